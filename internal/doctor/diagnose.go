@@ -243,6 +243,9 @@ func (x *exam) tell(f finding) Diagnosis {
 		Fix:         fill(fix, func(key string) string { return x.advised(key, f.match) }),
 		Command:     fill(command, func(key string) string { return x.advised(key, f.match) }),
 	}
+	if d.Category == MissingEnvVar {
+		d.variables = x.listed(f.match)
+	}
 	if text := reason(x.Secrets, f.match); text != "" {
 		d.Reasons = append(d.Reasons, text)
 	}

@@ -58,6 +58,8 @@ type Diagnosis struct {
 	// do more. A server chooses its diagnosis by what it prints, so models never get the command:
 	// only terminals show it.
 	Command string `json:"-"`
+
+	variables []string // the variables that the server lacks, if that is the cause
 }
 
 // Likelihood returns a confidence in words for people. The numbers rank clues and were never

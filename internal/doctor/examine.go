@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 // ExamineOptions configures Examine. The zero value only diagnoses.
 type ExamineOptions struct {
 	Heal    bool          // try fixes that only change how the same server is started or reached
+	Hurry   bool          // do not wait longer than Timeout for a silent server
 	Timeout time.Duration // for one response without progress; the default depends on the command
 	Version string        // gauze's version, sent to the server
 	Tell    func(string)  // receives progress messages for people; may be nil
@@ -24,8 +26,13 @@ func Examine(ctx context.Context, m *Machine, spec launch.Spec, o ExamineOptions
 	}
 	t := Treatment{
 		Allow: Runtime, Fixes: Fixes(m), Tell: func(what string) { o.Tell("trying: " + what) },
-		Probe: func(ctx context.Context, spec launch.Spec) Seen {
-			last = probe.Run(ctx, spec, probe.Options{Timeout: o.Timeout, MaxWait: o.Timeout, Version: o.Version, Progress: o.Tell, Dir: m.Dir, Allow: m.allow})
+		Probe: func(ctx context.Context, spec launch.Spec, wait time.Duration) Seen {
+			wait = cmp.Or(wait, o.Timeout)
+			limit := time.Duration(0) // the default
+			if o.Timeout > 0 {
+				limit = wait
+			}
+			last = probe.Run(ctx, spec, probe.Options{Timeout: wait, MaxWait: limit, Version: o.Version, Progress: o.Tell, Dir: m.Dir, Allow: m.allow})
 			seen := Seen{Case: FromEvidence(spec, last.Evidence), Healthy: last.OK()}
 			last = last.Hidden(seen.Case.Secrets.Redact) // a fix may have set secrets that are not in the entry
 			return seen
@@ -33,6 +40,9 @@ func Examine(ctx context.Context, m *Machine, spec launch.Spec, o ExamineOptions
 	}
 	if !o.Heal {
 		t.Attempts = -1 // diagnose only
+	}
+	if !o.Hurry {
+		t.Waits = waitsAfter(cmp.Or(o.Timeout, spec.StartTimeout()))
 	}
 	report = Treat(ctx, spec, t)
 	return last, report

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // Listener is the process that listens on a port of this machine.
@@ -23,7 +25,11 @@ func (l Listener) String() string { return fmt.Sprintf("%s (process %d)", l.Name
 func (m *Machine) Accepts(host string, port int) bool {
 	ctx, cancel := m.inTime()
 	defer cancel()
-	conn, err := m.Dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	dial := m.Dial
+	if m.local != nil && launch.IsLoopback(host) {
+		dial = m.local
+	}
+	conn, err := dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		return false
 	}

@@ -88,11 +88,12 @@ func obvious() []remedy {
 
 // remedies returns the remedies by cause.
 var remedies = sync.OnceValue(func() map[string][]remedy {
-	program := []remedy{expandTilde, joinSpaces, locateProgram, otherPython, installProgram}
+	program := []remedy{expandTilde, joinSpaces, locateProgram, otherPython, siblingRunner, installProgram}
 	paths := []remedy{expandTilde, fillIn, joinSpaces}
 	values := []remedy{fillIn, forwardVariable, findVariable}
 	address := []remedy{findEndpoint}
-	refused := []remedy{fillIn, composePort, localSpelling}
+	keys := []remedy{fillIn, renewKey}
+	refused := []remedy{fillIn, composePort, localSpelling, startService}
 	return map[string][]remedy{
 		"gui_path_missing":        program,
 		"runtime_not_installed":   program,
@@ -126,11 +127,13 @@ var remedies = sync.OnceValue(func() map[string][]remedy {
 		"env_not_set":                    values,
 		"env_given_as_argument":          append([]remedy{argumentToVariable}, values...),
 		"dotenv_not_loaded":              append([]remedy{startInProject}, values...),
-		"invalid_api_key":                {fillIn},
-		"http_unauthorized":              {fillIn},
-		"http_forbidden":                 {fillIn},
-		"auth_header_malformed":          {fillIn},
-		"wrong_kind_of_credential":       {fillIn},
+		"invalid_api_key":                keys,
+		"http_unauthorized":              keys,
+		"http_forbidden":                 keys,
+		"auth_header_malformed":          keys,
+		"wrong_kind_of_credential":       keys,
+		"expired_token_hidden_in_200":    keys,
+		"token_scope_insufficient":       keys,
 		"db_grant_missing":               {fillIn},
 		"hostname_wrong":                 {fillIn},
 		"oauth_not_completed":            {fillIn},
@@ -142,12 +145,13 @@ var remedies = sync.OnceValue(func() map[string][]remedy {
 
 		"local_http_server_not_running": refused,
 		"companion_app_not_running":     refused,
-		"container_localhost":           {hostOfContainer, composePort},
+		"container_localhost":           {hostOfContainer, composePort, startService},
 
 		"stdin_not_connected":    {keepStdin},
 		"dotenv17_banner":        {quiet},
 		"stdout_log_pollution":   {quiet},
-		"npx_cold_start_timeout": {retryFromCache},
+		"npx_cold_start_timeout": {retryFromCache, dependencies},
+		noAnswer:                 append(obvious(), composePort, dependencies),
 
 		"npx_cache_corrupt":         {npxCache},
 		"uv_cache_removed":          {uvCache},

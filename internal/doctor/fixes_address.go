@@ -170,32 +170,30 @@ func localSpelling(p *plan) (fixes []Fix) {
 // server is part of the same project. A URL that a person gave is never changed.
 func composePort(p *plan) (fixes []Fix) {
 	var seen []Published
-	for _, dir := range p.folders() {
-		for _, published := range p.Published(dir) {
-			same := func(other Published) bool { return other.Inner == published.Inner && other.Outer == published.Outer }
-			if published.Inner == published.Outer || slices.ContainsFunc(seen, same) {
-				continue
-			}
-			seen = append(seen, published)
-			if p.Accepts("127.0.0.1", published.Inner) || !p.Accepts("127.0.0.1", published.Outer) {
-				continue
-			}
-			about := fmt.Sprintf("nothing is listening on port %d, but %s publishes that port of the service %s as port %d", published.Inner, p.quoted(published.File), shown(p.c.Secrets, published.Service), published.Outer)
-			fix := Fix{Name: fmt.Sprintf("compose-port %d", published.Outer), Risk: Config, About: about, Origins: starts(p.of(published.File)),
-				Next: fmt.Sprintf("If the server uses the service defined in %s, change port %d to %d in the server's settings.", p.quoted(published.File), published.Inner, published.Outer)}
-			apply := func(s launch.Spec) launch.Spec {
-				return p.relocated(s, func(a localAddress) (string, int) {
-					if a.port == published.Inner {
-						return a.host, published.Outer
-					}
-					return a.host, 0
-				})
-			}
-			if moved := apply(p.spec); p.spec.URL == "" && !sameSpec(moved, p.spec, p.env) {
-				fix.Risk, fix.Apply, fix.Guess = Runtime, apply, true
-			}
-			fixes = append(fixes, fix)
+	for _, published := range p.published() {
+		same := func(other Published) bool { return other.Inner == published.Inner && other.Outer == published.Outer }
+		if published.Inner == published.Outer || slices.ContainsFunc(seen, same) {
+			continue
 		}
+		seen = append(seen, published)
+		if p.Accepts("127.0.0.1", published.Inner) || !p.Accepts("127.0.0.1", published.Outer) {
+			continue
+		}
+		about := fmt.Sprintf("nothing is listening on port %d, but %s publishes that port of the service %s as port %d", published.Inner, p.quoted(published.File), shown(p.c.Secrets, published.Service), published.Outer)
+		fix := Fix{Name: fmt.Sprintf("compose-port %d", published.Outer), Risk: Config, About: about, Origins: starts(p.of(published.File)),
+			Next: fmt.Sprintf("If the server uses the service defined in %s, change port %d to %d in the server's settings.", p.quoted(published.File), published.Inner, published.Outer)}
+		apply := func(s launch.Spec) launch.Spec {
+			return p.relocated(s, func(a localAddress) (string, int) {
+				if a.port == published.Inner {
+					return a.host, published.Outer
+				}
+				return a.host, 0
+			})
+		}
+		if moved := apply(p.spec); p.spec.URL == "" && !sameSpec(moved, p.spec, p.env) {
+			fix.Risk, fix.Apply, fix.Guess = Runtime, apply, true
+		}
+		fixes = append(fixes, fix)
 	}
 	return fixes
 }

@@ -121,7 +121,7 @@ func forwardVariable(p *plan) []Fix {
 	}
 	list := strings.Join(f.names, ", ")
 	return []Fix{{Name: "forward " + list, Origins: starts(f.sources...), About: "passes " + list + " on to the container",
-		Next: f.next(fmt.Sprintf(`add "-e", "%s" to "args" directly after "run".`, f.names[0])),
+		Next: f.next(fmt.Sprintf(`add "-e", "%s" to "args" directly after "run".`, strings.Join(f.names, `", "-e", "`))),
 		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			s.Args = slices.Insert(s.Args, run+1, add...)
@@ -134,15 +134,18 @@ func forwardVariable(p *plan) []Fix {
 
 // missingInContainer returns the variable that is missing in a container, whether or not gauze
 // knows a value for it.
-func (p *plan) missingInContainer() []string {
-	name := p.said["variable"]
-	if v, has := lookup(p.env, name, p.OS == "windows"); has && v != "" && p.names(name) && !isPlaceholder(v) {
-		return nil // the container already has it
-	}
-	if !isVariable(name) || loads(name) {
+func (p *plan) missingInContainer() (names []string) {
+	said := p.said["variable"]
+	if !isVariable(said) {
 		return nil
 	}
-	return []string{name}
+	for _, name := range listedIn(p.c.words(), p.said) {
+		v, has := lookup(p.env, name, p.OS == "windows")
+		if given := has && v != "" && p.names(name) && !isPlaceholder(v); isVariable(name) && !loads(name) && !given {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // names reports whether the options already pass a variable on.

@@ -55,7 +55,7 @@ var provenance = map[string][]row{
 		{trust.Project, trust.Start, trust.Asks}, {trust.Project, trust.Send, trust.Asks}, {trust.Environment, trust.Start, trust.Asks}, {trust.Environment, trust.Send, trust.Asks}},
 
 	"advice": nil, "authority": nil, "certificate": nil, "clean-npx-cache": nil, "clean-uv-cache": nil, "exec-bit": nil, "install": nil, "keep-running": nil,
-	"moved": nil, "port-owner": nil, "provide": nil, "proxy": nil,
+	"moved": nil, "port-owner": nil, "provide": nil, "proxy": nil, "compose-up": nil, "dependency": nil, "renew": nil, "sibling": nil,
 }
 
 // A new remedy fails here until it is in a scene, and a new kind of fix or
@@ -170,6 +170,14 @@ func scenes() []trouble {
 		{name: "a redirect elsewhere", spec: plain(web), seen: seen(Case{URL: web.URL, HTTP: []HTTP{{Status: 307, Location: "https://evil.example/"}}})},
 		{name: "compose of its own", spec: compose(launch.Spec{Command: "node", Args: []string{"server.js"}}), seen: seen(said("connect ECONNREFUSED"))},
 		{name: "compose of a project", spec: compose(launch.Spec{Command: "uvx", Args: []string{"db-mcp"}}), seen: seen(said("connect ECONNREFUSED"))},
+		{name: "compose that is down", spec: func(f *fakeMachine) launch.Spec {
+			f.file("home/me/project/compose.yaml", fmt.Sprintf("services:\n  db:\n    ports: ['%d:5432']\n", closedPort(f.t)))
+			return launch.Spec{Command: "uvx", Args: []string{"db-mcp"}, Env: []string{"PATH=/given"}}
+		}, seen: seen(said("connect ECONNREFUSED 127.0.0.1:5432"))},
+		{name: "a different runner", spec: func(f *fakeMachine) launch.Spec {
+			f.file("home/me/.bun/bin/bunx", "")
+			return launch.Spec{Command: "npx", Args: []string{"-y", "pkg"}, Env: []string{"PATH=/given"}}
+		}, seen: notThere},
 		{name: "the other loopback", spec: func(f *fakeMachine) launch.Spec {
 			return launch.Spec{URL: fmt.Sprintf("http://[::1]:%d/mcp", listen(f.t)), Env: []string{}}
 		}, seen: seen(Case{Log: "connect: connection refused"})},

@@ -2,52 +2,15 @@ package doctor
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
-
-// aliases returns the names that the same key is known by. Each line is one service: a key is never
-// given to a different one.
-var aliases = sync.OnceValue(func() [][]string {
-	return [][]string{
-		{"GITHUB_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN", "GH_TOKEN", "GITHUB_PAT", "GITHUB_ACCESS_TOKEN", "GITHUB_API_TOKEN"},
-		{"GITLAB_TOKEN", "GITLAB_PERSONAL_ACCESS_TOKEN", "GITLAB_ACCESS_TOKEN", "GITLAB_API_TOKEN"},
-		{"OPENAI_API_KEY", "OPENAI_KEY", "OPENAI_APIKEY", "OPENAI_TOKEN"},
-		{"ANTHROPIC_API_KEY", "CLAUDE_API_KEY", "ANTHROPIC_KEY"},
-		{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "GOOGLE_GENAI_API_KEY", "GOOGLE_AI_API_KEY"},
-		{"BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"},
-		{"TAVILY_API_KEY", "TAVILY_KEY"},
-		{"FIRECRAWL_API_KEY", "FIRECRAWL_KEY", "FIRECRAWL_TOKEN"},
-		{"NOTION_API_KEY", "NOTION_TOKEN", "NOTION_API_TOKEN", "NOTION_INTEGRATION_TOKEN"},
-		{"SLACK_BOT_TOKEN", "SLACK_TOKEN", "SLACK_MCP_BOT_TOKEN"},
-		{"LINEAR_API_KEY", "LINEAR_API_TOKEN", "LINEAR_ACCESS_TOKEN"},
-		{"FIGMA_API_KEY", "FIGMA_ACCESS_TOKEN", "FIGMA_TOKEN", "FIGMA_PERSONAL_ACCESS_TOKEN"},
-		{"SENTRY_AUTH_TOKEN", "SENTRY_TOKEN", "SENTRY_ACCESS_TOKEN"},
-		{"STRIPE_SECRET_KEY", "STRIPE_API_KEY"},
-		{"SUPABASE_ACCESS_TOKEN", "SUPABASE_TOKEN"},
-		{"CLOUDFLARE_API_TOKEN", "CF_API_TOKEN"},
-		{"CLOUDFLARE_ACCOUNT_ID", "CF_ACCOUNT_ID"},
-		{"HF_TOKEN", "HUGGINGFACE_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_API_KEY", "HUGGINGFACEHUB_API_TOKEN"},
-		{"AWS_REGION", "AWS_DEFAULT_REGION"},
-		{"DATABASE_URL", "DB_URL", "DATABASE_URI", "DB_CONNECTION_STRING", "DATABASE_CONNECTION_STRING"},
-		{"POSTGRES_URL", "POSTGRESQL_URL", "POSTGRES_CONNECTION_STRING", "POSTGRES_DSN", "PG_URL", "DATABASE_URL"},
-		{"MONGODB_URI", "MONGODB_URL", "MONGO_URI", "MONGO_URL", "MONGODB_CONNECTION_STRING", "MDB_MCP_CONNECTION_STRING"},
-		{"REDIS_URL", "REDIS_URI"},
-		{"JIRA_API_TOKEN", "JIRA_TOKEN", "ATLASSIAN_API_TOKEN"},
-		{"AIRTABLE_API_KEY", "AIRTABLE_PAT", "AIRTABLE_TOKEN", "AIRTABLE_PERSONAL_ACCESS_TOKEN"},
-		{"DISCORD_TOKEN", "DISCORD_BOT_TOKEN"},
-		{"TELEGRAM_BOT_TOKEN", "TELEGRAM_TOKEN"},
-		{"HUBSPOT_ACCESS_TOKEN", "HUBSPOT_API_KEY", "PRIVATE_APP_ACCESS_TOKEN"},
-		{"PERPLEXITY_API_KEY", "PPLX_API_KEY"},
-		{"GOOGLE_MAPS_API_KEY", "MAPS_API_KEY"},
-	}
-})
 
 // loads reports whether a variable is known to decide what code runs, what it trusts or where it
 // connects. No fix sets one, even from an allowed source; what may be set at all is decided by the
@@ -116,15 +79,10 @@ func (p *plan) found(name string) (source, bool) {
 		}
 		return p.inFile(name, trust.OwnFolder)
 	}
-	names := []string{name}
-	for _, service := range aliases() {
-		if slices.Contains(service, name) {
-			names = append(names, service...)
-		}
-	}
+	names := append([]alias{{name: name}}, aliases(name)...)
 	for _, look := range []func(string) (source, bool){own, p.outside} {
 		for _, name := range names {
-			if s, ok := look(name); ok {
+			if s, ok := look(name.name); ok && name.fits(s.value.Reveal()) {
 				return s, true
 			}
 		}
@@ -132,54 +90,86 @@ func (p *plan) found(name string) (source, bool) {
 	return source{}, false
 }
 
-// wanted returns the variable that the evidence says is missing. Other variables in the evidence are
-// foreign text.
-func (p *plan) wanted() []string {
-	name := p.said["variable"]
-	v, _ := lookup(p.env, name, p.OS == "windows")
-	if !isVariable(name) || loads(name) || v != "" && !isPlaceholder(v) {
+// wanted returns the variables that the evidence says are missing, without those that are set. Other
+// variables in the evidence are foreign text.
+func (p *plan) wanted() (names []string) {
+	said := p.said["variable"]
+	if !isVariable(said) {
 		return nil
 	}
-	return []string{name}
+	for _, name := range listedIn(p.c.words(), p.said) {
+		if v, _ := lookup(p.env, name, p.OS == "windows"); isVariable(name) && !loads(name) && (v == "" || isPlaceholder(v)) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
-// findVariable gives the server the variables that it lacks, from where they are set.
-func findVariable(p *plan) []Fix {
+// findVariable gives the server the variables that it lacks, from where they are set: first those
+// that are the server's own, then the others.
+func findVariable(p *plan) (fixes []Fix) {
 	if p.spec.URL != "" || p.containerRun() >= 0 {
 		return nil
 	}
-	names := p.wanted()
-	f := filling{plan: p}
-	values := map[string]Hidden{}
-	for _, name := range names {
-		if s, ok := p.found(name); ok {
-			values[name] = s.value
-			f.note(name, s.where, s.from)
+	var open []string
+	found := map[trust.Verdict]map[string]source{}
+	for _, name := range p.wanted() {
+		s, ok := p.found(name)
+		if !ok {
+			open = append(open, name)
+			continue
 		}
+		verdict := trust.Of(s.from, trust.Start)
+		if found[verdict] == nil {
+			found[verdict] = map[string]source{}
+		}
+		found[verdict][name] = s
 	}
-	if len(values) == 0 {
-		return p.provide(names)
+	for _, verdict := range slices.Sorted(maps.Keys(found)) {
+		fixes = append(fixes, p.give(found[verdict]))
+	}
+	return append(fixes, p.provide(open)...)
+}
+
+// give sets variables to values that were found.
+func (p *plan) give(values map[string]source) Fix {
+	f := filling{plan: p}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		f.note(name, values[name].where, values[name].from)
 	}
 	list := strings.Join(f.names, ", ")
-	return []Fix{{Name: "set " + strings.Join(f.names, " "), Origins: starts(f.sources...),
+	return Fix{Name: "set " + strings.Join(f.names, " "), Origins: starts(f.sources...),
 		About: fmt.Sprintf("sets %s for the server (value from %s)", list, strings.Join(f.from, ", ")),
 		Next:  f.next(fmt.Sprintf(`set %s under "env" in the server's entry.`, list)),
 		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
-			for name, v := range values {
-				s.Env = set(s.Env, name, v.Reveal(), p.OS == "windows")
+			for _, name := range f.names {
+				s.Env = set(s.Env, name, values[name].value.Reveal(), p.OS == "windows")
 			}
 			return s
-		}}}
+		}}
 }
 
-// provide asks a person for a value that was not found.
+// provide asks a person for values that were not found.
 func (p *plan) provide(names []string) []Fix {
 	if len(names) == 0 {
 		return nil
 	}
-	return []Fix{{Name: "provide " + names[0], Risk: Secret, About: names[0] + " is not set anywhere that gauze may read",
-		Next: fmt.Sprintf(`Get a value for %s and set it under "env" in the server's entry.`, names[0])}}
+	values, verb, it := "a value for "+inWords(names), "is", "it"
+	if len(names) > 1 {
+		values, verb, it = "values for "+inWords(names), "are", "them"
+	}
+	var pages []string
+	for _, name := range names {
+		if page := keyPage(name); page != "" && !slices.Contains(pages, page) {
+			pages = append(pages, page)
+		}
+	}
+	if len(pages) > 0 {
+		values += " at " + strings.Join(pages, " and ")
+	}
+	return []Fix{{Name: "provide " + strings.Join(names, " "), Risk: Secret, About: fmt.Sprintf("%s %s not set anywhere that gauze may read", inWords(names), verb),
+		Next: fmt.Sprintf(`Get %s and set %s under "env" in the server's entry.`, values, it)}}
 }
 
 // argumentToVariable moves NAME=value from the arguments to the environment.

@@ -90,7 +90,7 @@ func (l *liveDoctor) treat(ctx context.Context, spec launch.Spec, c Case, trying
 	defer cancel()
 	r := Treat(ctx, spec, Treatment{
 		Allow: Runtime, OneStep: true, Fixes: Fixes(l.machine), First: &Seen{Case: c}, Tell: trying,
-		Probe: func(ctx context.Context, spec launch.Spec) Seen {
+		Probe: func(ctx context.Context, spec launch.Spec, _ time.Duration) Seen {
 			tried := probe.Run(ctx, spec, probe.Options{Timeout: probeTimeout, MaxWait: probeTimeout})
 			return Seen{Case: FromEvidence(spec, tried.Evidence), Healthy: tried.OK()}
 		},

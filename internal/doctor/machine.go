@@ -24,17 +24,21 @@ const lookTimeout = 2 * time.Second
 // Machine writes nothing. It runs only the login shell, for its PATH, and interpreters, for their
 // version. It connects only to loopback and to the host that a server is configured with.
 type Machine struct {
-	OS     string // as runtime.GOOS
-	Home   string
-	Dir    string // gauze's working directory
-	Root   string // prefix of the system's own directories; for tests
-	Env    func(name string) (string, bool)
-	Run    func(ctx context.Context, env []string, name string, args ...string) (string, error)
-	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
-	Lookup func(ctx context.Context, host string) ([]string, error)
+	OS   string // as runtime.GOOS
+	Home string
+	Dir  string // gauze's working directory
+	Root string // prefix of the system's own directories; for tests
+	// Project is a directory that the user works in and that servers are not started in, or "".
+	// What is found in it is the project's.
+	Project string
+	Env     func(name string) (string, bool)
+	Run     func(ctx context.Context, env []string, name string, args ...string) (string, error)
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	Lookup  func(ctx context.Context, host string) ([]string, error)
 
-	until context.Context            // ends every look-up; nil for lookTimeout only
-	allow func(netip.AddrPort) error // decides about addresses; nil allows all
+	until context.Context                                                      // ends every look-up; nil for lookTimeout only
+	allow func(netip.AddrPort) error                                           // decides about addresses; nil allows all
+	local func(ctx context.Context, network, address string) (net.Conn, error) // Dial for loopback addresses, if allow is set
 
 	mu    sync.Mutex
 	known map[string]any // func() T by question, which looks up once

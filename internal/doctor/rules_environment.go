@@ -117,9 +117,8 @@ var envOption = &wording{source: `^[A-Z_][A-Z0-9_]*(?:=.*)?$|=|^-`}
 var rejected = &wording{source: `(?i)\b(?:401|403|unauthorized|forbidden|invalid (?:x-)?api[- ]?key|invalid token|bad credentials|authentication|access denied)\b`}
 
 // Conditions of the advice about variables.
-func isSet(x *exam, m *match) bool        { return slices.Contains(x.Set, m.names["variable"]) }
-func severalUnset(_ *exam, m *match) bool { return strings.Contains(m.names["variables"], ",") }
-func unnamed(_ *exam, m *match) bool      { return m.names["variable"] == "" }
+func isSet(x *exam, m *match) bool   { return slices.Contains(x.Set, m.names["variable"]) }
+func unnamed(_ *exam, m *match) bool { return m.names["variable"] == "" }
 
 func environmentCauses() []cause {
 	return []cause{
@@ -211,8 +210,8 @@ func environmentCauses() []cause {
 			instead: []advice{
 				{when: isSet, explain: "The server reports {variables|a setting} as missing although it is set: the value does not reach the server, or the server does not accept it.",
 					fix: "Check the value of {variable|the variable} under \"env\" in the server's entry: its form, and spaces or quotes in it."},
-				{when: severalUnset, explain: "The server requires {variables|several settings}, which are not set in the environment that the client provides.",
-					fix: "Set the variables under \"env\" in the server's entry: `{variables|\"NAME\": \"VALUE\"}`"},
+				{when: several, explain: "The server requires {variables|several settings}, which are not set in the environment that the client provides.",
+					fix: "Set the variables under \"env\" in the server's entry: `{pairs|\"NAME\": \"VALUE\"}`"},
 				{when: unnamed, explain: "The server requires a setting that is not set. Its output does not name the variable.",
 					fix: "Look up the name of the variable in the server's documentation, and set it under \"env\" in the server's entry."},
 			},

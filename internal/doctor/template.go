@@ -53,6 +53,8 @@ func (x *exam) name(key string, m *match) string {
 	}
 	value := m.names[key]
 	switch key {
+	case "variables":
+		return inWords(x.listed(m))
 	case "theport":
 		return numbered(x.name("port", m))
 	case "endpoint":
@@ -148,12 +150,9 @@ func (x *exam) advised(key string, m *match) string {
 			address = turned(address)
 		}
 		return x.Secrets.Quote(x.typing().Quote(launch.Spec{URL: address.String()}.String()))
-	case "variables": // as elements of "env"
+	case "pairs": // the variables, as members of "env"
 		var pairs []string
-		for name := range strings.SplitSeq(caught, ", ") {
-			if !shapes["variable"].MatchString(name) || loads(name) {
-				return ""
-			}
+		for _, name := range x.listed(m) {
 			pairs = append(pairs, `"`+name+`": "VALUE"`)
 		}
 		return strings.Join(pairs, ", ")

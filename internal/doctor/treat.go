@@ -1,20 +1,26 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // Treatment configures Treat.
 type Treatment struct {
-	Attempts int  // maximum number of fixes to try; default 3, negative for none
+	Attempts int  // maximum number of fixes that may fail to help; default 3, negative to try none
 	Allow    Risk // highest risk of a fix that is tried; others are only proposed
-	Probe    func(context.Context, launch.Spec) Seen
-	First    *Seen // result of an earlier probe; nil to probe first
-	Fixes    func(Diagnosis, Case, launch.Spec) []Fix
-	Tell     func(string) // receives progress messages for people; may be nil
-	OneStep  bool         // return after the first fix that helped
+	// Probe tests a server. It waits for a response for the given time, or for its default if
+	// that is 0.
+	Probe   func(context.Context, launch.Spec, time.Duration) Seen
+	Waits   []time.Duration // how long to wait for a silent server, one after the other, before giving up
+	First   *Seen           // result of an earlier probe; nil to probe first
+	Fixes   func(Diagnosis, Case, launch.Spec) []Fix
+	Tell    func(string) // receives progress messages for people; may be nil
+	OneStep bool         // return after the first fix that helped
 }
 
 // Seen is the result of one probe of a server.
@@ -32,6 +38,9 @@ type Report struct {
 	Command   string      `json:"-"`                   // the command for Todo, shown only to people
 	Fixable   bool        `json:"fixable,omitempty"`   // whether an allowed fix was not tried
 	Spec      launch.Spec `json:"-"`                   // the best known way to start the server
+
+	// Wait is how long the server must be waited for, if that is longer than the default.
+	Wait time.Duration `json:"-"`
 }
 
 // Step is one fix that was tried.
@@ -50,32 +59,41 @@ const (
 	Undone = "undone" // the server fails as before, or earlier
 )
 
-const defaultAttempts = 3
+const (
+	defaultAttempts = 3
+	maxSteps        = 12 // with those that helped
+)
 
 // Treat probes and diagnoses a server, tries one fix on a copy of its Spec and probes again, until
 // the server works, there is nothing left to try, or the attempts are used up. A fix is kept only if
-// it removed the cause it was for and the server got at least as far as before.
+// it removed the cause it was for and the server got at least as far as before. A silent server gets
+// more time once there is nothing else to try.
 func Treat(ctx context.Context, spec launch.Spec, t Treatment) Report {
-	if t.Attempts == 0 {
-		t.Attempts = defaultAttempts
-	}
+	t.Attempts = cmp.Or(t.Attempts, defaultAttempts)
 	report := Report{Spec: spec}
 	var seen Seen
 	if t.First != nil {
 		seen = *t.First
 	} else {
-		seen = t.Probe(ctx, spec)
+		seen = t.Probe(ctx, spec, 0)
 	}
-	tried := map[string]bool{}
+	tried, failed := map[string]bool{}, 0
 	for !seen.Healthy && ctx.Err() == nil {
 		diagnosis := Diagnose(seen.Case)
-		if t.Attempts < 0 { // diagnose only: the machine is not examined
-			report.Fixable = len(remedies()[diagnosis.Cause]) > 0
-			report.conclude(diagnosis, diagnosis.Fix, diagnosis.Command)
+		if t.Attempts < 0 { // diagnose only
+			_, report.Fixable = t.next(diagnosis, seen.Case, report.Spec, tried)
+			report.Fixable = report.Fixable || seen.silent(diagnosis) && len(t.Waits) > 0
+			todo, command := t.todo(diagnosis, seen.Case, report.Spec)
+			report.conclude(diagnosis, todo, command)
 			return report
 		}
+		wait := report.Wait
 		fix, ok := t.next(diagnosis, seen.Case, report.Spec, tried)
-		if !ok || len(report.Steps) >= t.Attempts {
+		if !ok && seen.silent(diagnosis) && len(t.Waits) > 0 {
+			wait, t.Waits = t.Waits[0], t.Waits[1:]
+			fix, ok = waitFor(wait), true
+		}
+		if !ok || failed >= t.Attempts || len(report.Steps) >= maxSteps {
 			report.Fixable = ok
 			todo, command := t.todo(diagnosis, seen.Case, report.Spec)
 			report.conclude(diagnosis, todo, command)
@@ -85,24 +103,57 @@ func Treat(ctx context.Context, spec launch.Spec, t Treatment) Report {
 
 		t.tell(fix.About)
 		candidate := fix.Apply(report.Spec)
-		now := t.Probe(ctx, candidate)
+		now := t.Probe(ctx, candidate, wait)
 		if ctx.Err() != nil {
 			break // the probe was interrupted and proves nothing
 		}
 		step := Step{Diagnosis: diagnosis, Fix: fix.Name, About: fix.About, Result: compare(seen, now, diagnosis, fix.Guess), Next: fix.Next}
 		report.Steps = append(report.Steps, step)
-		if step.Result != Undone {
-			report.Spec, seen = candidate, now
+		switch {
+		case step.Result != Undone:
+			report.Spec, report.Wait, seen = candidate, wait, now
 			if t.OneStep {
-				break
+				return report.end(seen)
 			}
+		case wait == report.Wait:
+			failed++
 		}
 	}
-	if report.Healthy = seen.Healthy; !report.Healthy { // interrupted, or only one step was requested
-		diagnosis := Diagnose(seen.Case)
-		report.conclude(diagnosis, diagnosis.Fix, diagnosis.Command)
+	return report.end(seen)
+}
+
+// end returns the report of a treatment that was interrupted, took one step only, or succeeded.
+func (r Report) end(last Seen) Report {
+	if r.Healthy = last.Healthy; !r.Healthy {
+		diagnosis := Diagnose(last.Case)
+		r.conclude(diagnosis, diagnosis.Fix, diagnosis.Command)
 	}
-	return report
+	return r
+}
+
+// silent reports whether a server only failed to respond in time, as far as is known.
+func (s Seen) silent(d Diagnosis) bool {
+	return d.Category == Timeout && s.Case.Limit.Passed && s.Case.Limit.Alive && s.Case.Limit.Listening == 0
+}
+
+// waitFor returns the fix that gives a server more time.
+func waitFor(wait time.Duration) Fix {
+	return Fix{Name: "wait " + wait.String(), About: "waits up to " + wait.String() + " for the server to respond", Apply: copied,
+		Next: "Start the server through gauze, which waits for a slow start, and allow at least " + wait.String() + " in the client if it has a setting for that."}
+}
+
+// maxWait bounds the time that a silent server gets.
+const maxWait = time.Minute
+
+// waitsAfter returns how long to wait for a server that did not respond within base: 30s and then
+// 60s after the usual 10s.
+func waitsAfter(base time.Duration) (waits []time.Duration) {
+	for _, wait := range []time.Duration{3 * base, 6 * base} {
+		if wait = min(wait, maxWait); wait > base && !slices.Contains(waits, wait) {
+			waits = append(waits, wait)
+		}
+	}
+	return waits
 }
 
 // conclude records the remaining trouble and the next step for a person.
@@ -145,8 +196,15 @@ func compare(before, now Seen, treated Diagnosis, guess bool) string {
 		return Undone
 	case now.Case.Stage < before.Case.Stage:
 		return Undone
-	case Diagnose(now.Case).Cause == treated.Cause:
+	}
+	if d := Diagnose(now.Case); d.Cause == treated.Cause && !d.lacksOthers(treated) {
 		return Undone
 	}
 	return Helped
+}
+
+// lacksOthers reports whether a diagnosis of missing variables no longer names one that an earlier
+// diagnosis named.
+func (d Diagnosis) lacksOthers(before Diagnosis) bool {
+	return len(d.variables) > 0 && slices.ContainsFunc(before.variables, func(name string) bool { return !slices.Contains(d.variables, name) })
 }

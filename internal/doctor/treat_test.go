@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
@@ -25,7 +26,7 @@ func adding(name string, risk Risk) Fix {
 	}}
 }
 
-func (p *patient) probe(_ context.Context, s launch.Spec) Seen {
+func (p *patient) probe(_ context.Context, s launch.Spec, _ time.Duration) Seen {
 	p.probes = append(p.probes, s.String())
 	for i, want := range p.wants {
 		if !slices.Contains(s.Args, want) {
