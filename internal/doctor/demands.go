@@ -136,6 +136,12 @@ func demandClues() map[string][]clue {
 			{strong, `(?i:\b(?:set|export|define|provide|specify|supply|configure|pass|use|via|through|from|in)) (?i:(?:it|them|one|this) (?:in|as|via|through|with) )?(?i:the |your |an? )?['"` + "`" + `]?(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"` + "`" + `]? (?i:environment variable|env(?:ironment)? var)`, func(x *exam, m *match) bool {
 				return !isAside(m) && namesVariable(x, m) && !isCode(m.names["variable"]) && x.nameDemanded(m)
 			}},
+			{strong, `"message": ?"[^"\n]*",\s*"path": ?\[\s*"\w+"`, func(x *exam, m *match) bool {
+				return beforeSession(x, m) && emptyValue.MatchString(m.hit)
+			}},
+			{strong, `\b(?i:(?:url|uri|host|key|token|secret|password|username|database|region|account|connection string)s? (?:cannot|can't|must not|may not|should not) be (?:empty|blank|null|undefined))\b`, func(x *exam, m *match) bool {
+				return beforeSession(x, m) && !isAside(m) && x.nameDemanded(m)
+			}},
 		},
 		"required_argument_missing": {
 			{certain, `\b` + demand + `[^\n]{0,80}?\b(?i:as|via|using|with|through|on) (?i:an? |the |your )?(?i:first |second |only |single |positional |required |extra )*(?i:command[- ]line |cli |startup )?(?i:arg(?:ument)?|parameter)s?\b`, asksForWord},
@@ -148,7 +154,9 @@ func demandClues() map[string][]clue {
 			}},
 		},
 		"setting_value_invalid": { // the validator's own list of problems
-			{likely, `"message": ?"(?P<option>[^"\n]{1,120})",\s*"path": ?\[\s*"\w+"`, func(x *exam, _ *match) bool { return x.Live && x.Stage < Initialized }},
+			{likely, `"message": ?"(?P<option>[^"\n]{1,120})",\s*"path": ?\[\s*"\w+"`, func(x *exam, m *match) bool {
+				return beforeSession(x, m) && !emptyValue.MatchString(x.text)
+			}},
 		},
 		"package_unpublished": {
 			{certain, `(?i)No versions available for (?P<package>@?[\w./-]+)|\b(?P<name>[\w.-]+)(?:==\S+)? was yanked\b|all versions of (?P<other>@?[\w./-]+) (?:were|have been|are) (?:yanked|unpublished|removed|withdrawn)`, nil},
@@ -160,6 +168,13 @@ func demandClues() map[string][]clue {
 		},
 	}
 }
+
+// emptyValue matches a validator's message about a value that is not set.
+var emptyValue = &wording{source: `"message": ?"(?i:required"|[^"\n]*(?:(?:cannot|can't|must not|may not|should not) be (?:empty|blank)|is required|received undefined))`}
+
+// beforeSession reports whether gauze saw the server fail before it opened a session: later, a complaint
+// about a value is about a call.
+func beforeSession(x *exam, _ *match) bool { return x.Live && x.Stage < Initialized }
 
 // asksForWord reports whether a complaint of the server asks for a word on its command line and
 // names no variable that would do as well.

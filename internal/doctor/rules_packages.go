@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -91,7 +92,9 @@ func packageCauses() []cause {
 				{certain, `npm (?:ERR!|error) code ETARGET`, nil},
 				{certain, `ERR_PNPM_NO_MATCHING_VERSION[^\n]*?(?:for (?P<package>\S+))?`, nil},
 				{certain, `\bthere\s+(?:is|are)\s+no\s+versions?\s+of\s+(?P<package>[\w.-]+)(?:\[[^\]]*\])?(?P<version>[=<>!~][^\s]*)?`, nil},
-				{certain, `[Bb]ecause\s+only\s+(?P<package>[\w.-]+)(?P<version>[<>=][^\s]*)(?:\s+(?:is|are|was))?\s+available`, nil},
+				{certain, `[Bb]ecause\s+only\s+(?P<package>[\w.-]+)(?P<version>[<>=][^\s]*)(?:\s+(?:is|are|was))?\s+available`, func(x *exam, _ *match) bool {
+					return x.pinned() || !strings.Contains(x.text, "yanked")
+				}},
 				{strong, `(?:could not|Could not) find a version that satisfies the requirement (?P<package>[\w.\[\]-]+?)(?P<version>[=<>!~]=?[^\s]*)? \(from versions: \d`, nil},
 				{certain, `Couldn't find any versions for "(?P<package>[^"\n]+)" that matches "(?P<version>[^"\n]+)"`, nil},
 				{certain, `No version matching "(?P<version>[^"\n]+)" found for specifier "(?P<package>[^"\n]+)"`, nil},
@@ -251,12 +254,12 @@ func dependencyCauses() []cause {
 			explain: "npx's cached copy of the package is damaged or incomplete: some of its files are missing or locked.",
 			fix:     "Stop other instances of the server, then delete the cached copy: `{$npxcopy}`",
 			clues: []clue{
-				{certain, `Cannot find (?:module|package) '[^'\n]+' imported from \S*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)`, nil},
-				{certain, `Cannot find (?:module|package) '[^'\n]*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)[^'\n]*'`, nil},
+				{certain, `Cannot find (?:module|package) '[^'\n]+' imported from \S*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)`, canBeDamaged},
+				{certain, `Cannot find (?:module|package) '[^'\n]*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)[^'\n]*'`, canBeDamaged},
 				{certain, `(?:ENOTEMPTY|EBUSY|EEXIST|EPERM|ENOENT|EINTEGRITY|ETXTBSY|EISDIR)(?s:.*?)[^\s'"]*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)`, nil},
 				{certain, `npm (?:ERR!|error|warn|WARN) (?:code |cleanup |tar )?(?:ENOTEMPTY|EBUSY|EINTEGRITY|ECOMPROMISED|TAR_ENTRY_ERROR|TAR_BAD_ARCHIVE|Z_DATA_ERROR|ETXTBSY)`, nil},
 				{certain, `npm (?:ERR!|error) (?:Lock compromised|Invalid response body while trying to fetch|Cannot read properties of null \(reading '(?:edgesOut|matches|package|pickAlgorithm|children|isDescendantOf)'\)|Tracker "idealTree" already exists)`, nil},
-				{strong, `Cannot find module '[^'\n]+'(?s:.*?)[^\s'"]*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)`, nil},
+				{strong, `Cannot find module '[^'\n]+'(?s:.*?)[^\s'"]*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)`, canBeDamaged},
 				{strong, `[/\\]_npx[/\\][0-9a-f]+[/\\][^\n]*(?:ERR_MODULE_NOT_FOUND|Unexpected end of (?:input|JSON input)|Invalid package config)`, nil},
 				{strong, `ERR_INVALID_PACKAGE_CONFIG`, nil},
 				{strong, "", func(x *exam, m *match) bool { return x.npmExit(m, enotempty, ebusy, eexist) }},
@@ -496,3 +499,13 @@ func lineContains(words ...string) func(*exam, *match) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(m.said, word) })
 	}
 }
+
+// canBeDamaged reports whether a missing module can be a file that a cached copy has lost. A path
+// without an extension, imported by a module of a package, is no file: the code asks for something
+// that the installed version of a library does not provide.
+func canBeDamaged(_ *exam, m *match) bool {
+	found := importedPath.FindStringSubmatch(m.said)
+	return found == nil || path.Ext(found[1]) != ""
+}
+
+var importedPath = &wording{source: `Cannot find module '([^'\n]*[/\\]node_modules[/\\][^'\n]+)' imported from`}
