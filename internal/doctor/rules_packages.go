@@ -164,7 +164,7 @@ func packageCauses() []cause {
 				{strong, `(?i)Registry request failed with status 404|Server (?:"|')?(?P<package>@[\w./-]+)(?:"|')? not found in (?:the )?registry`, nil},
 				{strong, `Package '(?P<package>[\w.-]+)' (?:not found|does not exist) (?:on|in) (?:PyPI|npm)`, nil},
 			},
-			hides: []string{"wrong_endpoint_path", "http_not_found"},
+			hides: []string{"wrong_endpoint_path", "http_not_found", "token_scope_insufficient"},
 		},
 		{
 			name: "package_unpublished", category: PackageNotFound,

@@ -71,6 +71,7 @@ type Found struct {
 	Transport     string // "stdio", "http" or "sse"
 	Tools         []Tool
 	MoreTools     bool // there were more than maxTools, or more than maxPages
+	Toolless      bool // the server declares tools but lists none
 }
 
 // Tool is one tool of a server, as the server describes it.

@@ -121,6 +121,20 @@ func TestClimbsToTheTop(t *testing.T) {
 	}
 }
 
+func TestServerThatListsNoTools(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := run(t, t.Context(), launch.Spec{Command: self, Env: append(os.Environ(), "GAUZE_TEST_BEHAVE=toolless")}, patientOptions)
+	if !a.OK() || !a.Found.Toolless {
+		t.Errorf("%v %q %+v", a.Stage, a.Stopped, a.Found)
+	}
+	if a := run(t, t.Context(), faulty(), patientOptions); a.Found.Toolless {
+		t.Errorf("%d tools", len(a.Found.Tools))
+	}
+}
+
 func TestKeepsHowAServerFailed(t *testing.T) {
 	for _, story := range []struct {
 		flags   string
