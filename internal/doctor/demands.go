@@ -136,6 +136,9 @@ func demandClues() map[string][]clue {
 			{strong, `(?i:\b(?:set|export|define|provide|specify|supply|configure|pass|use|via|through|from|in)) (?i:(?:it|them|one|this) (?:in|as|via|through|with) )?(?i:the |your |an? )?['"` + "`" + `]?(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"` + "`" + `]? (?i:environment variable|env(?:ironment)? var)`, func(x *exam, m *match) bool {
 				return !isAside(m) && namesVariable(x, m) && !isCode(m.names["variable"]) && x.nameDemanded(m)
 			}},
+			{strong, `(?i:environment variables?|env(?:ironment)? vars?|\bexport):? +(?i:export |set )?['"` + "`" + `]?(?P<variable>[A-Z][A-Z0-9_]{2,})=`, func(x *exam, m *match) bool {
+				return beforeSession(x, m) && x.Exit.Code != 0 && !isAside(m) && !loads(m.names["variable"]) && !slices.Contains(x.Set, m.names["variable"])
+			}},
 			{strong, `"message": ?"[^"\n]*",\s*"path": ?\[\s*"\w+"`, func(x *exam, m *match) bool {
 				return beforeSession(x, m) && emptyValue.MatchString(m.hit)
 			}},
@@ -144,6 +147,7 @@ func demandClues() map[string][]clue {
 			}},
 		},
 		"required_argument_missing": {
+			{certain, `\b(?i:provide|specify|pass|supply|give|requires?|expects?|needs?) (?i:(?:an?|the|your|at least one|one) )?(?P<option>[a-zA-Z][\w' -]{2,40}?) (?i:as|via|using|with|through|on) (?i:an? |the |your )?(?i:first |second |only |single |positional |required |extra )*(?i:command[- ]line |cli |startup )?(?i:arg(?:ument)?|parameter)s?\b`, asksForWord},
 			{certain, `\b` + demand + `[^\n]{0,80}?\b(?i:as|via|using|with|through|on) (?i:an? |the |your )?(?i:first |second |only |single |positional |required |extra )*(?i:command[- ]line |cli |startup )?(?i:arg(?:ument)?|parameter)s?\b`, asksForWord},
 			{certain, `\b` + demand + `[^\n]{0,60}\b(?i:command[- ]line|cli|positional) (?i:arg(?:ument)?|parameter|option|flag)s?\b`, asksForWord},
 			{strong, `\b` + demand + `[^\n]{0,60}?[ '"` + "`" + `(](?P<option>--[a-z][\w-]{2,})`, asksForWord},

@@ -31,6 +31,7 @@ func TestVariablesAreReadFromAnyComplaint(t *testing.T) {
 		{"a list with bullets", "Missing required environment variables:\n  - SHOP_URL_BASE\n  - SHOP_API_KEY\n", []string{"SHOP_URL_BASE"}, []string{"SHOP_API_KEY"}, []string{"SHOP_URL_BASE"}},
 		{"alternatives", "Either DRAW_API_KEY or DRAW_OAUTH_TOKEN is required", nil, []string{"DRAW_API_KEY"}, []string{"DRAW_OAUTH_TOKEN"}},
 		{"an unrelated variable", "PLAN_TOKEN is not set. See LOG_FILE_PATH for details.", nil, []string{"PLAN_TOKEN"}, []string{"LOG_FILE_PATH"}},
+		{"an example to copy", "ERROR: a database is required. Choose one:\n1. Command line argument: --dsn=\"...\"\n2. Environment variable: export DSN=\"...\"", nil, []string{`"DSN"`}, nil},
 		{"all are set", "CHAT_TOKEN environment variable is required", []string{"CHAT_TOKEN"}, []string{"Check the value of CHAT_TOKEN"}, []string{`"VALUE"`}},
 		{"none is named", "Error: API key is required", nil, []string{"documentation"}, []string{"NAME"}},
 	} {
@@ -47,6 +48,20 @@ func TestVariablesAreReadFromAnyComplaint(t *testing.T) {
 			if strings.Contains(d.Fix, not) {
 				t.Errorf("%s: the fix contains %s: %s", c.what, not, d.Fix)
 			}
+		}
+	}
+}
+
+func TestWhatAnArgumentIsCalled(t *testing.T) {
+	for _, c := range []struct{ command, stderr, want, not string }{
+		{"npx -y notes", "Please provide a notebook URL as a command-line argument", "(notebook URL)", ""},
+		{"uvx notes", "notes requires the vault directory as first argument", "(vault directory)", ""},
+		{"npx -y notes", "Error: spec is required. Use one of: --spec-file or --spec-inline", "(--spec-file)", ""},
+		{"npx -y files /srv/none", "Warning: Cannot access directory /srv/none, skipping\nError: None of the specified directories are accessible", "/srv/none does not", "skipping"},
+	} {
+		d := Diagnose(atStartup(c.command, c.stderr))
+		if !strings.Contains(d.Explanation, c.want) || c.not != "" && strings.Contains(d.Explanation, c.not) {
+			t.Errorf("%s: %s", d.Cause, d.Explanation)
 		}
 	}
 }

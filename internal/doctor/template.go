@@ -67,6 +67,9 @@ func (x *exam) name(key string, m *match) string {
 			return "" // a word of a sentence, not a name
 		}
 	}
+	if key == "path" {
+		value = x.withoutSentence(value)
+	}
 	if key == "package" { // npm escapes it in URLs
 		value = strings.NewReplacer("%2f", "/", "%2F", "/", "%40", "@").Replace(value)
 	}
@@ -93,6 +96,17 @@ func (x *exam) name(key string, m *match) string {
 		value = "“" + value + "”" // to set it apart from our own words
 	}
 	return value
+}
+
+// withoutSentence returns the argument that a captured path begins with, if what follows is the rest
+// of a sentence: "/srv/notes, skipping".
+func (x *exam) withoutSentence(path string) string {
+	for _, word := range x.Command {
+		if rest, ok := strings.CutPrefix(path, word); ok && len(word) > 1 && rest != "" && strings.ContainsRune(",;:) ", rune(rest[0])) {
+			return word
+		}
+	}
+	return path
 }
 
 // numbered returns "port 3000" for a number, and an address unchanged.
