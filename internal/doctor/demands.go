@@ -157,6 +157,9 @@ func demandClues() map[string][]clue {
 				return x.Live && x.Exit.Known && x.Exit.Code != 0 && asksForWord(x, m)
 			}},
 		},
+		"wrong_directory_argument": {
+			{strong, `(?i)\b(?:does(?: not|n't) exist|not found|no such (?:file|directory|path)|not accessible|cannot (?:access|open|read|find)|not a (?:valid )?(?:directory|folder|path|repository|vault|project|file))\b`, namesPathArgument},
+		},
 		"setting_value_invalid": { // the validator's own list of problems
 			{likely, `"message": ?"(?P<option>[^"\n]{1,120})",\s*"path": ?\[\s*"\w+"`, func(x *exam, m *match) bool {
 				return beforeSession(x, m) && !emptyValue.MatchString(x.text)
@@ -179,6 +182,29 @@ var emptyValue = &wording{source: `"message": ?"(?i:required"|[^"\n]*(?:(?:canno
 // beforeSession reports whether gauze saw the server fail before it opened a session: later, a complaint
 // about a value is about a call.
 func beforeSession(x *exam, _ *match) bool { return x.Live && x.Stage < Initialized }
+
+// namesPathArgument reports whether a line names a path that the entry passes to the server.
+func namesPathArgument(x *exam, m *match) bool {
+	for i, word := range x.Command {
+		if _, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(word, "-") {
+			word = value
+		}
+		at := strings.Index(m.said, word)
+		if i == 0 || at < 0 || !pathArgument.MatchString(word) || scriptFile.MatchString(word) {
+			continue
+		}
+		if end := at + len(word); end == len(m.said) || strings.ContainsRune(" ,;:)'\"`.", rune(m.said[end])) {
+			m.names = map[string]string{"path": word}
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	pathArgument = &wording{source: `^(?:~?/|\.{1,2}/|[A-Za-z]:[\\/])[^\s]{2,}$`}
+	scriptFile   = &wording{source: `\.(?:[cm]?[jt]s|pyw?|sh|rb|jar|exe|cmd)$`}
+)
 
 // asksForWord reports whether a complaint of the server asks for a word on its command line and
 // names no variable that would do as well.

@@ -52,6 +52,24 @@ func TestVariablesAreReadFromAnyComplaint(t *testing.T) {
 	}
 }
 
+// A server that fails right after its first installation fails for the reason that it gives.
+func TestFirstInstallationIsNoDrift(t *testing.T) {
+	const installed = "Downloading cryptography (4.2MiB)\nInstalled 49 packages in 275ms\nTraceback (most recent call last):\n  File \"/home/a/.cache/uv/archive-v0/x/bin/notes-mcp\", line 6, in <module>\n    from notes_mcp.server import main\n"
+	for _, c := range []struct{ what, stderr, cause, not string }{
+		{"a variable", installed + "ValueError: NOTES_API_KEY environment variable is required", "env_not_set", "--with"},
+		{"a setting", installed + "RuntimeError: base url must not be empty", "env_not_set", "--with"},
+		{"a database", installed + "ConnectionRefusedError: [Errno 111] Connect call failed ('127.0.0.1', 5432)", "companion_app_not_running", "--with"},
+		{"the protocol's library", installed + "ImportError: cannot import name 'Server' from 'mcp.server'", "dependency_version_drift", "@latest"},
+		{"a different library", installed + "ImportError: cannot import name 'Client' from 'httpx'", "dependency_version_drift", "--with"},
+		{"all versions yanked", "error: No solution found when resolving tool dependencies\n  cause: Because all versions of notes-mcp were yanked (reason: replaced) and you require notes-mcp, we can conclude that your requirements are unsatisfiable.", "package_unpublished", "--with"},
+	} {
+		d := Diagnose(atStartup("uvx notes-mcp", c.stderr))
+		if d.Cause != c.cause || strings.Contains(d.Fix, c.not) {
+			t.Errorf("%s: %s: %s", c.what, d.Cause, d.Fix)
+		}
+	}
+}
+
 func TestWhatAnArgumentIsCalled(t *testing.T) {
 	for _, c := range []struct{ command, stderr, want, not string }{
 		{"npx -y notes", "Please provide a notebook URL as a command-line argument", "(notebook URL)", ""},
@@ -90,6 +108,10 @@ func TestDemandsThatAreNotAboutVariables(t *testing.T) {
 		{"npx -y notes", "Credentials not found. Please run with 'auth' argument first.", "oauth_not_completed"},
 		{"npx -y notes", "No saved session. Run `notes login` once before starting the server.", "oauth_not_completed"},
 		{"uvx notes", "Token file missing, run the setup command first", "oauth_not_completed"},
+
+		{"uvx notes --vault /srv/none", "ERROR:notes.server:/srv/none does not exist", "wrong_directory_argument"},
+		{"npx -y notes --vault=/srv/none", "fatal: '/srv/none' is not a vault", "wrong_directory_argument"},
+		{"npx -y notes ./none", "startup failed: no such directory (./none)", "wrong_directory_argument"},
 
 		{"npx -y notes", zod, "env_not_set"},
 		{"npx -y notes", "Error: base url must not be empty", "env_not_set"},

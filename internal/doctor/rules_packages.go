@@ -314,7 +314,7 @@ func dependencyCauses() []cause {
 			explain: "The installed version of a library ({module|not pinned by the server}) does not provide what the server uses.",
 			fix:     "Try the latest version of the server. If it also fails, install the version of the library that the server was written for.",
 			instead: []advice{
-				{when: func(x *exam, m *match) bool { return x.runs("uvx") && strings.Contains(x.text, "mcp") }, fix: "Pin the older version of the library: `uvx --with 'mcp<2' {pinned|PACKAGE}`"},
+				{when: func(x *exam, m *match) bool { return x.runs("uvx") && mcpLibrary.MatchString(x.text) }, fix: "Pin the older version of the library: `uvx --with 'mcp<2' {pinned|PACKAGE}`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx") && x.pinned() }, fix: keepPinned},
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx") }, fix: "Request the latest version, which may support the library: `uvx {package|PACKAGE}@latest`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("npx") && x.pinned() }, fix: keepPinned},
@@ -366,8 +366,8 @@ func dependencyCauses() []cause {
 					return !strings.Contains(m.hit, "not found in") && !strings.Contains(m.hit, "no version") && !strings.Contains(m.hit, "Python>") && !strings.Contains(m.hit, "satisfy Python") && !strings.Contains(m.hit, "available")
 				}},
 				{strong, `(?i)\b(?:dependency|version) conflict\b|conflicting dependencies|ResolutionImpossible|peer dep\w* (?:conflict|missing)`, nil},
-				{guess, `(?s)Traceback \(most recent call last\):.*?(?:archive-v0|site-packages)[/\\].{0,300}line \d+, in <module>\s+(?:from|import) [^\n]+\s*$`, nil},
-				{guess, `(?s)Installed \d+ packages? in [\d.]+m?s.{0,300}Traceback \(most recent call last\):\s+File "[^"\n]*[/\\](?:archive-v0|uv)[/\\]`, nil},
+				{guess, `(?s)Traceback \(most recent call last\):.*?(?:archive-v0|site-packages)[/\\].{0,300}line \d+, in <module>\s+(?:from|import) [^\n]+\s*$`, ofALibrary},
+				{guess, `(?s)Installed \d+ packages? in [\d.]+m?s.{0,300}Traceback \(most recent call last\):\s+File "[^"\n]*[/\\](?:archive-v0|uv)[/\\]`, ofALibrary},
 			},
 			hides: []string{"venv_not_used", "server_bug_crash", "env_not_set", "optional_method_probed"},
 		},
@@ -499,6 +499,23 @@ func lineContains(words ...string) func(*exam, *match) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(m.said, word) })
 	}
 }
+
+// mcpLibrary matches evidence that is about the Python library of the protocol and not only about a
+// server with that word in its name.
+var mcpLibrary = &wording{source: `\bmcp\.(?:server|types|shared|client|cli|os)\b|(?:from|import|module named|module) ['"]?(?:mcp|fastmcp)\b|from '(?:mcp|fastmcp)[.']|site-packages[/\\](?:mcp|fastmcp)[/\\]|'(?:Server|FastMCP|McpServer|ClientSession|MCPServer)' object|\b(?:Fast)?MCP\.(?:__init__|run)\(\)|\b(?:mcp|fastmcp)[<>=!~]=?\d`}
+
+// ofALibrary reports whether a stack trace ends in an error that a different version of a library
+// can cause, or is cut off before its error. That the packages were just installed proves nothing.
+func ofALibrary(x *exam, _ *match) bool {
+	all := exceptionLine.regexp().FindAllStringSubmatch(x.text, -1)
+	if len(all) == 0 {
+		return true
+	}
+	return slices.Contains([]string{"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "NameError"}, all[len(all)-1][1])
+}
+
+// exceptionLine matches the last line of a Python stack trace.
+var exceptionLine = &wording{source: `(?m)^(?:[\w]+\.)*(\w+(?:Error|Exception|Exit|Warning|Interrupt|Group))\b(?::|$)`}
 
 // canBeDamaged reports whether a missing module can be a file that a cached copy has lost. A path
 // without an extension, imported by a module of a package, is no file: the code asks for something
