@@ -150,7 +150,7 @@ func demandClues() map[string][]clue {
 			{certain, `\b(?i:provide|specify|pass|supply|give|requires?|expects?|needs?) (?i:(?:an?|the|your|at least one|one) )?(?P<option>[a-zA-Z][\w' -]{2,40}?) (?i:as|via|using|with|through|on) (?i:an? |the |your )?(?i:first |second |only |single |positional |required |extra )*(?i:command[- ]line |cli |startup )?(?i:arg(?:ument)?|parameter)s?\b`, asksForWord},
 			{certain, `\b` + demand + `[^\n]{0,80}?\b(?i:as|via|using|with|through|on) (?i:an? |the |your )?(?i:first |second |only |single |positional |required |extra )*(?i:command[- ]line |cli |startup )?(?i:arg(?:ument)?|parameter)s?\b`, asksForWord},
 			{certain, `\b` + demand + `[^\n]{0,60}\b(?i:command[- ]line|cli|positional) (?i:arg(?:ument)?|parameter|option|flag)s?\b`, asksForWord},
-			{strong, `\b` + demand + `[^\n]{0,60}?[ '"` + "`" + `(](?P<option>--[a-z][\w-]{2,})`, asksForWord},
+			{strong + 0.01, `\b` + demand + `[^\n]{0,60}?[ '"` + "`" + `(](?P<option>--[a-z][\w-]{2,})`, asksForWord}, // more than a usage line
 			{strong, `(?i)\b(?:invalid|wrong|incorrect|insufficient|bad) number of (?:command[- ]line )?arg(?:ument)?s\b|\b(?:not enough|too few) (?:command[- ]line )?arg(?:ument)?s\b`, asksForWord},
 			{certain, `(?i)\b(?:unknown|invalid|unsupported|unrecognized|no such) (?:sub-?)?command:? ['"` + "`" + `]?(?:undefined|null|none|nil)\b|\bno (?:sub-?)?command (?:was )?(?:given|specified|provided|supplied)\b`, asksForWord},
 			{likely, `(?m)^(?:[^\n]{0,24}[\s\]:|])?(?i:usage): *\n?[^\n<]{0,120}(?P<option><[^>\n]{1,60}>)`, func(x *exam, m *match) bool {

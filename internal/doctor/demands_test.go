@@ -61,12 +61,27 @@ func TestFirstInstallationIsNoDrift(t *testing.T) {
 		{"a database", installed + "ConnectionRefusedError: [Errno 111] Connect call failed ('127.0.0.1', 5432)", "companion_app_not_running", "--with"},
 		{"the protocol's library", installed + "ImportError: cannot import name 'Server' from 'mcp.server'", "dependency_version_drift", "@latest"},
 		{"a different library", installed + "ImportError: cannot import name 'Client' from 'httpx'", "dependency_version_drift", "--with"},
+		{"a different library below the protocol's", installed + "  File \"/x/site-packages/mcp/server/fastmcp/server.py\", line 1, in <module>\nImportError: cannot import name 'y' from 'pydantic._internal' (/x)", "dependency_version_drift", "--with"},
 		{"all versions yanked", "error: No solution found when resolving tool dependencies\n  cause: Because all versions of notes-mcp were yanked (reason: replaced) and you require notes-mcp, we can conclude that your requirements are unsatisfiable.", "package_unpublished", "--with"},
 	} {
 		d := Diagnose(atStartup("uvx notes-mcp", c.stderr))
 		if d.Cause != c.cause || strings.Contains(d.Fix, c.not) {
 			t.Errorf("%s: %s: %s", c.what, d.Cause, d.Fix)
 		}
+	}
+}
+
+func TestPythonThatMeetsARequirement(t *testing.T) {
+	for requirement, want := range map[string]string{
+		">=3.13": "3.13", ">=3.14.0,<3.16": "3.14", ">=3.10": "", ">=3.8,<3.11": "3.10", "==3.11.*": "3.11", "<=3.9": "3.9", ">=3.12,<3.13": "", "3.12 or newer": "", ">=3.13; rm -r ~": "", "": "",
+	} {
+		if got := pythonFor(requirement); got != want {
+			t.Errorf("%q: %q, want %q", requirement, got, want)
+		}
+	}
+	d := Diagnose(atStartup("uvx notes-mcp", "error: No solution found when resolving tool dependencies\n  cause: Because the current Python version (3.11.2) does not satisfy Python>=3.13 and all versions of notes-mcp depend on Python>=3.13, we can conclude that all versions of notes-mcp cannot be used."))
+	if !strings.Contains(d.Fix, "uvx --python 3.13 notes-mcp") {
+		t.Error(d.Fix)
 	}
 }
 

@@ -314,7 +314,7 @@ func dependencyCauses() []cause {
 			explain: "The installed version of a library ({module|not pinned by the server}) does not provide what the server uses.",
 			fix:     "Try the latest version of the server. If it also fails, install the version of the library that the server was written for.",
 			instead: []advice{
-				{when: func(x *exam, m *match) bool { return x.runs("uvx") && mcpLibrary.MatchString(x.text) }, fix: "Pin the older version of the library: `uvx --with 'mcp<2' {pinned|PACKAGE}`"},
+				{when: func(x *exam, m *match) bool { return x.runs("uvx") && olderMCP(x.text, m.names) }, fix: "Pin the older version of the library: `uvx --with 'mcp<2' {pinned|PACKAGE}`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx") && x.pinned() }, fix: keepPinned},
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx") }, fix: "Request the latest version, which may support the library: `uvx {package|PACKAGE}@latest`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("npx") && x.pinned() }, fix: keepPinned},
@@ -503,6 +503,21 @@ func lineContains(words ...string) func(*exam, *match) bool {
 // mcpLibrary matches evidence that is about the Python library of the protocol and not only about a
 // server with that word in its name.
 var mcpLibrary = &wording{source: `\bmcp\.(?:server|types|shared|client|cli|os)\b|(?:from|import|module named|module) ['"]?(?:mcp|fastmcp)\b|from '(?:mcp|fastmcp)[.']|site-packages[/\\](?:mcp|fastmcp)[/\\]|'(?:Server|FastMCP|McpServer|ClientSession|MCPServer)' object|\b(?:Fast)?MCP\.(?:__init__|run)\(\)|\b(?:mcp|fastmcp)[<>=!~]=?\d`}
+
+// olderMCP reports whether the library that lacks something is that of the protocol, from what a clue
+// captured or, if that names no library, from the whole text.
+func olderMCP(text string, names map[string]string) bool {
+	for _, key := range []string{"package", "module"} {
+		root, _, _ := strings.Cut(names[key], ".")
+		switch {
+		case slices.Contains([]string{"mcp", "fastmcp", "Server", "FastMCP", "McpServer", "ClientSession", "MCPServer"}, root):
+			return true
+		case key == "package" && root != "":
+			return false
+		}
+	}
+	return mcpLibrary.MatchString(text)
+}
 
 // ofALibrary reports whether a stack trace ends in an error that a different version of a library
 // can cause, or is cut off before its error. That the packages were just installed proves nothing.

@@ -164,6 +164,8 @@ func (x *exam) advised(key string, m *match) string {
 			address = turned(address)
 		}
 		return x.Secrets.Quote(x.typing().Quote(launch.Spec{URL: address.String()}.String()))
+	case "python":
+		return pythonFor(m.names["version"])
 	case "pairs": // the variables, as members of "env"
 		var pairs []string
 		for _, name := range x.listed(m) {
@@ -230,6 +232,33 @@ func (x *exam) spelled(verb string, m *match) string {
 	}
 	return ""
 }
+
+// pythonFor returns a version of Python, as 3.13, that meets a requirement, as >=3.13 or >=3.8,<3.11. It
+// returns "" for a requirement that it does not understand, or that most current versions meet.
+func pythonFor(requirement string) string {
+	for bound := range strings.SplitSeq(requirement, ",") {
+		m := pythonBound.FindStringSubmatch(strings.TrimSpace(bound))
+		if m == nil {
+			continue
+		}
+		minor, _ := strconv.Atoi(m[2])
+		switch {
+		case m[1] == "<":
+			minor--
+			fallthrough
+		case m[1] == "<=":
+			if minor >= 12 {
+				continue
+			}
+			return "3." + strconv.Itoa(minor)
+		case m[1] == "==", m[1] == "~=", minor > 12:
+			return "3." + strconv.Itoa(minor)
+		}
+	}
+	return ""
+}
+
+var pythonBound = &wording{source: `^(>=|<=|<|==|~=)3\.([1-9]\d?)(?:\.(?:\d+|\*))*$`}
 
 // plainEnglish matches a lower-case word, which names neither a program nor a host.
 var plainEnglish = &wording{source: `^[a-z]{1,7}$`}
