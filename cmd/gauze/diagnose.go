@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/redact"
@@ -46,7 +49,7 @@ func diagnoseCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.command, "command", "", "`command` line of the server, as one string, or its URL")
-	flags.StringVar(&f.batch, "batch", "", "`file` of reports, one JSON object per line (id, command, evidence); - for stdin")
+	flags.StringVar(&f.batch, "batch", "", "`file` of reports, one JSON object per line (id, command or entry, evidence); - for stdin")
 	flags.BoolVar(&f.json, "json", false, "print the diagnosis as JSON")
 	forHarness(flags, "batch")
 	return cmd
@@ -104,7 +107,11 @@ func showDiagnosis(d doctor.Diagnosis, p paint) string {
 	var b strings.Builder
 	title := strings.ReplaceAll(string(d.Category), "_", " ")
 	fmt.Fprintf(&b, "%s %s %s\n\n", p.in("2", "──"), p.red(title), p.in("2", strings.Repeat("─", max(3, 74-len(title)))))
-	b.WriteString(fold(d.Explanation) + "\n")
+	if d.Tentative() {
+		b.WriteString(fold("Possible cause: "+d.Explanation) + "\n")
+	} else {
+		b.WriteString(fold(d.Explanation) + "\n")
+	}
 	if len(d.Reasons) > 0 {
 		b.WriteString("\nEvidence:\n\n")
 		for _, line := range d.Reasons {
@@ -117,8 +124,12 @@ func showDiagnosis(d doctor.Diagnosis, p paint) string {
 	}
 	if len(d.Others) > 0 {
 		b.WriteString("\nOther possible causes:\n\n")
-		for _, other := range d.Others {
-			b.WriteString(indent(fold("- "+other.Explanation)) + "\n")
+		for i, other := range d.Others {
+			text := "- " + other.Explanation
+			if i == 0 && d.Tentative() {
+				text += " " + other.Fix
+			}
+			b.WriteString(indent(fold(text)) + "\n")
 		}
 	}
 	return b.String()
@@ -181,6 +192,31 @@ type report struct {
 	ID       json.RawMessage `json:"id"`
 	Command  string          `json:"command"`
 	Evidence string          `json:"evidence"`
+	Entry    *reportEntry    `json:"entry"`
+}
+
+// reportEntry is the server's entry in a client's configuration. Values of variables are ignored.
+type reportEntry struct {
+	Client  string                     `json:"client"` // as in gauze clients
+	Command string                     `json:"command"`
+	Args    []string                   `json:"args"`
+	URL     string                     `json:"url"`
+	Env     map[string]json.RawMessage `json:"env"`
+}
+
+// caseOf returns what the report shows, with its entry if it has one.
+func (r report) caseOf() doctor.Case {
+	if r.Entry == nil {
+		return doctor.FromLog(r.Command, r.Evidence)
+	}
+	e := doctor.Entry{URL: r.Entry.URL, Env: slices.AppendSeq([]string{}, maps.Keys(r.Entry.Env))}
+	if r.Entry.Command != "" {
+		e.Command = append([]string{r.Entry.Command}, r.Entry.Args...)
+	}
+	if client, ok := clientconfig.ByID(r.Entry.Client); ok {
+		e.NoURL, e.NoSSE = client.Fields.NoRemote, client.Fields.NoSSE
+	}
+	return doctor.FromEntry(e, r.Evidence)
 }
 
 // verdict is the line of output for a report.
@@ -207,7 +243,7 @@ func diagnoseBatch(in io.Reader, out io.Writer) error {
 		}
 		answer := brokenReport(r.ID, fmt.Sprintf("line %d %s", number, problem))
 		if problem == "" {
-			d := doctor.Diagnose(doctor.FromLog(r.Command, r.Evidence))
+			d := doctor.Diagnose(r.caseOf())
 			answer = jsonLine(verdict{r.ID, d.Category, d.Cause, d.Confidence, d.Explanation, d.Fix})
 		}
 		broken = broken || problem != ""

@@ -36,6 +36,9 @@ func (d Diagnosis) text() string {
 	for _, said := range d.Said {
 		text += "\nevidence: " + said
 	}
+	if len(d.Others) > 0 && doctor.Likelihood(d.Confidence) == "possible" {
+		text += "\nalso possible: " + d.Others[0]
+	}
 	return text
 }
 

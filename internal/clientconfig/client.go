@@ -100,6 +100,7 @@ const inProject = "<project>"
 type Fields struct {
 	Command, Args, Env, URL, Headers string // empty for the usual name
 	NoRemote                         bool   // the file does not support URLs
+	NoSSE                            bool   // the client connects to URLs by streamable HTTP only
 	Argv                             bool   // the command is a list that includes the arguments
 	OtherURLs                        []string
 	Cwd                              string // empty if not supported

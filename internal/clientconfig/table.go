@@ -42,7 +42,7 @@ var (
 	})
 	codexFields = usual(Fields{
 		Cwd: "cwd", Headers: "http_headers", EnvNames: "env_vars", BearerEnv: "bearer_token_env_var", EnvHeaders: "env_http_headers",
-		BothRefused: true, Enabled: "enabled", Exact: true, RejectsFile: true,
+		BothRefused: true, NoSSE: true, Enabled: "enabled", Exact: true, RejectsFile: true,
 		Timeouts: []Timeout{{Field: "tool_timeout_sec", Unit: time.Second}, {Field: "startup_timeout_sec", Unit: time.Second, Start: true},
 			{Field: "startup_timeout_ms", Unit: time.Millisecond, Start: true}},
 		Also: []string{"http_headers_helper", "oauth", "oauth_resource", "scopes", "auth", "required", "enabled_tools", "disabled_tools", "default_tools_approval_mode",

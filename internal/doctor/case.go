@@ -16,6 +16,9 @@ type Case struct {
 	Live    bool     // whether gauze saw it itself; otherwise it is from a log
 	OS      string   // platform of the reader, as runtime.GOOS; decides the commands in advice
 	Keyed   bool     // whether requests to the URL carried a key or token of the user's
+	Env     []string // names of the variables that the entry sets; nil if they are not known
+	NoURL   bool     // whether the client only starts commands
+	NoSSE   bool     // whether the client connects by streamable HTTP only
 
 	Spawn Spawn  // why the process was not started
 	Exit  Exit   // how the process exited

@@ -25,6 +25,7 @@ func legible(text string) string {
 	b.Grow(len(text))
 	seen := map[uint64]int{}
 	for line := range strings.SplitSeq(text, "\n") {
+		line = withoutList(line)
 		form := shape(line)
 		if seen[form]++; seen[form] > maxRepeats {
 			continue
@@ -45,6 +46,22 @@ func legible(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// withoutList cuts a line off before a list of tools, prompts or resources that the server sent: what
+// their descriptions say is not about the failure.
+func withoutList(line string) string {
+	at := strings.Index(line, `"result"`)
+	if at < 0 {
+		return line
+	}
+	rest := strings.TrimLeft(line[at+len(`"result"`):], ": {")
+	for _, list := range []string{`"tools"`, `"prompts"`, `"resources"`, `"resourceTemplates"`} {
+		if list, ok := strings.CutPrefix(rest, list); ok && strings.HasPrefix(strings.TrimLeft(list, ": "), "[") {
+			return line[:at]
+		}
+	}
+	return line
 }
 
 // maxRepeats is how many lines that differ only in numbers are kept: a log that repeats itself adds

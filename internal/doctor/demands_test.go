@@ -32,6 +32,7 @@ func TestVariablesAreReadFromAnyComplaint(t *testing.T) {
 		{"alternatives", "Either DRAW_API_KEY or DRAW_OAUTH_TOKEN is required", nil, []string{"DRAW_API_KEY"}, []string{"DRAW_OAUTH_TOKEN"}},
 		{"an unrelated variable", "PLAN_TOKEN is not set. See LOG_FILE_PATH for details.", nil, []string{"PLAN_TOKEN"}, []string{"LOG_FILE_PATH"}},
 		{"an example to copy", "ERROR: a database is required. Choose one:\n1. Command line argument: --dsn=\"...\"\n2. Environment variable: export DSN=\"...\"", nil, []string{`"DSN"`}, nil},
+		{"None in a stack trace", "Traceback (most recent call last):\n  File \"/x/server.py\", line 148, in create\n    client = Client(base=NOTES_URL)\n  File \"/x/client.py\", line 12, in __init__\n    self.base = base.rstrip(\"/\")\nAttributeError: 'NoneType' object has no attribute 'rstrip'", nil, []string{"NOTES_URL"}, nil},
 		{"all are set", "CHAT_TOKEN environment variable is required", []string{"CHAT_TOKEN"}, []string{"Check the value of CHAT_TOKEN"}, []string{`"VALUE"`}},
 		{"none is named", "Error: API key is required", nil, []string{"documentation"}, []string{"NAME"}},
 	} {

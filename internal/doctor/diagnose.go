@@ -66,10 +66,10 @@ type table struct {
 // knowledge returns the table. It is built for the first case: most runs of Gauze have none.
 var knowledge = sync.OnceValue(func() *table {
 	causes = slices.Concat(
-		configCauses(), spawnCauses(), packageCauses(), runtimeCauses(), dependencyCauses(), fileCauses(), environmentCauses(),
+		entryCauses(), configCauses(), spawnCauses(), packageCauses(), runtimeCauses(), dependencyCauses(), fileCauses(), environmentCauses(),
 		tlsCauses(), portCauses(), authCauses(), sessionCauses(), limitCauses(), schemaCauses(), stdoutCauses(), protocolCauses(), endpointCauses(), networkCauses(),
 		timeoutCauses(), crashCauses())
-	for _, more := range []map[string][]clue{libraryClues(), languageClues(), demandClues(), faintClues()} {
+	for _, more := range []map[string][]clue{libraryClues(), languageClues(), entryClues(), schemaClues(), oauthClues(), clientClues(), argumentClues(), demandClues(), streamClues(), frameworkClues(), numberClues(), faintClues()} {
 		for i := range causes {
 			causes[i].clues = append(causes[i].clues, more[causes[i].name]...)
 		}

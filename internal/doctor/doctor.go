@@ -74,6 +74,10 @@ func Likelihood(confidence float64) string {
 	return "possible"
 }
 
+// Tentative reports whether the evidence only suggests the cause: it is shown as possible, together
+// with the next one.
+func (d Diagnosis) Tentative() bool { return d.Category != Unknown && d.Confidence < likely }
+
 // WithCommand returns a fix that ends in a command that only people are shown.
 func WithCommand(fix, command string) string {
 	if command == "" {

@@ -120,7 +120,7 @@ func authCauses() []cause {
 				{strong, `(?i)\bnot authenticated\b|\bneeds[-_]auth\b|\bunauthenticated\b|run /mcp to authenticate`, nil},
 				{strong, `\bUnauthorizedError\b|(?i)\bOAuth error\b|token exchange failed|authorization with [^\n]{1,60} failed|(?i)\bOAuth\b[^\n]{0,30} failed`, nil},
 				{certain, `\b(?:unsupported_grant_type|unauthorized_client|invalid_scope|consent_required|interaction_required|login_required)\b|\bAADSTS\d{5,}`, nil},
-				{strong, `(?i)(?:client )?registration (?:is )?(?:not (?:allowed|supported|permitted|enabled)|disabled|closed|rejected|failed)|\b(?:invalid|missing|mismatch\w*|unknown) (?:oauth )?state(?: parameter)?\b[^\n]{0,30}(?i:oauth|callback|auth)`, nil},
+				{strong, `(?i)(?:client )?registration (?:is )?(?:not (?:allowed|supported|permitted|enabled)|disabled|closed|rejected|failed)|\b(?:invalid|missing|mismatch\w*|unknown) (?:oauth )?state(?: parameter)?\b[^\n]{0,30}(?i:oauth|callback|auth)`, func(_ *exam, m *match) bool { return !toolWord.MatchString(m.said) }},
 				{certain, `(?i)WWW-Authenticate: ?Bearer[^\n]*?resource_metadata`, nil},
 				{strong, `(?i)waiting for (?:the )?(?:oauth|auth|browser|user|login|authorization)[^\n]{0,20}`, func(x *exam, m *match) bool { return x.bridge() || x.remote() }},
 				{certain, "", func(x *exam, m *match) bool {

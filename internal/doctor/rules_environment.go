@@ -38,17 +38,25 @@ var (
 	insisting = &wording{source: `(?:^|[\s\[(|])(?i:errors?)(?:\]|:|\s-|\)|,)|\bERROR\b|(?i)\b(?:fatal|critical|exiting|aborting|exception|must|cannot (?:start|run|continue)|panic)\b|\[server stderr\]|\[info\] .*\b(?:required|missing)\b|\bplease set\b|\w+Error:`}
 )
 
+// unmet matches a complaint that something required is missing.
+var unmet = &wording{source: `(?i)\brequired|\bmissing|\bnot (?:set|provided|given)|\bmust\b`}
+
+// hasDefault matches a line that says what is used instead of a variable that is not set.
+var hasDefault = &wording{source: `(?i)\bdefault|\bfall(?:ing|s)? back\b|\boptional|\binstead\b`}
+
 // unset returns the clues that a required variable is not set.
 func unset() []clue {
 	clues := saidUnset()
 	for i, c := range clues {
 		when := c.when
 		clues[i].when = func(x *exam, m *match) bool {
-			return !isAside(m) && !isCode(m.names["variable"]) && (when == nil || when(x, m)) && x.nameDemanded(m)
+			return !isAside(m) && !isCode(m.names["variable"]) && !asksForWords(x, m) && (when == nil || when(x, m)) && x.nameDemanded(m)
 		}
 	}
 	return append(clues, clue{faint, `\b(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"` + "`" + `]?[^\n]{0,40}? (?i:(?:is |are |was |has )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified)|missing|unset|undefined))\b`,
-		func(x *exam, m *match) bool { return isAside(m) && namesVariable(x, m) }})
+		func(x *exam, m *match) bool {
+			return isAside(m) && namesVariable(x, m) && (!hasDefault.MatchString(m.said) || strings.Contains(m.said, "blank"))
+		}})
 }
 
 func saidUnset() []clue {
@@ -87,6 +95,9 @@ func saidUnset() []clue {
 		{likely, `(?i)environment variables? (?:are|is|were|was)? ?(?:not set|missing|required)`, nil},
 		{strong, `(?i)\bneither (?P<variable>\w*(?:key|token|secret|credential)\w*)\b[^\n]{0,60}(?:provided|set|given|configured|found)`, nil},
 		{strong, `os\.environ\[['"](?P<variable>[A-Z][A-Z0-9_]+)['"]\]`, func(x *exam, _ *match) bool { return strings.Contains(x.text, "KeyError") }},
+		{strong, `\(env(?:ironment(?: variable)?)?: ?\$?(?P<variable>[A-Z][A-Z0-9_]{2,})\)`, func(_ *exam, m *match) bool { return unmet.MatchString(m.said) }},
+		{strong, `(?i)\b(?:token|api[ _-]?key|secret|password|credentials?|url|host) (?:is|was|are) (?:empty|blank|an empty string)\b|Value cannot be null\. \(Parameter '(?P<parameter>\w*(?:[Kk]ey|[Tt]oken|[Ss]ecret|[Cc]onnection[Ss]tring|[Pp]assword|[Uu]r[il]|[Ee]ndpoint))'\)`, nil},
+		{strong, `\bImproperlyConfigured\b[^\n]{0,60}\b(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, nil},
 		{likely, `process\.env\.(?P<variable>[A-Z][A-Z0-9_]+)[^\n]{0,40}(?:undefined|not set|missing)`, nil},
 	}
 }
@@ -184,7 +195,7 @@ func environmentCauses() []cause {
 			fix:     "Move the variable to \"env\" in the server's entry: `\"env\": {{\"{variable|NAME}\": \"VALUE\"}`",
 			clues: unsetWhere(func(x *exam, m *match) bool {
 				name := m.names["variable"]
-				return name != "" && slices.ContainsFunc(x.Command, func(word string) bool {
+				return name != "" && slices.ContainsFunc(withoutShell(x.Command), func(word string) bool {
 					return strings.HasPrefix(strings.TrimLeft(word, "-"), name+"=")
 				}) && !x.container()
 			}),

@@ -58,7 +58,7 @@ func sessionCauses() []cause {
 			clues: []clue{
 				{certain, `AsyncRequestTimeoutException`, nil},
 				{certain, `(?i)(?:SSE|stream|event ?source)[^\n]{0,40}(?:disconnected|terminated|closed|idle|timed out|timeout|reset)[^\n]{0,40}`, func(x *exam, m *match) bool {
-					return !x.status(&match{}, 404, 405) && !strings.Contains(m.said, "405") && cutStream.MatchString(m.said)
+					return !x.status(&match{}, 404, 405) && !strings.Contains(m.said, "405") && cutStream.MatchString(m.said) && !strings.Contains(m.said, "content type")
 				}},
 				{certain, `(?i)BodyTimeoutError|UND_ERR_BODY_TIMEOUT|stream timeout|RemoteProtocolError|incomplete chunked read|ERR_HTTP2_\w+|ERR_INCOMPLETE_CHUNKED_ENCODING|peer closed connection without sending complete message`, nil},
 				{certain, `TypeError: terminated`, nil},
@@ -110,7 +110,7 @@ func turned(u *url.URL) *url.URL {
 
 func notBrowserSession(_ *exam, m *match) bool {
 	lower := strings.ToLower(m.said)
-	return !strings.Contains(lower, "browser session") && !strings.Contains(lower, "sso session") && !strings.Contains(lower, "session token")
+	return !strings.Contains(lower, "browser session") && !strings.Contains(lower, "sso session") && !strings.Contains(lower, "session token") && !strings.Contains(lower, "session key")
 }
 
 var sseClient = &wording{source: `(?i)\bSSE\b|/sse\b|text/event-stream`}
@@ -186,7 +186,7 @@ func endpointCauses() []cause {
 				{strong, `(?i)(?:SSE|streamable[- ]?HTTP)[^\n]{0,40} transport[^\n]{0,40}(?:not supported|unsupported|deprecated|is not available)|does not support (?:SSE|streamable)`, nil},
 				{strong, `(?i)SSE error: Non-200 status code \((?:404|405|400)\)`, nil},
 			},
-			hides: []string{"optional_method_probed", "wrong_endpoint_path", "session_not_initialized"},
+			hides: []string{"optional_method_probed", "wrong_endpoint_path", "session_not_initialized", "content_type_refused"},
 		},
 		{
 			name: "wrong_endpoint_path", category: TransportMismatch,
@@ -225,7 +225,7 @@ func endpointCauses() []cause {
 			clues: []clue{
 				{strong, `Uvicorn running on (?:socket )?(?P<port>\S+)`, stdioClient},
 				{likely, `INFO: +Started server process \[\d+\]`, stdioClient},
-				{strong, `(?i)(?:listening|running|start(?:ed|ing)|serving|available)[^\n]{0,40} (?:on|at) (?:port )?(?P<port>https?://\S+|:?\d{4,5}\b|(?:localhost|0\.0\.0\.0|127\.0\.0\.1):\d+)`, stdioClient},
+				{strong, `(?i)(?:listening|running|start(?:ed|ing)|serving|available)[^\n]{0,40} (?:on:?|at:?|addr=) ?(?:port )?(?P<port>https?://\S+|:?\d{4,5}\b|(?:localhost|0\.0\.0\.0|127\.0\.0\.1):\d+)`, stdioClient},
 				{certain, "", func(x *exam, m *match) bool {
 					if !x.Limit.Passed || x.Limit.Listening == 0 {
 						return false

@@ -96,7 +96,7 @@ func protocolCauses() []cause {
 				fix: "Check the address: it is probably not the server's MCP endpoint (which often ends in /mcp or /sse)."}},
 			clues: []clue{
 				{certain, `(?i)client must accept (?:both )?(?:application/json|text/event-stream)`, nil},
-				{certain, "", func(x *exam, m *match) bool { return x.status(m, 406) }},
+				{certain, "", func(x *exam, m *match) bool { return x.status(m, 406) && !strings.Contains(x.text, "SSE error:") }},
 				{certain, `(?i)\bNot Acceptable\b|invalid accept header|accept header (?:must|should|does not)[^\n]{0,20}(?:include|contain|accept)`, nil},
 			},
 			hides: []string{"wrong_endpoint_path"},
@@ -276,7 +276,9 @@ func schemaCauses() []cause {
 				{strong, `(?i)expected (?:object|array|record|number|string|boolean|integer|map), (?:received|got) (?:string|number|array|object|undefined|null|boolean)`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !strings.Contains(x.text, "mcpServers") }},
 				{strong, "(?i)the required parameter `?\\w+`? is missing|An unexpected parameter `?\\w+`? was provided", nil},
 				{strong, `(?i)Input should be a valid (?:dictionary|list|integer|number|boolean|string)`, nil},
-				{strong, `(?i)(?:missing|unexpected) (?:\d+ )?required (?:positional |keyword-only )?(?:argument|parameter|property|propert)[^\n]{0,60}`, aboutCall},
+				{strong, `(?i)(?:missing|unexpected) (?:\d+ )?required (?:positional |keyword-only )?(?:argument|parameter|property|propert)[^\n]{0,60}`, func(x *exam, m *match) bool {
+					return aboutCall(x, m) && !asksForWords(x, m) || ofACall.MatchString(x.text)
+				}},
 				{strong, `(?i)(?:tool|function)[ -]?(?:call )?(?:arguments|parameters|input)[^\n]{0,40}(?:invalid|not valid|malformed|could not be parsed|failed validation)`, nil},
 				{strong, `(?i)is not (?:of type|a valid) ['"](?:object|array|number|integer|boolean|string)['"]`, nil},
 				{likely, "", func(x *exam, m *match) bool { return x.rpc(m, -32602) }},
@@ -286,8 +288,8 @@ func schemaCauses() []cause {
 	}
 }
 
-func aboutCall(x *exam, _ *match) bool {
-	return aboutACall.MatchString(x.text)
+func aboutCall(x *exam, m *match) bool {
+	return aboutACall.MatchString(x.text) && !aboutConfigLine(x, m)
 }
 
 // Patterns for the conditions of clues.

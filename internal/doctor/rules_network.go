@@ -71,7 +71,7 @@ func tlsCauses() []cause {
 				{strong, `(?i)npm (?:ERR!|error) (?:network )?[^\n]*(?:behind a proxy|'proxy' config is set properly)`, func(x *exam, _ *match) bool {
 					return localProxy.MatchString(x.text)
 				}},
-				{strong, `(?i)\b(?:http|https|all)_proxy\b ?[=:]`, nil},
+				{strong, `(?i)\b(?:http|https|all)_proxy\b['"]? ?[=:] ?['"]?(?:https?|socks\w*)://`, nil},
 			},
 			hides: []string{"registry_unreachable", "request_not_sent", "companion_app_not_running", "http_unauthorized", "local_http_server_not_running"},
 		},
@@ -299,7 +299,7 @@ func portCauses() []cause {
 			explain: "An earlier instance of the server was never stopped and still uses {theport|its port} (process {pid|unknown}).",
 			fix:     "Find that process and stop it: `{$listener}`",
 			clues: []clue{
-				{certain, `(?i)port (?P<port>\d{2,5})[^\n]{0,60}(?:PID|process)[ :=#(]+(?P<pid>\d+)`, nil},
+				{certain, `(?i)port (?P<port>\d{2,5})[^\n]{0,60}(?:PID|process)[ :=#(]+(?P<pid>\d+)`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "authentication") }},
 				{strong, `(?i)(?:orphan|stale|zombie|previous|leftover)[^\n]{0,40}(?:process|instance|server)[^\n]{0,60}port`, nil},
 			},
 			hides: []string{"port_taken_by_sibling"},

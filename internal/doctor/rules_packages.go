@@ -354,8 +354,8 @@ func dependencyCauses() []cause {
 				{strong, `TypeError: (?P<module>\w+(?:\.\w+)+) is not a function`, func(x *exam, m *match) bool {
 					return !slices.Contains(newInNode, m.names["module"][strings.LastIndexByte(m.names["module"], '.')+1:])
 				}},
-				{likely, `AttributeError: '(?P<module>\w+)' object has no attribute '\w+'`, func(x *exam, _ *match) bool {
-					return strings.Contains(x.text, "<module>") || strings.Contains(x.text, "_app")
+				{likely, `AttributeError: '(?P<module>\w+)' object has no attribute '\w+'`, func(x *exam, m *match) bool {
+					return m.names["module"] != "NoneType" && (strings.Contains(x.text, "<module>") || strings.Contains(x.text, "_app"))
 				}},
 				{likely, `TypeError: Cannot (?:read properties|read property) of undefined[^\n]*\s+at [^\n]*?(?:@modelcontextprotocol|zod)[/\\]`, nil},
 				{strong, `self\.settings = Settings\(`, nil},
@@ -404,8 +404,8 @@ func dependencyCauses() []cause {
 			explain: "The Python that runs the server cannot import {module|a module that it needs}: the packages are in a different environment, such as the project's virtual environment, or are not installed.",
 			fix:     "Use the absolute path of the Python in the project's own environment as the command: `{$venv python}`",
 			instead: []advice{
-				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") && x.pinned() }, fix: keepPinned},
-				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") }, fix: "Request the latest version, which may include the module: `uvx {package|PACKAGE}@latest`"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") && x.pinned() }, explain: undeclared, fix: keepPinned},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") }, explain: undeclared, fix: "Request the latest version, which may include the module: `uvx {package|PACKAGE}@latest`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("uv") }, fix: "Install the dependencies in the project's directory: `uv sync`"},
 			},
 			clues: []clue{
@@ -499,6 +499,9 @@ func lineContains(words ...string) func(*exam, *match) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(m.said, word) })
 	}
 }
+
+// undeclared explains a module that is missing where a runner installs all that a package declares.
+const undeclared = "The package does not install {module|a module} that it needs: it does not declare it, or relies on a library that no longer brings it along."
 
 // mcpLibrary matches evidence that is about the Python library of the protocol and not only about a
 // server with that word in its name.

@@ -203,6 +203,9 @@ var newSyntax = &wording{source: `^\s*(?:match\s+[^=(\s][^=]*:|case\s+\S.*:|type
 func (x *exam) nodeBelow(version int) bool {
 	m := nodeVersion.FindStringSubmatch(x.text)
 	if m == nil {
+		m = nodeInPath.FindStringSubmatch(x.line)
+	}
+	if m == nil {
 		return true
 	}
 	major, _ := strconv.Atoi(m[1])

@@ -63,7 +63,7 @@ var notFound = []string{
 	`(?i)\b(?:could not|cannot|can't|unable to|failed to) (?:find|locate)(?: the)? (?:command|executable|binary|program)[: ]+['"‘` + "`" + `]?(?P<command>[\w@./+-]+)`,
 	apart + `(?P<command>npx|npm|node|uvx|uv|pip|pipx|python3?|docker|podman|bun|bunx|deno|java|dotnet|git|go|cargo|ffmpeg|conda)(?:\.exe|\.cmd)?['"` + "`" + `]?(?: command| executable)? (?:is |was )?(?:not found|not installed|could not be found)\b`,
 	`(?i)` + apart + `(?P<command>git|npm|node|uv|docker) executable not found\b`,
-	`(?i)\b(?:could not|couldn't|cannot|can't|unable to|failed to) (?:find|locate|resolve) ['"` + "`" + `]?(?P<command>npx|npm|node|uvx|uv|pipx|python3?|docker|podman|bun|bunx|deno|java|dotnet|git|go|cargo|ffmpeg|conda)\b['"` + "`" + `]?(?:$|[\s.,])`,
+	`(?i)\b(?:could not|couldn't|cannot|can't|unable to|failed to) (?:find|locate|resolve) ['"` + "`" + `]?(?P<command>npx|npm|node|uvx|uv|pipx|python3?|docker|podman|bun|bunx|deno|java|dotnet|git|go|cargo|ffmpeg|conda)\b['"` + "`" + `]?(?:$|[\s,]|\.(?:\s|$))`,
 	`\bwhich: no (?P<command>[\w.-]+) in \(`,
 	`'(?P<command>[\w.@-]{2,40})' is not recognized\b`,
 	`(?i)failed to (?:spawn|start|launch|execute|run) ['"` + "`" + `]?(?P<command>[\w.-]+)['"` + "`" + `]?: (?:command )?not found`,
