@@ -163,7 +163,10 @@ func demandClues() map[string][]clue {
 		"wrong_directory_argument": {
 			{strong, `(?i)\b(?:does(?: not|n't) exist|not found|no such (?:file|directory|path)|not accessible|cannot (?:access|open|read|find)|not a (?:valid )?(?:directory|folder|path|repository|vault|project|file))\b`, namesPathArgument},
 		},
-		"setting_value_invalid": { // the validator's own list of problems
+		"setting_value_invalid": { // a short verdict, or the validator's own list of problems
+			{likely, `(?m)^(?:\w*Error: |\[?(?i:error|fatal)\]?:? )?(?i:invalid) (?P<option>[A-Za-z]\w{2,30})\.?\s*$`, func(x *exam, m *match) bool {
+				return beforeSession(x, m) && x.Exit.Known && x.Exit.Code != 0
+			}},
 			{likely, `"message": ?"(?P<option>[^"\n]{1,120})",\s*"path": ?\[\s*"\w+"`, func(x *exam, m *match) bool {
 				return beforeSession(x, m) && !emptyValue.MatchString(x.text)
 			}},

@@ -131,6 +131,7 @@ func TestDemandsThatAreNotAboutVariables(t *testing.T) {
 
 		{"npx -y notes", zod, "env_not_set"},
 		{"npx -y notes", "Error: base url must not be empty", "env_not_set"},
+		{"npx -y notes", "Error: Invalid accountId", "setting_value_invalid"},
 		{"npx -y notes", strings.Replace(zod, "Notes URL cannot be empty", "Invalid Notes URL format", 1), "setting_value_invalid"},
 
 		{"npx -y @acme/notes", "npm error code ENOVERSIONS\nnpm error No versions available for @acme/notes", "package_unpublished"},

@@ -40,6 +40,11 @@ func behave() {
 	case "connect":
 		dial()
 		fmt.Fprintln(os.Stderr, "connected")
+	case "logging":
+		fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"no workspace"}}`)
+		fmt.Println(`{"jsonrpc":"2.0","id":"x","method":"log","params":{"level":50,"message":"invalid account"}}`)
+		fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":{"message":"giving up"}}}`)
+		os.Exit(1)
 	case "toolless":
 		answerWithoutTools()
 	case "fetch":
