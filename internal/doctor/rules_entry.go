@@ -118,6 +118,9 @@ func entryClues() map[string][]clue {
 			{likely, "", func(x *exam, m *match) bool {
 				return x.container() && local.MatchString(x.line) && x.onlySymptom(m, unreachable) && unreachable.MatchString(m.said)
 			}},
+			{likely, "", func(x *exam, m *match) bool { // the client runs in a container
+				return local.MatchString(x.address()) && ofCompose.MatchString(x.text) && (x.status(m, 500, 502, 503, 504) || x.onlySymptom(m, faultLogged) && faultLogged.MatchString(m.said) || unreachable.MatchString(x.text) && x.onlySymptom(m, unreachable))
+			}},
 		},
 		"wrong_runner": {
 			{likely, "", func(x *exam, m *match) bool {
@@ -176,6 +179,9 @@ var (
 	notRunnable = &wording{source: `could not determine executable|does not provide any executables|No executables are provided|Cannot find module|can't open file|is not in this registry|E404|not found in the package registry|No such file|not found`}
 
 	unreachable = &wording{source: `(?i)fetch failed|connection (?:attempts? failed|error|refused|failed)|max retries exceeded|failed to establish a new connection|cannot connect|could not connect|couldn't connect|failed to connect to (?:localhost|127|the)|ECONNREFUSED|unreachable`}
+
+	faultLogged = &wording{source: `\| +50[0-4] +\||"(?:GET|POST)[^"\n]*" 50[0-4]\b`} // access logs
+	ofCompose   = &wording{source: `(?m)^[\w.-]{3,40} +\| `}
 
 	shellMissing = &wording{source: `(?i)\bspawn (?:cmd|powershell|pwsh)(?:\.exe)? ENOENT|\b(?:cmd|powershell)(?:\.exe)?"?: (?:executable file |command )?not found|\b(?:command )?not found:? (?:cmd|powershell)(?:\.exe)?\b|\[Errno 2\] No such file or directory: '(?:cmd|powershell)(?:\.exe)?'`}
 	posixSigns   = &wording{source: `(?i)/Users/|/home/|/usr/|/opt/|/private/|/bin/|/snap/|\b(?:darwin|macos|linux|ubuntu)\b`}

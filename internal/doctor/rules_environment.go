@@ -154,7 +154,7 @@ func environmentCauses() []cause {
 				}},
 				{guess, "", func(x *exam, m *match) bool {
 					name := unexpanded(x.line)
-					if name == "" || strings.HasPrefix(name, "workspaceFolder") || strings.TrimSpace(x.text) == "" {
+					if name == "" || strings.HasPrefix(name, "workspaceFolder") || strings.TrimSpace(x.text) == "" || x.bridge() {
 						return false
 					}
 					m.said, _, _ = strings.Cut(x.text, "\n")

@@ -79,7 +79,7 @@ func libraryClues() map[string][]clue {
 			{strong, `(?i)\bfailed to install (?:the )?(?:browser|chrome|chromium|firefox)|\bnpx playwright install\b`, nil},
 		},
 		"wrong_package_name": {
-			{strong, "(?i)failed to resolve `(?P<resolve>[^`\\n]+)`: not found|does not contain package \\S+/|\\bno release (?:was )?found\\b|release asset not found|\\bfailed to fetch \\w+: \\(?404", nil},
+			{strong, "(?i)failed to resolve `(?P<resolve>[^`\\n]+)`: not found|does not contain package \\S|\\bno release (?:was )?found\\b|release asset not found|\\bfailed to fetch \\w+: \\(?404", nil},
 			{strong, `(?i)\b(?:install\w*|download\w*)\b[^\n]{0,100}\(?\b404\b\)?`, nil},
 			{strong, `(?i)\bServer not found\b|No connection configuration found|Package not found`, func(x *exam, _ *match) bool {
 				return strings.Contains(x.line, "smithery") || strings.Contains(x.line, " install ")
