@@ -160,6 +160,11 @@ func demandClues() map[string][]clue {
 				return x.Live && x.Exit.Known && x.Exit.Code != 0 && asksForWord(x, m)
 			}},
 		},
+		"docker_daemon_down": { // in the words of the libraries that servers use
+			{certain, `DockerException: Error while fetching server API version[^\n]*(?:FileNotFoundError|ConnectionRefusedError|[Cc]onnection refused|No such file|CreateFile)`, nil},
+			{certain, `\bconnect E(?:NOENT|CONNREFUSED) [^\n]*(?:docker|podman)[\w.-]*\.sock|(?i:could not find a valid docker environment)`, nil},
+			{strong, `(?i)\b(?:connect\w*|reach\w*|access\w*|open\w*|dial\w*)\b[^\n]{0,60}(?:docker|podman)[\w.-]*\.sock[^\n]{0,60}(?:no such file|not found|refused|os error (?:2|61|111))`, nil},
+		},
 		"wrong_directory_argument": {
 			{strong, `(?i)\b(?:does(?: not|n't) exist|not found|no such (?:file|directory|path)|not accessible|cannot (?:access|open|read|find)|not a (?:valid )?(?:directory|folder|path|repository|vault|project|file))\b`, namesPathArgument},
 		},

@@ -129,6 +129,11 @@ func TestDemandsThatAreNotAboutVariables(t *testing.T) {
 		{"npx -y notes --vault=/srv/none", "fatal: '/srv/none' is not a vault", "wrong_directory_argument"},
 		{"npx -y notes ./none", "startup failed: no such directory (./none)", "wrong_directory_argument"},
 
+		{"uvx boxes", "  + Exception Group Traceback (most recent call last):\n  |   File \"/x/y.py\", line 6, in <module>\n  | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)\n  +-+---------------- 1 ----------------\n    | Traceback (most recent call last):\n    |   File \"/x/docker/api/client.py\", line 230, in z\n    | docker.errors.DockerException: Error while fetching server API version: ('Connection aborted.', FileNotFoundError(2, 'No such file or directory'))\n    +------------------------------------", "docker_daemon_down"},
+		{"npx -y boxes", "Error: connect ENOENT /home/a/.docker/run/docker.sock", "docker_daemon_down"},
+		{"npx -y boxes", "failed to open unix:///run/podman/podman.sock: No such file or directory (os error 2)", "docker_daemon_down"},
+		{"uvx notes", "  + Exception Group Traceback (most recent call last):\n  | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)\n    | Traceback (most recent call last):\n    |   File \"<frozen os>\", line 714, in __getitem__\n    | KeyError: 'NOTES_TOKEN'", "env_not_set"},
+
 		{"npx -y notes", zod, "env_not_set"},
 		{"npx -y notes", "Error: base url must not be empty", "env_not_set"},
 		{"npx -y notes", "Error: Invalid accountId", "setting_value_invalid"},
