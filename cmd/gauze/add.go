@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"regexp"
 	"strings"
 	"time"
 
@@ -90,6 +89,12 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 	fl.Machine.Until(ctx)
 	show := progressOn(cmd.ErrOrStderr(), false)
 	f.Tell = func(is string) { show(f.Name + ": " + is) }
+	if agree := confirmFix(cmd); agree != nil {
+		f.Agree = func(o fleet.Offer) bool {
+			show("")
+			return agree(nil, o)
+		}
+	}
 	got, err := fl.Configure(ctx, f.Request)
 	show("")
 	if ctx.Err() != nil {
@@ -106,6 +111,11 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 			how = "--header '" + v.Name + ": VALUE'"
 		}
 		fmt.Fprintf(out, "%s According to the registry, this server requires %s%s. To set it, add:\n\n    %s\n\n", p.in("33", "!"), p.in("1", v.Name), aboutVariable(v), how)
+	}
+	if got.Lasts { // nothing is left to do by hand
+		for i := range got.Report.Steps {
+			got.Report.Steps[i].Next = ""
+		}
 	}
 	if got.Tried {
 		io.WriteString(out, f.secrets().Redact(showTest(got.Report.Spec, got.Attempt, got.Report, true, "", p))+"\n")
@@ -126,17 +136,16 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 // a test.
 func (f *addFlags) remedy(r doctor.Report) string {
 	if d := r.Diagnosis; d != nil && d.Category == doctor.MissingEnvVar {
-		if name := variableIn(d.Explanation + " " + d.Fix + " " + r.Todo); name != "" {
-			return "To set the variable, add:\n\n    --env " + name + "=VALUE"
+		switch names := d.Variables(); len(names) {
+		case 0:
+		case 1:
+			return "To set the variable, add:\n\n    --env " + names[0] + "=VALUE"
+		default:
+			return "To set the variables, add:\n\n    --env " + strings.Join(names, "=VALUE --env ") + "=VALUE"
 		}
 	}
 	return "To add the server anyway, use --no-test"
 }
-
-var upperName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b`)
-
-// variableIn returns the first name of an environment variable in text.
-func variableIn(text string) string { return upperName.FindString(text) }
 
 // bare reports whether a package is named without its registry.
 func bare(name string) bool {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -182,6 +183,22 @@ func confirmProject(cmd *cobra.Command, named []string) func(*fleet.Server) erro
 		}
 		agreed[entry] = true
 		return nil
+	}
+}
+
+// confirmFix returns a function that asks the user before a fix is tried that uses a value of a
+// project. Without a terminal it is nil, which refuses.
+func confirmFix(cmd *cobra.Command) func(*fleet.Server, fleet.Offer) bool {
+	if !interactive(cmd) {
+		return nil
+	}
+	var mu sync.Mutex // servers are tested at the same time
+	return func(s *fleet.Server, o fleet.Offer) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		title, shown := o.Question(s)
+		fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n\n", indent(shown))
+		return ask(cmd, fold(title))
 	}
 }
 

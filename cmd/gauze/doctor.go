@@ -107,6 +107,9 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
+	if fl.Gauze, err = ourProgram(""); err != nil {
+		fl.Gauze = "" // no server is wrapped in it
+	}
 	view, servers, err := chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
 	var unknown *fleet.NotFoundError
 	if errors.As(err, &unknown) {
@@ -118,7 +121,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	all := fleet.Unchecked(servers)
 	if !f.static {
 		f.ask = confirmProject(cmd, names)
-		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Ask: f.ask}
+		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Ask: f.ask, Agree: confirmFix(cmd)}
 		if all, err = checked(cmd, fl, servers, o, f.json); err != nil {
 			return err
 		}

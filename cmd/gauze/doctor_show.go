@@ -72,7 +72,7 @@ func showNext(v fleet.Verdict, now invocation, server, margin string, p paint) s
 	switch {
 	case v.Next == "" || now.fix && (v.Action == fleet.Heal || v.Action == fleet.Repair):
 		return ""
-	case v.Action == fleet.Try && slices.Contains(now.names, server):
+	case v.Action == fleet.Try && slices.Contains(now.names, server), v.Action == fleet.Ask && now.fix:
 		return margin[1:] + "by hand: run this command in a terminal, so that gauze can ask you\n"
 	case v.Action == fleet.ByHand:
 		step := fault.Steps(v.Next)[0]
@@ -150,7 +150,7 @@ func (f *doctorFlags) answerJSON(cmd *cobra.Command, fl *fleet.Fleet, view *flee
 		v := c.Verdict()
 		one := diagnosedServer{listedServer: listedServerOf(c.Server), State: string(v.State), Cause: v.Cause, Next: v.Next, Not: c.Not}
 		if c.Tried {
-			t := testedOf(c.Real(), c.Attempt, c.Report)
+			t := testedOf(c.Real(), c.Final(), c.Attempt, c.Report)
 			t.Server = c.Shown()
 			one.Test = &t
 		}

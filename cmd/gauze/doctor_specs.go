@@ -47,7 +47,7 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 		}
 		text := showExamined(e, paint(useColor(out)))
 		if f.json {
-			text = string(jsonLine(testedOf(e.spec, e.last, e.report)))
+			text = string(jsonLine(testedOf(e.spec, fleet.Final(e.spec, e.report.Spec), e.last, e.report)))
 		}
 		if _, err := io.WriteString(out, text); err != nil {
 			return err

@@ -93,3 +93,20 @@ func TestRunTellsWhatIsWrongWithWhatItFound(t *testing.T) {
 		t.Error(answer)
 	}
 }
+
+// A server that names its variables one at a time gets them one at a time.
+func TestRunGivesAServerOneVariableAfterTheOther(t *testing.T) {
+	d := newTroubled(t, "unused", "")
+	write(t, filepath.Join(d.project, ".env"), "ORBIT_TOKEN=correct-horse-battery\nORBIT_TEAM=staple-horse-battery\n", 0o600)
+	write(t, filepath.Join(d.project, "orbit.sh"), `for name in ORBIT_TOKEN ORBIT_TEAM; do
+	if eval "[ -z \"\$$name\" ]"; then
+		echo "Error: $name environment variable is required" >&2
+		exit 1
+	fi
+done
+exec faultyserver -era legacy
+`, 0o644)
+	answer, beside := d.says(t, "--", "sh", "orbit.sh")
+	wantAll(t, answer, `"result"`)
+	wantAll(t, beside, "sets ORBIT_TOKEN for the server", "sets ORBIT_TEAM for the server")
+}

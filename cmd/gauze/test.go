@@ -72,6 +72,9 @@ type tested struct {
 	Found  *found         `json:"found,omitempty"`
 	Report *doctor.Report `json:"report"`
 	Note   string         `json:"note,omitempty"` // what needs attention although the server works
+
+	Attempts      int    `json:"attempts"`                // how often it was started or reached
+	Configuration string `json:"configuration,omitempty"` // how it works, if that is not how it was given
 }
 
 // found describes a server that opened a session.
@@ -109,7 +112,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 		return interrupted
 	}
 	if f.json {
-		_, err = out.Write(jsonLine(testedOf(spec, last, report)))
+		_, err = out.Write(jsonLine(testedOf(spec, fleet.Final(spec, report.Spec), last, report)))
 	} else {
 		_, err = io.WriteString(out, showTest(spec, last, report, f.heal, "", paint(useColor(out))))
 	}
@@ -133,7 +136,7 @@ func (f *testFlags) runConfigured(cmd *cobra.Command, name string) (done bool, e
 		}
 		return false, fmt.Errorf("%w\nTo test a program, run: gauze test -- %s", err, shell.Here().Quote(name))
 	}
-	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Heal: f.heal, Timeout: f.timeout, Ask: confirmProject(cmd, []string{name})}, f.json)
+	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Heal: f.heal, Timeout: f.timeout, Ask: confirmProject(cmd, []string{name}), Agree: confirmFix(cmd)}, f.json)
 	if err != nil {
 		return false, err
 	}
@@ -146,7 +149,7 @@ func (f *testFlags) runConfigured(cmd *cobra.Command, name string) (done bool, e
 		case !c.Tried:
 			fmt.Fprintf(cmd.ErrOrStderr(), "gauze test: %s was not tested: %s\n", plaintext.Clean(c.ID()), c.Verdict().Cause)
 		case f.json:
-			t := testedOf(c.Real(), c.Attempt, c.Report)
+			t := testedOf(c.Real(), c.Final(), c.Attempt, c.Report)
 			t.Server = c.Shown()
 			_, err = out.Write(jsonLine(t))
 		default:
@@ -164,8 +167,12 @@ func (f *testFlags) runConfigured(cmd *cobra.Command, name string) (done bool, e
 	return true, nil
 }
 
-func testedOf(spec launch.Spec, a probe.Result, report doctor.Report) tested {
-	t := tested{Works: report.Healthy, Server: shownServer(spec), Stage: a.Stage.String(), Took: a.Took.Round(time.Millisecond).String(), Report: &report}
+// testedOf returns the result of a test. final is how the server works, as it would be written.
+func testedOf(spec, final launch.Spec, a probe.Result, report doctor.Report) tested {
+	t := tested{Works: report.Healthy, Server: shownServer(spec), Stage: a.Stage.String(), Took: a.Took.Round(time.Millisecond).String(), Report: &report, Attempts: 1 + len(report.Steps)}
+	if report.Healthy && len(report.Steps) > 0 {
+		t.Configuration = fleet.Hiding(spec)(fleet.Describe(final))
+	}
 	if !report.Healthy {
 		t.Stop, t.Exit, t.Stderr = redact.Quote(a.Stopped), a.Exit, lastOutput(a)
 	}
@@ -248,16 +255,21 @@ func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bo
 	case report.Healthy && len(report.Steps) == 0:
 		fmt.Fprintf(&b, "\nIt works (%s).\n", a.Took.Round(time.Millisecond))
 	case report.Healthy:
-		b.WriteString("\nIt works with this fix. To make it permanent:\n\n")
+		b.WriteString("\nIt works with this fix.")
 		if fix != "" {
-			b.WriteString(indent(fix) + "\n")
+			b.WriteString(" To make it permanent:\n\n" + indent(fix) + "\n")
 			break
 		}
+		steps := ""
 		for _, step := range report.Steps {
 			if step.Result != doctor.Undone && step.Next != "" {
-				b.WriteString(showFix(step.Next, p))
+				steps += showFix(step.Next, p)
 			}
 		}
+		if steps != "" {
+			steps = " To make it permanent:\n\n" + strings.TrimSuffix(steps, "\n")
+		}
+		b.WriteString(steps + "\n")
 	case report.Diagnosis != nil:
 		d := *report.Diagnosis
 		if report.Todo != "" {

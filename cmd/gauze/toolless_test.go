@@ -17,7 +17,7 @@ func TestServerWithoutToolsIsNotSaidToWork(t *testing.T) {
 	if strings.Contains(text, "It works") || !strings.Contains(text, "lists no tools") || !strings.Contains(text, "no workspace configured") {
 		t.Error(text)
 	}
-	if testedOf(launch.Spec{Command: "notes"}, a, report).Note == "" {
+	if testedOf(launch.Spec{Command: "notes"}, launch.Spec{Command: "notes"}, a, report).Note == "" {
 		t.Error("nothing in the JSON")
 	}
 	a.Found.Toolless = false

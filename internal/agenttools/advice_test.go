@@ -12,7 +12,7 @@ import (
 func TestAdviceKeepsItsPlaceholders(t *testing.T) {
 	const todo = "Send the token in a header: `gauze run --url https://a.example/mcp --header-env Authorization=NAME`"
 	report := doctor.Report{Todo: todo, Diagnosis: &doctor.Diagnosis{Cause: "oauth_not_completed", Fix: todo}}
-	h := healingOf(launch.Spec{URL: "https://a.example/mcp"}, probe.Result{}, report)
+	h := healingOf(launch.Spec{URL: "https://a.example/mcp"}, launch.Spec{}, probe.Result{}, report)
 	if h.Next != todo || h.Diagnosis.Fix != todo {
 		t.Errorf("next: %s\nfix: %s", h.Next, h.Diagnosis.Fix)
 	}

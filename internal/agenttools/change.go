@@ -151,14 +151,21 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 	for _, client := range in.Clients {
 		typed[0] = append(typed[0], "--client", client)
 	}
-	return confirmStart(c, c.candidates(resolved.Spec), commandLine(slices.Concat(typed[0], typed[1])...), func(c *call) (out Configured, err error) {
+	var try func(c *call) (Configured, error)
+	try = func(c *call) (out Configured, err error) {
 		c.hideSecretsIn(in.target)
-		request.Tell = func(is string) { c.progress("%s", is) }
+		var asks offers
+		request := request
+		request.Agree, request.Tell = asks.forNew(c), func(is string) { c.progress("%s", is) }
 		tried, err := c.service.Fleet.Configure(c.ctx, request)
 		if err != nil {
 			return out, err
 		}
-		result := Configured{Report: healingOf(tried.Report.Spec, tried.Attempt, tried.Report), Left: skippedOf(tried.Plan), Needs: neededOf(tried)}
+		result := Configured{Report: healingOf(tried.Report.Spec, tried.Spec, tried.Attempt, tried.Report), Left: skippedOf(tried.Plan), Needs: neededOf(tried)}
+		if offer, ok := asks.first(c); ok && !tried.Works() {
+			out, err := confirmOffer(c, offer, commandLine(slices.Concat(typed[0], typed[1])...), try)
+			return out.orReport(result), err
+		}
 		switch {
 		case !tried.Works():
 			result.Status, result.How = failed, "Nothing was written, because the server does not work."
@@ -174,11 +181,17 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 			result.Status, result.Written, result.How = done, written, "The client will load the server at its next start or reload."
 			return result, nil
 		})
-		if out.Report == nil {
-			out.Report, out.Left, out.Needs = result.Report, result.Left, result.Needs
-		}
-		return out, err
-	})
+		return out.orReport(result), err
+	}
+	return confirmStart(c, c.candidates(resolved.Spec), commandLine(slices.Concat(typed[0], typed[1])...), try)
+}
+
+// orReport returns o with the report of an earlier test if o has none.
+func (o Configured) orReport(before Configured) Configured {
+	if o.Report == nil {
+		o.Report, o.Left, o.Needs = before.Report, before.Left, before.Needs
+	}
+	return o
 }
 
 type serversIn struct {

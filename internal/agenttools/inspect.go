@@ -206,7 +206,7 @@ func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 	v := c.Verdict()
 	shown := Checked{ID: redact.Quote(c.ID()), State: c.Health(), Problems: problemsOf(c.Problems)}
 	if c.Tried {
-		shown.Report = healingOf(c.Real(), c.Attempt, c.Report)
+		shown.Report = healingOf(c.Real(), c.Final(), c.Attempt, c.Report)
 	}
 	switch v.Action {
 	case fleet.ByHand:
@@ -214,7 +214,7 @@ func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 		if r := shown.Report; r != nil && r.Next == plaintext.Clean(v.Next) {
 			shown.Next = r.Next // our own words, which patterns would damage
 		}
-	case fleet.Heal, fleet.Repair:
+	case fleet.Heal, fleet.Repair, fleet.Ask:
 		shown.Next = fmt.Sprintf("call heal_server with {\"server\": %q}", shown.ID)
 	case fleet.Rewrap:
 		shown.Next = "tell the user to run: " + v.Next

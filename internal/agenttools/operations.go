@@ -33,7 +33,7 @@ var operations = map[string][]operation{
 	"search_servers":   sendsQuery, // the user allows it with --online
 	"test_connection":  slices.Concat(startsAny, startsGiven),
 	"heal_server":      slices.Concat(startsAny, writes),
-	"configure_server": slices.Concat(startsOwn, startsGiven, writes),
+	"configure_server": slices.Concat(startsAny, startsGiven, writes),
 	"remove_server":    writes,
 	"wrap_servers":     writes,
 	"unwrap_servers":   writes,

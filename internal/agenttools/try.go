@@ -125,7 +125,11 @@ func (t Tested) text() string {
 	if t.Report == nil {
 		return t.ActionStatus.text()
 	}
-	return t.Server + "\n" + t.Report.text() + neededText(t.Needs)
+	text := t.Server + "\n" + t.Report.text() + neededText(t.Needs)
+	if t.Status != done { // a fix needs the user's agreement
+		text += "\n\n" + t.ActionStatus.text()
+	}
+	return text
 }
 
 func neededText(all []Needed) (text string) {
@@ -170,17 +174,33 @@ func (c *call) test(in testIn) (out Tested, err error) {
 	case in.Package != "":
 		typed = append([]string{"gauze", "test", "--", resolved.Spec.Command}, resolved.Spec.Args...)
 	}
-	return confirmStart(c, c.candidates(resolved.Spec), commandLine(typed...), func(c *call) (out Tested, err error) {
+	var try func(c *call) (Tested, error)
+	try = func(c *call) (out Tested, err error) {
 		c.hideSecretsIn(in.target)
-		request.Tell = func(is string) { c.progress("%s", is) }
+		var asks offers
+		request := request
+		request.Agree, request.Tell = asks.forNew(c), func(is string) { c.progress("%s", is) }
 		tried, err := c.service.Fleet.Try(c.ctx, request)
 		if err != nil {
 			return out, err
 		}
 		out.Status, out.Server = done, redact.Passage(fleet.Masked(fleet.Outline(resolved.Spec), tried.Spec.Secrets()))
-		out.Works, out.Report, out.Needs = tried.Report.Healthy, healingOf(tried.Report.Spec, tried.Attempt, tried.Report), neededOf(tried)
+		out.Works, out.Report, out.Needs = tried.Report.Healthy, healingOf(tried.Report.Spec, tried.Spec, tried.Attempt, tried.Report), neededOf(tried)
+		if offer, ok := asks.first(c); ok && !out.Works {
+			asked, err := confirmOffer(c, offer, commandLine(typed...), try)
+			return asked.orReport(out), err
+		}
 		return out, nil
-	})
+	}
+	return confirmStart(c, c.candidates(resolved.Spec), commandLine(typed...), try)
+}
+
+// orReport returns t with the report of an earlier test if t has none.
+func (t Tested) orReport(before Tested) Tested {
+	if t.Report == nil {
+		t.Server, t.Works, t.Report, t.Needs = before.Server, before.Works, before.Report, before.Needs
+	}
+	return t
 }
 
 func (c *call) testConfigured(in testIn, o fleet.CheckOptions) (out Tested, err error) {
@@ -190,8 +210,11 @@ func (c *call) testConfigured(in testIn, o fleet.CheckOptions) (out Tested, err 
 		return out, err
 	}
 	s := chosen[0]
-	return confirmStart(c, foreignOf(chosen[:1]), commandLine("gauze", "doctor", s.Name), func(c *call) (out Tested, err error) {
+	var try func(c *call) (Tested, error)
+	try = func(c *call) (out Tested, err error) {
 		c.hideSecretsOf(view)
+		var asks offers
+		o.Agree = asks.agree(c)
 		one := c.check(chosen[:1], o)[0]
 		if c.ctx.Err() != nil {
 			return out, c.ctx.Err()
@@ -200,9 +223,14 @@ func (c *call) testConfigured(in testIn, o fleet.CheckOptions) (out Tested, err 
 		if !one.Tried {
 			return out, failure(out.Server+" was not tested: "+one.Not, "call list_servers to see the server's entry")
 		}
-		out.Works, out.Report = one.Report.Healthy, healingOf(s.Real(), one.Attempt, one.Report)
+		out.Works, out.Report = one.Report.Healthy, healingOf(s.Real(), one.Final(), one.Attempt, one.Report)
+		if offer, ok := asks.first(c); ok && !out.Works {
+			asked, err := confirmOffer(c, offer, commandLine("gauze", "doctor", "--fix", s.ID()), try)
+			return asked.orReport(out), err
+		}
 		return out, nil
-	})
+	}
+	return confirmStart(c, foreignOf(chosen[:1]), commandLine("gauze", "doctor", s.Name), try)
 }
 
 type healIn struct {
@@ -295,12 +323,22 @@ func (c *call) healTried(in healIn, result Healed) (out Healed, err error) {
 	if err != nil {
 		return result, err
 	}
-	out, err = confirmStart(c, foreignOf(chosen), commandLine(in.typed()[0]...), func(c *call) (Healed, error) {
+	var try func(c *call) (Healed, error)
+	try = func(c *call) (Healed, error) {
 		c.hideSecretsOf(view)
 		wait, _ := seconds(in.Timeout)
-		all := c.check(chosen, fleet.CheckOptions{Heal: true, Timeout: wait})
+		var asks offers
+		all := c.check(chosen, fleet.CheckOptions{Heal: true, Timeout: wait, Agree: asks.agree(c)})
 		if c.ctx.Err() != nil {
 			return result, c.ctx.Err()
+		}
+		if offer, ok := asks.first(c); ok && !in.DryRun {
+			before := result
+			for _, one := range all {
+				before.Servers = append(before.Servers, checkedOf(view, one))
+			}
+			out, err := confirmOffer(c, offer, commandLine(in.typed()[0]...), try)
+			return withEarlier(out, before), err
 		}
 		plan := view.Keep(all)
 		result := result
@@ -322,13 +360,18 @@ func (c *call) healTried(in healIn, result Healed) (out Healed, err error) {
 		out, err := confirmPlan(c, plan, "The server works with this fix. Allow Gauze to save the fix?", in.typed(), func(_ *call, written []Written) (Healed, error) {
 			result.Written = append(result.Written, written...)
 			for i := range result.Servers { // they describe the state after the change
-				result.Servers[i].Next, result.Servers[i].Diff = "", ""
+				s := &result.Servers[i]
+				s.Next, s.Diff = "", ""
+				if s.State == "degraded" && len(s.Problems) == 0 && s.Report.Works && len(plan.Skipped) == 0 {
+					s.State, s.Why = "healthy", ""
+				}
 			}
 			result.Status = done
 			return result, nil
 		})
 		return withEarlier(out, result), err
-	})
+	}
+	out, err = confirmStart(c, foreignOf(chosen), commandLine(in.typed()[0]...), try)
 	return withEarlier(out, result), err
 }
 

@@ -18,6 +18,7 @@ type RenderOptions struct {
 	Name      string        // for clients that expect it in the entry
 	Transport Transport     // for a URL: HTTP, unless it is SSE
 	Timeout   time.Duration // of a call; zero for the client's default
+	Start     time.Duration // least timeout of the start; zero for the client's default
 	Gauze     string        // path of gauze, for files that do not support URLs; empty for gauze
 }
 
@@ -45,6 +46,9 @@ func (c *Client) Render(s launch.Spec, o RenderOptions) (splice.Map, error) {
 		w.local(s)
 	}
 	w.timeout(o.Timeout)
+	if t, ok := w.f.start(); ok && o.Start > t.Default {
+		w.put(t.Field, t.count(o.Start))
+	}
 	if f.Enabled != "" && c.ID == "goose" {
 		w.put(f.Enabled, true) // goose disables the extension without it
 	}
@@ -240,10 +244,7 @@ func (w *writer) timeout(limit time.Duration) {
 		return
 	}
 	t := w.f.Timeouts[0]
-	if t.Max > 0 {
-		limit = min(limit, t.Max)
-	}
-	w.put(t.Field, int((limit+t.Unit-1)/t.Unit))
+	w.put(t.Field, t.count(limit))
 }
 
 // written returns an entry's server as written in the file: nothing expanded, nothing inherited.

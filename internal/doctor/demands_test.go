@@ -177,6 +177,7 @@ func TestBuildAndPlatformAdvice(t *testing.T) {
 
 		{"a program of Windows", spawned(`'C:\Users\me\npx.cmd' -y notes`), "on this system", "Build or install"},
 		{"a directory of Windows", atStartup(`npx -y files 'C:\Users\me\notes'`, `Error accessing directory /srv/C:\Users\me\notes: ENOENT`), "on this system", "must be an absolute path"},
+		{"a directory of Windows that is not named", atStartup(`npx -y files 'C:\Users\me\notes'`, `Error: None of the specified directories are accessible`), "on this system", "must be an absolute path"},
 		{"a script of Windows", atStartup(`node 'C:\notes\server.js'`, missing(`/srv/C:\notes\server.js`)), "on this system", "npm run build"},
 	} {
 		d := Diagnose(c.seen)

@@ -252,6 +252,9 @@ func (x *exam) tell(f finding) Diagnosis {
 	return d
 }
 
+// Variables returns the environment variables that are missing, as far as the evidence names them.
+func (d Diagnosis) Variables() []string { return d.variables }
+
 // unknown returns the diagnosis for a case without a known cause. It says what was seen: "the
 // connection was closed" at least rules out "the command was not found".
 func (x *exam) unknown() Diagnosis {

@@ -15,7 +15,9 @@ type ExamineOptions struct {
 	Hurry   bool          // do not wait longer than Timeout for a silent server
 	Timeout time.Duration // for one response without progress; the default depends on the command
 	Version string        // gauze's version, sent to the server
-	Tell    func(string)  // receives progress messages for people; may be nil
+	// Agree asks a person about a fix, see Treatment. It is used with Heal only.
+	Agree func(Fix, launch.Spec) bool
+	Tell  func(string) // receives progress messages for people; may be nil
 }
 
 // Examine tests a server as a client would, diagnoses a failure and, with Heal, treats it. It
@@ -25,7 +27,7 @@ func Examine(ctx context.Context, m *Machine, spec launch.Spec, o ExamineOptions
 		o.Tell = func(string) {}
 	}
 	t := Treatment{
-		Allow: Runtime, Fixes: Fixes(m), Tell: func(what string) { o.Tell("trying: " + what) },
+		Allow: Runtime, Fixes: Fixes(m), Agree: o.Agree, Tell: func(what string) { o.Tell("trying: " + what) },
 		Probe: func(ctx context.Context, spec launch.Spec, wait time.Duration) Seen {
 			wait = cmp.Or(wait, o.Timeout)
 			limit := time.Duration(0) // the default

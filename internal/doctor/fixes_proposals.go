@@ -42,7 +42,7 @@ var adviceRisk = sync.OnceValue(func() map[string]Risk {
 		"cloud_credentials_not_in_container": Secret, "db_grant_missing": Secret, "stale_registry_login": Secret,
 		"package_registry_login": Secret, "oauth_client_not_registered": Secret,
 
-		"oauth_not_completed": Person, "http_forbidden": Person, "macos_tcc": Person, "npm_cache_root_owned": Person, "docker_socket_permission": Person, "access_denied": Person,
+		"oauth_not_completed": Person, "http_forbidden": Person, "macos_tcc": Person, "npm_cache_root_owned": Person, "npm_prefix_not_writable": Person, "docker_socket_permission": Person, "access_denied": Person,
 		"docker_daemon_down": Person, "local_http_server_not_running": Person, "companion_app_not_running": Person, "second_instance_running": Person, "hostname_wrong": Person,
 		"network_unreachable": Person, "connect_timed_out": Person, "registry_unreachable": Person, "remote_outage": Person, "endpoint_retired": Person, "rate_limit": Person,
 		"tls_handshake_failed": Person, "orphan_processes": Person, "too_many_open_files": Person, "node_heap_oom": Person, "server_bug_crash": Person,

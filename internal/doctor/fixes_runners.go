@@ -70,10 +70,10 @@ func packageWords(command string, args []string) (words []string, ok bool) {
 	return args, true
 }
 
-// bareCommand returns the missing program if it is the server's command and may be a package: a
-// plain name, neither a path nor a runner.
+// bareCommand returns the missing program if it is the server's command and is named like a package
+// of a server: a plain name with "mcp" in it, neither a path nor a runner.
 func (p *plan) bareCommand(missing string) string {
-	if missing != p.spec.Command || wellKnown(missing) || productOf(missing) != nil || isPath(missing) || strings.ContainsAny(missing, " @/") || !plainWord.MatchString(missing) {
+	if missing != p.spec.Command || !strings.Contains(missing, "mcp") || wellKnown(missing) || productOf(missing) != nil || isPath(missing) || strings.ContainsAny(missing, " @/") || !plainWord.MatchString(missing) {
 		return ""
 	}
 	return missing
@@ -93,5 +93,5 @@ func (p *plan) asPackage(name string) []Fix {
 		return nil
 	}
 	return []Fix{{Name: "sibling " + name, Risk: Config, About: "no program named " + name + " is installed",
-		Next: "Install " + name + " as the server's documentation says, or let a runner start it if the documentation names a package of that name: " + strings.Join(ways, "; ") + "."}}
+		Next: "Install " + name + " as the server's documentation says. If the documentation names a package " + name + ", a runner can start it: " + strings.Join(ways, "; ") + "."}}
 }

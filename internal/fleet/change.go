@@ -233,6 +233,7 @@ type NewServer struct {
 	Spec      launch.Spec // Env has only what the entry sets; ${NAME} is a reference
 	Transport clientconfig.Transport
 	Timeout   time.Duration
+	Start     time.Duration // how long the client must wait for it to start, if that is long
 	Wrapped   bool
 	Scope     clientconfig.Scope // default User
 	Replace   bool               // overwrite an entry with the same name
@@ -304,7 +305,7 @@ func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 		return fmt.Errorf("cannot add a server to %s: %w; gauze doctor --fix may repair the file", c.Path, c.Strict)
 	}
 	fields := c.Fields()
-	entry, err := c.Client.Render(s.Spec, clientconfig.RenderOptions{Fields: &fields, Name: s.Name, Transport: s.Transport, Timeout: s.Timeout, Gauze: v.fleet.Gauze})
+	entry, err := c.Client.Render(s.Spec, clientconfig.RenderOptions{Fields: &fields, Name: s.Name, Transport: s.Transport, Timeout: s.Timeout, Start: s.Start, Gauze: v.fleet.Gauze})
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ type CheckOptions struct {
 	Heal    bool
 	Timeout time.Duration
 	Ask     func(*Server) error        // returns nil if the user has reviewed the Whole of a project's server and allowed it; a nil Ask allows none
+	Agree   func(*Server, Offer) bool  // asks the user about a fix; called from several goroutines; nil refuses
 	Tell    func(s *Server, is string) // reports progress; called from several goroutines
 }
 
@@ -34,6 +35,9 @@ type Checked struct {
 	GauzeMissing bool   // it is wrapped, and the gauze binary that its file names does not exist
 	Attempt      probe.Result
 	Report       doctor.Report
+
+	started launch.Spec // how it was started or reached at first
+	asks    bool        // a fix may help that the user must be asked about
 }
 
 // WorksInClient reports whether the server works the way its client starts it.
@@ -57,9 +61,18 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 			places <- struct{}{}
 			defer func() { <-places }()
 			machine := machines[c.Config.InProject()]
-			spec := f.start(c.Real(), machine.Dir, c.Config.InProject())
-			c.Attempt, c.Report = c.examine(ctx, machine, spec, doctor.ExamineOptions{
+			c.started = f.start(c.Real(), machine.Dir, c.Config.InProject())
+			agree := func(offer Offer) bool {
+				if o.Heal && o.Agree != nil {
+					return o.Agree(c.Server, offer)
+				}
+				c.asks = true
+				return false
+			}
+			c.Attempt, c.Report = c.examine(ctx, machine, c.started, doctor.ExamineOptions{
 				Heal:    o.Heal || c.Wrapped, // as gauze run does
+				Hurry:   len(c.Errors()) > 0 || c.Wrapped && !o.Heal,
+				Agree:   agreeing(c.Written(), c.started, agree),
 				Timeout: c.timeout(o.Timeout), Version: f.Version, Tell: func(is string) {
 					if o.Tell != nil {
 						o.Tell(c.Server, is)
@@ -91,7 +104,7 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 			try(c)
 			continue
 		}
-		c.Attempt, c.Report, c.Tried = twin.Attempt, twin.Report, twin.Tried
+		c.Attempt, c.Report, c.Tried, c.started, c.asks = twin.Attempt, twin.Report, twin.Tried, twin.started, twin.asks
 	}
 	running.Wait()
 	return all

@@ -36,7 +36,24 @@ type Request struct {
 	Untried bool // write it without testing it first
 	Heal    bool
 	Timeout time.Duration
+	Agree   func(Offer) bool // asks the user about a fix; nil refuses
 	Tell    func(string)
+}
+
+// Offer is a fix that takes a value from a source that the user must be asked about.
+type Offer struct {
+	About string
+	Spec  launch.Spec // the server with the fix, as it would be written
+}
+
+// Question returns what the user is asked about a server, which may be nil if it is not configured
+// yet. It contains no secrets.
+func (o Offer) Question(s *Server) (title, shown string) {
+	title = "The server does not work: "
+	if s != nil {
+		title = redact.Quote(s.ID()) + " does not work: "
+	}
+	return title + o.About + ". Allow Gauze to test the server with this change?", Describe(o.Spec)
 }
 
 // Configured is the result of a Request: how the server did, and what would be written.
@@ -48,6 +65,7 @@ type Configured struct {
 	Facts   *registry.Facts // what a registry knows about the package, if anything
 	Missing []registry.Variable
 	Plan    Plan
+	Lasts   bool // what made it work is in Spec, or gauze run does it at every start
 }
 
 // inProject reports whether the server is tested in the project's directory: only if the user adds
@@ -76,7 +94,7 @@ func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err err
 	}
 	view := f.Look(clients...)
 	plan := func() (Plan, error) {
-		return view.Add(NewServer{Name: r.Name, Spec: c.Spec, Wrapped: r.Wrap, Scope: r.Scope, Replace: r.Replace, Transport: transportOf(c)}, clients)
+		return view.Add(NewServer{Name: r.Name, Spec: c.Spec, Wrapped: r.Wrap, Scope: r.Scope, Replace: r.Replace, Transport: transportOf(c), Start: c.Report.Wait}, clients)
 	}
 	if c.Plan, err = plan(); err != nil || c.Plan.Empty() || r.Untried { // no need to test what cannot be written
 		return c, err
@@ -243,13 +261,68 @@ func (f *Fleet) try(ctx context.Context, r Request, c *Configured) {
 		machine = machine.Only(addressesOf(c.Spec.URL))
 	}
 	filled := f.start(f.filled(c.Spec), machine.Dir, r.inProject())
-	o := doctor.ExamineOptions{Heal: r.Heal, Timeout: r.Timeout, Version: f.Version, Tell: r.Tell}
+	o := doctor.ExamineOptions{Heal: r.Heal, Timeout: r.Timeout, Version: f.Version, Tell: r.Tell, Agree: agreeing(c.Spec, filled, r.Agree)}
 	c.Attempt, c.Report = doctor.Examine(ctx, machine, filled, o)
 	c.Attempt = c.Attempt.Hidden(Hiding(filled))
 	c.Tried = true
 	if c.Report.Healthy && len(c.Report.Steps) > 0 {
-		c.Spec = lasting(c.Spec, filled, minimal(ctx, machine, filled, c.Report.Spec, o), r.Wrap)
+		healed := minimal(ctx, machine, filled, c.Report.Spec, o)
+		_, values := withValues(c.Spec, filled, healed)
+		c.Spec, c.Lasts = lasting(c.Spec, filled, healed, r.Wrap), values || r.Wrap
 	}
+}
+
+// agreeing returns a function that asks the user about a fix, or nil. It asks only about fixes that
+// the entry can express: whatever helps must be written as it was tested.
+func agreeing(written, before launch.Spec, ask func(Offer) bool) func(doctor.Fix, launch.Spec) bool {
+	if ask == nil {
+		return nil
+	}
+	return func(fix doctor.Fix, now launch.Spec) bool {
+		with, ok := withValues(written, before, now)
+		return ok && ask(Offer{About: fix.About, Spec: with})
+	}
+}
+
+// withValues returns a spec as it is written, with the arguments and variables that differ between
+// before and now. It returns false if something else differs, or if nothing does. Values that are not
+// literally in the spec, such as references, cannot be changed there.
+func withValues(written, before, now launch.Spec) (_ launch.Spec, ok bool) {
+	if before.Command != now.Command || before.Dir != now.Dir || before.URL != now.URL || len(before.Args) != len(now.Args) || len(written.Args) != len(now.Args) {
+		return written, false
+	}
+	written.Args, written.Env = slices.Clone(written.Args), slices.Clone(written.Env)
+	for i, word := range now.Args {
+		switch {
+		case word == before.Args[i]:
+		case written.Args[i] != before.Args[i]:
+			return written, false
+		default:
+			written.Args[i], ok = word, true
+		}
+	}
+	was := valuesOf(before.Env)
+	for name, value := range valuesOf(now.Env) {
+		if old, has := was[name]; has && old == value {
+			continue
+		}
+		at := slices.Index(written.Env, name+"="+was[name])
+		if at < 0 {
+			return written, false
+		}
+		written.Env[at], ok = name+"="+value, true
+	}
+	return written, ok
+}
+
+// valuesOf returns the variables of an environment. If one is set more than once, the last one counts.
+func valuesOf(env []string) map[string]string {
+	values := map[string]string{}
+	for _, pair := range env {
+		name, value, _ := strings.Cut(pair, "=")
+		values[name] = value
+	}
+	return values
 }
 
 // filled returns a spec with its references expanded.
@@ -282,6 +355,9 @@ var reference = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
 // lasting returns what to write of a healed spec. gauze run finds most of it again at every start;
 // values that were found elsewhere, such as in a .env file, stay there.
 func lasting(written, before, healed launch.Spec, wrapped bool) launch.Spec {
+	if with, ok := withValues(written, before, healed); ok {
+		return with
+	}
 	written.URL, written.Dir = healed.URL, healed.Dir
 	if healed.URL != "" {
 		written.Command, written.Args, written.Env = "", nil, nil

@@ -5,11 +5,13 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// Keep plans to save the fixes that made servers work when they were tested: gauze run, which
-// applies the same fix at every start, or the URL that responded.
+// Keep plans to save the fixes that made servers work when they were tested: the arguments and
+// variables that changed, the URL that responded, or gauze run, which applies the same fix at every
+// start.
 func (v *View) Keep(all []*Checked) Plan {
 	healed := map[*Server]*Checked{}
 	var servers []*Server
@@ -22,6 +24,9 @@ func (v *View) Keep(all []*Checked) Plan {
 	return v.each(servers, "heal", clientconfig.Shown, func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
 		i := slices.IndexFunc(servers, func(s *Server) bool { return s.File == e.File && slices.Equal(s.Path, e.Path) })
 		was, now := servers[i].Real(), healed[servers[i]].Report.Spec
+		if edit, ok := healed[servers[i]].inEntry(c, e); ok {
+			return edit, nil
+		}
 		switch {
 		case e.Wrapped:
 			return nil, clientconfig.Skipped("gauze run applies the same fix at every start")
@@ -32,11 +37,75 @@ func (v *View) Keep(all []*Checked) Plan {
 	})
 }
 
-// writeDown plans to save what made a server work: the full path of the program, the URL that
-// responded, or the transport. A wrapped server needs none of it, because gauze run finds it at
-// every start.
+// revalued returns the edit that writes the arguments and variables that made a server work into its
+// entry. It returns false if it takes more than that.
+func (c *Checked) revalued(config *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, bool) {
+	written := config.Written(e)
+	with, ok := withValues(written, c.started, c.Report.Spec)
+	if !ok {
+		return nil, false
+	}
+	return config.Revalue(e, written, with)
+}
+
+// inEntry returns the edit that makes a server work as its entry is: with different arguments and
+// variables, and with more time to start. It returns false if it takes more than that.
+func (c *Checked) inEntry(config *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, bool) {
+	edit, ok := c.revalued(config, e)
+	timeOnly := !slices.ContainsFunc(c.healedBy(), func(s doctor.Step) bool { return !s.Waited })
+	if c.Report.Wait > 0 && (ok || timeOnly) {
+		more, _ := config.SlowStart(e, c.Report.Wait)
+		edit = append(edit, more...)
+	}
+	return edit, len(edit) > 0
+}
+
+// Final returns how the server was started or reached in the end, as it would be written.
+func (c *Checked) Final() launch.Spec {
+	return lasting(c.Written(), c.started, c.Report.Spec, false)
+}
+
+// Final returns how a server that is in no file was started or reached in the end. Its environment has
+// only what differs and may be written.
+func Final(before, healed launch.Spec) launch.Spec {
+	before.Env = before.Environment()
+	return lasting(launch.Spec{}, before, healed, false)
+}
+
+// saved returns the edit that makes a server work: by its entry if that can express the whole fix, or
+// else by gauze run, which applies the same fix at every start.
+func (v *View) saved(config *clientconfig.Config, e *clientconfig.Entry, c *Checked) (clientconfig.Edit, bool) {
+	if edit, ok := c.inEntry(config, e); ok || c.Wrapped {
+		return edit, ok
+	}
+	kept := lasting(launch.Spec{}, c.started, c.Report.Spec, false)
+	if edit, ok := config.Healed(e, kept, c.otherTransport()); ok && isWhole(c.started, c.Report.Spec, kept) {
+		return edit, true
+	}
+	if v.fleet.Gauze == "" || len(c.healedBy()) == 0 {
+		return nil, false
+	}
+	edit, err := config.Wrap(e, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: true})
+	return edit, err == nil
+}
+
+// isWhole reports whether kept has every variable and the directory that differ between before and
+// healed.
+func isWhole(before, healed, kept launch.Spec) bool {
+	was, saved := valuesOf(before.Env), valuesOf(kept.Env)
+	for name, value := range valuesOf(healed.Env) {
+		if old, has := was[name]; (!has || old != value) && saved[name] != value {
+			return false
+		}
+	}
+	return before.Dir == healed.Dir
+}
+
+// writeDown plans to save what made a server work: arguments and variables that changed, the full
+// path of the program, the URL that responded, the transport, or gauze run. A wrapped server needs
+// only the first, because gauze run finds the others at every start.
 func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem) bool) {
-	if !c.Tried || !c.Report.Healthy || c.Wrapped || len(c.healedBy()) == 0 && c.otherTransport() == "" {
+	if !c.Tried || !c.Report.Healthy || len(c.healedBy()) == 0 && c.otherTransport() == "" {
 		return
 	}
 	now := d.now(c.Config)
@@ -48,8 +117,9 @@ func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem
 	if steps := c.healedBy(); len(steps) > 0 {
 		what = steps[0].About
 	}
-	edit, ok := now.Healed(&now.Entries[i], lasting(launch.Spec{}, c.Real(), c.Report.Spec, false), c.otherTransport())
+	edit, ok := v.saved(now, &now.Entries[i], c)
 	switch {
+	case !ok && c.Wrapped: // gauze run finds it at every start
 	case !ok:
 		if steps := c.healedBy(); len(steps) > 0 && steps[0].Next != "" {
 			d.postpone(c.ID(), "the server works only with a manual fix: "+c.hideValues(steps[0].Next))

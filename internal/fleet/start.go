@@ -37,6 +37,9 @@ func (f *Fleet) machine(inProject bool) *doctor.Machine {
 	if inProject {
 		return m
 	}
+	if f.project() != f.Home.Home {
+		m.Project = f.Home.Project
+	}
 	env := m.Env
 	m.Env = func(name string) (string, bool) {
 		value, ok := env(name)

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
@@ -35,6 +36,7 @@ const (
 	Repair         // change the configuration file
 	Rewrap         // the gauze binary that wraps the server is missing
 	Try            // ask the user, then start it
+	Ask            // ask the user, then try a fix that uses a value of a project
 )
 
 // Verdict is the judgement of a server. The command line and the tools of gauze mcp present it in
@@ -50,7 +52,7 @@ type Verdict struct {
 func (c *Checked) Verdict() Verdict {
 	command := func(state State, cause string, action Action) Verdict {
 		next := map[Action]string{
-			Heal: "gauze doctor --fix " + c.word(), Repair: "gauze doctor --fix " + c.word(), Try: "gauze doctor " + c.word(),
+			Heal: "gauze doctor --fix " + c.word(), Repair: "gauze doctor --fix " + c.word(), Ask: "gauze doctor --fix " + c.word(), Try: "gauze doctor " + c.word(),
 			Rewrap: shell.Here().Then("gauze unwrap "+c.word(), "gauze wrap "+c.word()),
 		}
 		return Verdict{state, cause, action, next[action]}
@@ -77,10 +79,13 @@ func (c *Checked) Verdict() Verdict {
 		if c.Report.Fixable {
 			return command(Broken, v.Cause, Heal)
 		}
+		if c.asks {
+			return command(Broken, v.Cause, Ask)
+		}
 		return v
 	case c.Tried && c.otherTransport() != "":
 		return command(Broken, fmt.Sprintf("the server uses %s, but the entry says %s", c.otherTransport(), c.Transport), Repair)
-	case c.Tried && len(c.healedBy()) > 0 && c.Wrapped:
+	case c.Tried && len(c.healedBy()) > 0 && c.Wrapped && !c.agreed():
 		return command(Works, "with a fix that gauze run applies: "+c.healedBy()[0].About, Nothing)
 	case c.Tried && len(c.healedBy()) > 0:
 		return command(Warned, "works only with this fix: "+c.healedBy()[0].About, Repair)
@@ -111,7 +116,7 @@ func (c *Checked) Health() string {
 	switch {
 	case !c.Tried:
 		return "not_tried"
-	case c.WorksInClient() && (c.Wrapped || len(c.Report.Steps) == 0): // gauze run applies the fix at every start
+	case c.WorksInClient() && (c.Wrapped && !c.agreed() || len(c.Report.Steps) == 0): // gauze run applies the fix at every start
 		return "healthy"
 	case c.Report.Healthy:
 		return "degraded"
@@ -131,6 +136,11 @@ func (c *Checked) healedBy() (kept []doctor.Step) {
 		}
 	}
 	return kept
+}
+
+// agreed reports whether the user had to agree to a fix, which gauze run does not apply by itself.
+func (c *Checked) agreed() bool {
+	return slices.ContainsFunc(c.healedBy(), func(s doctor.Step) bool { return s.Agreed })
 }
 
 // otherTransport returns the transport that the server actually uses, if its client would use a

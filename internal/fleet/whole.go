@@ -49,6 +49,23 @@ func Outline(s launch.Spec, sends ...string) string {
 	return rendered(s, sends, header, variable)
 }
 
+// Describe renders a spec without its secrets. Of an address, everything but the user, the password
+// and the query stays readable.
+func Describe(s launch.Spec) string {
+	words := redact.MaskWords(append([]string{s.Command}, s.Args...))
+	s.Command, s.Args, s.URL = words[0], words[1:], redact.MaskAddress(s.URL)
+	mask := func(name, value string) string {
+		switch {
+		case strings.Contains(value, "://"):
+			return redact.MaskAddress(value)
+		case redact.NamesSecret(name, value) && len(References(value)) == 0:
+			return redact.Redacted
+		}
+		return value
+	}
+	return rendered(s, nil, func(value string) string { return mask("Authorization", value) }, mask)
+}
+
 // isKey reports whether a value can only be a key, and not a command or the path of one.
 func isKey(name, value string) bool {
 	return redact.NamesSecret(name, value) && keyShape.MatchString(value) && strings.ContainsAny(value, "0123456789")

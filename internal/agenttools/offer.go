@@ -1,0 +1,65 @@
+package agenttools
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"sync"
+
+	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/trust"
+)
+
+// offers collects the fixes that the user has not agreed to yet.
+type offers struct {
+	mu   sync.Mutex
+	open []openOffer
+}
+
+// openOffer is a fix for a server, which is nil if it is not configured yet.
+type openOffer struct {
+	server *fleet.Server
+	fleet.Offer
+}
+
+// agree returns a function that allows the fixes that the user agreed to and collects the others.
+func (o *offers) agree(c *call) func(*fleet.Server, fleet.Offer) bool {
+	return func(s *fleet.Server, offer fleet.Offer) bool {
+		if c.verdict(usesProject...) != trust.Never && c.service.agreed(offer.Spec) {
+			return true
+		}
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.open = append(o.open, openOffer{s, offer})
+		return false
+	}
+}
+
+// forNew is agree for a server that is not configured yet.
+func (o *offers) forNew(c *call) func(fleet.Offer) bool {
+	return func(offer fleet.Offer) bool { return o.agree(c)(nil, offer) }
+}
+
+// first returns the first fix that the user should be asked about, unless it is not needed.
+func (o *offers) first(c *call) (openOffer, bool) {
+	if len(o.open) == 0 || c.verdict(usesProject...) == trust.Never {
+		return openOffer{}, false
+	}
+	return o.open[0], true
+}
+
+var usesProject = []operation{{trust.Project, trust.Start}}
+
+// confirmOffer asks whether a fix may be tried, and then runs then, which tries it.
+func confirmOffer[Out any, P interface {
+	*Out
+	actionStatus() *ActionStatus
+}](c *call, o openOffer, typed string, then func(*call) (Out, error)) (Out, error) {
+	sum := sha256.Sum256([]byte("offer " + o.Spec.Fingerprint()))
+	q := question{typed: typed, operations: usesProject, token: hex.EncodeToString(sum[:])[:32]}
+	q.title, q.shown = o.Question(o.server)
+	return confirm[Out, P](c, q, func(c *call) (Out, error) {
+		c.service.approve([]launch.Spec{o.Spec})
+		return then(c)
+	})
+}

@@ -1,0 +1,109 @@
+//go:build unix
+
+package agenttools
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// ledgerAgent is an agent in a project whose compose file publishes the port of a database as a
+// different one, which works.
+func ledgerAgent(t *testing.T, s settings) (a *agent, refused, works int) {
+	t.Helper()
+	open, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { open.Close() })
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused, works = closed.Addr().(*net.TCPAddr).Port, open.Addr().(*net.TCPAddr).Port
+	closed.Close()
+	a = newAgent(t, s)
+	a.write("bin/works", script(t))
+	a.write("bin/ledger", fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *:%d/*) exec \"$HOME/bin/works\";; esac\necho 'Error: connect ECONNREFUSED 127.0.0.1:%d' >&2\nexit 1\n", works, refused))
+	a.write("project/compose.yaml", fmt.Sprintf("services:\n  db:\n    ports: ['%d:%d']\n", works, refused))
+	a.write(".cursor/mcp.json", fmt.Sprintf(`{"mcpServers": {"ledger": {"command": %q, "args": ["postgres://u:%s@localhost:%d/x"]}}}`, filepath.Join(a.dir, "bin/ledger"), secret, refused))
+	return a, refused, works
+}
+
+// A port that a project names is tried only after the user agreed to exactly that, in every way of
+// asking, and written only after they saw the diff.
+func TestAProjectsPortIsAskedAbout(t *testing.T) {
+	for _, s := range []settings{{version: legacy, allow: true}, {version: modern, allow: true}, {version: legacy, person: yes}, {version: modern, person: yes}} {
+		a, refused, works := ledgerAgent(t, s)
+		before := a.read(".cursor/mcp.json")
+		r, shown := a.agreeing("test_connection", object{"name": "ledger"})
+		if r.get("status") != done || !r.data["works"].(bool) || a.read(".cursor/mcp.json") != before {
+			t.Fatalf("%+v", r)
+		}
+		if asked := append(shown, a.asked...); len(asked) != 1 || !strings.Contains(asked[0], fmt.Sprintf("@localhost:%d/x", works)) {
+			t.Errorf("asked %q", asked)
+		}
+		report := r.data["report"].(object)
+		step := report["steps"].([]any)[0].(object)
+		if report["attempts"] != 2.0 || step["diagnosis"].(object)["confidence"].(float64) <= 0 || !strings.Contains(report["configuration"].(string), fmt.Sprintf(":%d/x", works)) {
+			t.Errorf("%v", report)
+		}
+		if r, _ := a.agreeing("heal_server", object{"server": "ledger"}); r.get("status") != done {
+			t.Fatalf("%+v", r)
+		}
+		if now := a.read(".cursor/mcp.json"); now != strings.Replace(before, fmt.Sprint(refused), fmt.Sprint(works), 1) {
+			t.Errorf("%s", now)
+		}
+		if strings.Contains(a.heard.String(), secret) {
+			t.Error("the secret was told")
+		}
+	}
+}
+
+// Without agreement nothing is started with it, and the result still says what is wrong.
+func TestAProjectsPortThatIsDeclined(t *testing.T) {
+	for name, s := range map[string]settings{
+		"declined": {person: says("decline", nil)}, "no answer": {person: func(string) *mcp.ElicitResult { return nil }}, "nobody to ask": {}, "later": {person: says("decline", nil), version: modern},
+	} {
+		a, _, works := ledgerAgent(t, s)
+		a.write("bin/works", "#!/bin/sh\n: > \"$HOME/ran\"\n")
+		before := a.read(".cursor/mcp.json")
+		for _, tool := range []string{"test_connection", "heal_server"} {
+			in := object{"server": "ledger"}
+			if tool == "test_connection" {
+				in = object{"name": "ledger"}
+			}
+			r := a.call(tool, in)
+			if status := r.get("status"); status != declined && status != needsPerson {
+				t.Errorf("%s, %s: %+v", name, tool, r)
+			}
+			if !strings.Contains(r.text, "Nothing was done") {
+				t.Errorf("%s, %s: %s", name, tool, r.text)
+			}
+			if tool == "test_connection" && s.version != modern && (r.data["works"] != false || r.data["report"].(object)["diagnosis"] == nil) {
+				t.Errorf("%s: %+v", name, r)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(a.dir, "ran")); err == nil || a.read(".cursor/mcp.json") != before || strings.Contains(before, fmt.Sprint(works)) {
+			t.Errorf("%s: the server was started, or its file written", name)
+		}
+	}
+}
+
+// What a project's .env has is not offered: it could not be written as it was tested.
+func TestAProjectsVariablesAreNotOffered(t *testing.T) {
+	a := newAgent(t, settings{person: yes, environ: []string{"ORBIT_TEAM=" + secret}})
+	a.write("bin/orbit", "#!/bin/sh\necho 'Error: missing required environment variables: ORBIT_TOKEN, ORBIT_TEAM_ID' >&2\nexit 1\n")
+	a.write("project/.env", "ORBIT_TOKEN="+secret+"\nORBIT_TEAM_ID=1\n")
+	a.write(".cursor/mcp.json", fmt.Sprintf(`{"mcpServers": {"orbit": {"command": %q}}}`, filepath.Join(a.dir, "bin/orbit")))
+	r := a.call("test_connection", object{"name": "orbit"})
+	if len(a.asked) > 0 || r.data["works"] != false || !strings.Contains(r.text, "ORBIT_TOKEN and ORBIT_TEAM_ID") {
+		t.Errorf("asked %q: %+v", a.asked, r)
+	}
+}
