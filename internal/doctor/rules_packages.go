@@ -536,7 +536,7 @@ func ofALibrary(x *exam, _ *match) bool {
 var exceptionLine = &wording{source: `(?m)^(?:[\w]+\.)*(\w+(?:Error|Exception|Exit|Warning|Interrupt|Group))\b(?::|$)`}
 
 // canBeDamaged reports whether a missing module can be a file that a cached copy has lost. A path
-// without an extension, imported by a module of a package, is no file: the code asks for something
+// without an extension, imported by a module of a package, is not a file: the code asks for something
 // that the installed version of a library does not provide.
 func canBeDamaged(_ *exam, m *match) bool {
 	found := importedPath.FindStringSubmatch(m.said)
