@@ -28,7 +28,7 @@ type doctorFlags struct {
 	ask     func(*fleet.Server) error // asks before a server of the project is run
 }
 
-const timeoutUsage = "`time` to wait for a server to respond (default: 10s; 60s with npx, uvx and docker; longer while the server makes progress)"
+const timeoutUsage = "`time` to wait for a server to respond (default: 10s; 60s with npx, uvx and docker; longer while the server makes progress, and up to 60s to heal a silent one)"
 
 // doctorCommand returns gauze doctor, which checks the servers of all clients, or some of them.
 func doctorCommand() *cobra.Command {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
@@ -75,7 +76,7 @@ func showNext(v fleet.Verdict, now invocation, server, margin string, p paint) s
 	case v.Action == fleet.Try && slices.Contains(now.names, server), v.Action == fleet.Ask && now.fix:
 		return margin[1:] + "by hand: run this command in a terminal, so that gauze can ask you\n"
 	case v.Action == fleet.ByHand:
-		step := fault.Steps(v.Next)[0]
+		step := fault.Steps(doctor.WithCommand(v.Next, v.Command))[0]
 		text := margin[1:] + foldAfter("by hand: "+step.Text, margin) + "\n"
 		if step.Command != "" {
 			text += margin[1:] + "  " + p.in("36", step.Command) + "\n"

@@ -339,3 +339,19 @@ func TestTheNextCommandOfDoctorDoesSomething(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// A database of the project that is not running is started by the user: the command is for them, not
+// for a model.
+func TestAServiceThatIsDownIsNamed(t *testing.T) {
+	h := ledger(t)
+	h.write("project/docker-compose.yml", fmt.Sprintf("services:\n  db:\n    ports: ['%d:5432', '%d:%d']\n", h.inner, h.inner, h.inner))
+	h.write(".cursor/mcp.json", `{"mcpServers": {"notes": {"command": "`+h.server()+`"}}}`)
+	const command = "docker compose -f HOME/project/docker-compose.yml up -d db"
+	text := h.settled(h.atTerminal("doctor"))
+	if !strings.Contains(text, "by hand: The user must start the service db") || !strings.Contains(text, command) {
+		t.Error(text)
+	}
+	if text := h.settled(h.throughAgent("check_health", object{})); !strings.Contains(text, "The user must start the service db") || strings.Contains(text, "docker compose") {
+		t.Error(text)
+	}
+}

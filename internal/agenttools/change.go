@@ -96,7 +96,7 @@ type configureIn struct {
 	Replace bool     `json:"replace,omitempty" jsonschema:"overwrite an entry with the same name"`
 	Heal    *bool    `json:"auto_heal,omitempty" jsonschema:"try fixes that only change how the server is started or reached; default true"`
 	DryRun  bool     `json:"dry_run,omitempty" jsonschema:"test the server, return the diff and write nothing"`
-	Timeout float64  `json:"timeout_seconds,omitempty" jsonschema:"maximum wait for one response, 1 to 600"`
+	Timeout float64  `json:"timeout_seconds,omitempty" jsonschema:"wait for one response, 1 to 600; healing waits up to 60 for a silent server"`
 	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }
 

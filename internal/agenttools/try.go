@@ -101,7 +101,7 @@ type testIn struct {
 	Name string `json:"name,omitempty" jsonschema:"configured server, NAME or CLIENT/NAME, instead of package, url or command"`
 	target
 	Heal    *bool   `json:"auto_heal,omitempty" jsonschema:"also try, in memory only, fixes to how the server is started or reached; default true"`
-	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"maximum wait for one response, 1 to 600"`
+	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"wait for one response, 1 to 600; healing waits up to 60 for a silent server"`
 	Consent string  `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }
 
@@ -236,7 +236,7 @@ func (c *call) testConfigured(in testIn, o fleet.CheckOptions) (out Tested, err 
 type healIn struct {
 	Server  string   `json:"server,omitempty" jsonschema:"NAME or CLIENT/NAME; default: all servers of the clients, and their files"`
 	Clients []string `json:"clients,omitempty" jsonschema:"client ids, to limit the repair to these clients"`
-	Timeout float64  `json:"timeout_seconds,omitempty" jsonschema:"maximum wait for one response, 1 to 600"`
+	Timeout float64  `json:"timeout_seconds,omitempty" jsonschema:"wait for one response, 1 to 600; healing waits up to 60 for a silent server"`
 	DryRun  bool     `json:"dry_run,omitempty" jsonschema:"return the diff and write nothing"`
 	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }

@@ -52,7 +52,7 @@ func (p *plan) downServices(ports []int) (fixes []Fix) {
 		}
 		fix := Fix{Name: "compose-up " + s.Service, Risk: Person,
 			About:   fmt.Sprintf("nothing is listening on port %d, where %s publishes the service %s", s.Outer, p.quoted(s.File), s.Service),
-			Next:    fmt.Sprintf("Have the user start the service %s, which %s defines.", s.Service, p.quoted(s.File)),
+			Next:    fmt.Sprintf("The user must start the service %s, which %s defines.", s.Service, p.quoted(s.File)),
 			Command: p.typing().Line("docker", "compose", "-f", s.File, "up", "-d", s.Service)}
 		if !slices.ContainsFunc(fixes, func(f Fix) bool { return f.Name == fix.Name }) {
 			fixes = append(fixes, fix)
@@ -87,10 +87,13 @@ func (p *plan) published() (all []Published) {
 	}
 	for _, dir := range dirs {
 		for _, one := range p.Published(dir) {
-			if !slices.Contains(all, one) {
+			if !slices.Contains(all, one) && len(all) < maxPublished {
 				all = append(all, one)
 			}
 		}
 	}
 	return all
 }
+
+// maxPublished bounds how many ports of compose files are checked.
+const maxPublished = 64

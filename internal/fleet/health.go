@@ -131,7 +131,7 @@ func worse(a, b State) State {
 }
 
 func ofFile(p clientconfig.Problem) FileVerdict {
-	v := FileVerdict{Verdict{Warned, p.What, ByHand, p.Next}, p.File}
+	v := FileVerdict{Verdict{State: Warned, Cause: p.What, Action: ByHand, Next: p.Next}, p.File}
 	if p.Line > 0 {
 		v.Cause = fmt.Sprintf("%s (line %d)", p.What, p.Line)
 	}

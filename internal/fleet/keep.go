@@ -92,7 +92,10 @@ func (v *View) saved(config *clientconfig.Config, e *clientconfig.Entry, c *Chec
 // isWhole reports whether kept has every variable and the directory that differ between before and
 // healed.
 func isWhole(before, healed, kept launch.Spec) bool {
-	was, saved := valuesOf(before.Env), valuesOf(kept.Env)
+	if healed.URL != "" {
+		return true // it has neither
+	}
+	was, saved := valuesOf(before.Environment()), valuesOf(kept.Env)
 	for name, value := range valuesOf(healed.Env) {
 		if old, has := was[name]; (!has || old != value) && saved[name] != value {
 			return false

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -46,6 +45,8 @@ type Verdict struct {
 	Cause  string
 	Action Action
 	Next   string // what to do or run; empty for Nothing
+
+	Command string // the command for Next if only people are shown it, as in doctor.Diagnosis
 }
 
 // Verdict judges a server by its entry and by the result of its test.
@@ -55,7 +56,7 @@ func (c *Checked) Verdict() Verdict {
 			Heal: "gauze doctor --fix " + c.word(), Repair: "gauze doctor --fix " + c.word(), Ask: "gauze doctor --fix " + c.word(), Try: "gauze doctor " + c.word(),
 			Rewrap: shell.Here().Then("gauze unwrap "+c.word(), "gauze wrap "+c.word()),
 		}
-		return Verdict{state, cause, action, next[action]}
+		return Verdict{State: state, Cause: cause, Action: action, Next: next[action]}
 	}
 	d := c.Report.Diagnosis
 	switch {
@@ -72,7 +73,10 @@ func (c *Checked) Verdict() Verdict {
 	case c.Tried && !c.Report.Healthy && d == nil:
 		return command(Broken, c.Hide(redact.Quote(c.Attempt.Stopped)), Nothing)
 	case c.Tried && !c.Report.Healthy:
-		v := Verdict{Broken, c.Hide(d.Explanation), ByHand, c.hideValues(cmp.Or(c.Report.Todo, d.Fix))}
+		v := Verdict{State: Broken, Cause: c.Hide(d.Explanation), Action: ByHand, Next: c.hideValues(d.Fix), Command: d.Command}
+		if c.Report.Todo != "" {
+			v.Next, v.Command = c.hideValues(c.Report.Todo), c.Report.Command
+		}
 		if d.Category == doctor.Unknown {
 			v.Cause = "stopped here without giving a reason: " + c.Hide(redact.Quote(c.Attempt.Stopped))
 		}
@@ -106,7 +110,7 @@ func (c *Checked) ofProblem(command func(State, string, Action) Verdict, state S
 	if p.Fix != nil && p.Consent < clientconfig.Person {
 		return command(state, cause, Repair)
 	}
-	return Verdict{state, cause, ByHand, p.Next}
+	return Verdict{State: state, Cause: cause, Action: ByHand, Next: p.Next}
 }
 
 // Health returns the verdict in the terms of a health check: "healthy", "degraded", "unresponsive",
