@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"regexp"
 	"strings"
 	"time"
 
@@ -137,17 +136,16 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 // a test.
 func (f *addFlags) remedy(r doctor.Report) string {
 	if d := r.Diagnosis; d != nil && d.Category == doctor.MissingEnvVar {
-		if name := variableIn(d.Explanation + " " + d.Fix + " " + r.Todo); name != "" {
-			return "To set the variable, add:\n\n    --env " + name + "=VALUE"
+		switch names := d.Variables(); len(names) {
+		case 0:
+		case 1:
+			return "To set the variable, add:\n\n    --env " + names[0] + "=VALUE"
+		default:
+			return "To set the variables, add:\n\n    --env " + strings.Join(names, "=VALUE --env ") + "=VALUE"
 		}
 	}
 	return "To add the server anyway, use --no-test"
 }
-
-var upperName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b`)
-
-// variableIn returns the first name of an environment variable in text.
-func variableIn(text string) string { return upperName.FindString(text) }
 
 // bare reports whether a package is named without its registry.
 func bare(name string) bool {

@@ -71,6 +71,7 @@ type tested struct {
 	Stderr []string       `json:"stderr,omitempty"` // its last lines of output
 	Found  *found         `json:"found,omitempty"`
 	Report *doctor.Report `json:"report"`
+	Note   string         `json:"note,omitempty"` // what needs attention although the server works
 
 	Attempts      int    `json:"attempts"`                // how often it was started or reached
 	Configuration string `json:"configuration,omitempty"` // how it works, if that is not how it was given
@@ -176,6 +177,9 @@ func testedOf(spec, final launch.Spec, a probe.Result, report doctor.Report) tes
 		t.Stop, t.Exit, t.Stderr = redact.Quote(a.Stopped), a.Exit, lastOutput(a)
 	}
 	if a.Found.Protocol != "" {
+		if a.Found.Toolless {
+			t.Note = "the server lists no tools"
+		}
 		t.Found = &found{Name: a.Found.Name, Version: a.Found.Version, Protocol: a.Found.Protocol, Transport: a.Found.Transport, Tools: toolsOf(a)}
 	}
 	return t
@@ -240,6 +244,14 @@ func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bo
 		fmt.Fprintf(&b, "\n  %s %s\n", mark, foldAfter(step.Result+": "+step.About, "\n    "))
 	}
 	switch {
+	case report.Healthy && len(report.Steps) == 0 && a.Found.Toolless:
+		b.WriteString("\nThe server responds, but it lists no tools. Many servers do so until the keys and\nsettings they require are set.\n")
+		if words := lastOutput(a); len(words) > 0 {
+			b.WriteString("\nIts last output:\n\n")
+			for _, line := range words {
+				fmt.Fprintf(&b, "    %s %s\n", p.in("2", "│"), line)
+			}
+		}
 	case report.Healthy && len(report.Steps) == 0:
 		fmt.Fprintf(&b, "\nIt works (%s).\n", a.Took.Round(time.Millisecond))
 	case report.Healthy:

@@ -30,6 +30,7 @@ type Case struct {
 	Stdout string // the first bytes that are not messages
 	Log    string // of a client, or an error that gauze met
 
+	Set      []string // names of the variables that the server was started with, except empty ones
 	Unfilled []string // variables whose references reached the server unexpanded, in other variables or in headers
 
 	Secrets redact.Secrets // values that are never shown

@@ -25,8 +25,12 @@ func legible(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	seen := map[uint64]int{}
+	grouped := strings.Contains(text, "ExceptionGroup")
 	for line := range strings.SplitSeq(text, "\n") {
 		line = withoutList(withoutPrefix(line))
+		if grouped {
+			line = withoutBar(line)
+		}
 		form := shape(line)
 		if seen[form]++; seen[form] > maxRepeats {
 			continue
@@ -73,6 +77,17 @@ func ownLines(text string) string {
 }
 
 var textMember = strings.NewReplacer(`"text":"`, "\"text\":\n", `"text": "`, "\"text\":\n")
+
+// withoutBar returns a line without the bars to the left of the errors in a Python exception group.
+func withoutBar(line string) string {
+	for {
+		rest, ok := strings.CutPrefix(strings.TrimLeft(line, " "), "|")
+		if !ok {
+			return line
+		}
+		line = strings.TrimPrefix(rest, " ")
+	}
+}
 
 // withoutList cuts a line off before a list of tools, prompts or resources that the server sent: what
 // their descriptions say is not about the failure.

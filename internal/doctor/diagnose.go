@@ -69,7 +69,7 @@ var knowledge = sync.OnceValue(func() *table {
 		entryCauses(), configCauses(), spawnCauses(), packageCauses(), runtimeCauses(), dependencyCauses(), fileCauses(), environmentCauses(),
 		tlsCauses(), portCauses(), authCauses(), sessionCauses(), limitCauses(), schemaCauses(), stdoutCauses(), protocolCauses(), endpointCauses(), networkCauses(),
 		timeoutCauses(), crashCauses())
-	for _, more := range []map[string][]clue{libraryClues(), languageClues(), entryClues(), schemaClues(), oauthClues(), clientClues(), argumentClues(), streamClues(), frameworkClues(), numberClues(), faintClues()} {
+	for _, more := range []map[string][]clue{libraryClues(), languageClues(), entryClues(), schemaClues(), oauthClues(), clientClues(), argumentClues(), demandClues(), streamClues(), frameworkClues(), numberClues(), faintClues()} {
 		for i := range causes {
 			causes[i].clues = append(causes[i].clues, more[causes[i].name]...)
 		}
@@ -251,6 +251,9 @@ func (x *exam) tell(f finding) Diagnosis {
 	}
 	return d
 }
+
+// Variables returns the environment variables that are missing, as far as the evidence names them.
+func (d Diagnosis) Variables() []string { return d.variables }
 
 // unknown returns the diagnosis for a case without a known cause. It says what was seen: "the
 // connection was closed" at least rules out "the command was not found".

@@ -29,6 +29,7 @@ func FromEvidence(spec launch.Spec, e upstream.Evidence) Case {
 		Limit:   limitOf(e.Limit),
 		Secrets: spec.Secrets(),
 
+		Set:      variablesSet(spec),
 		Unfilled: unfilled(spec),
 	}
 	if e.StderrTail != nil {
@@ -67,6 +68,23 @@ func keyed(spec launch.Spec) bool {
 }
 
 var keyHeader = &wording{source: `(?i)^(?:proxy-)?authorization$|api-?key|token|secret|cookie`}
+
+// variablesSet returns the names of the variables that the server gets with a value of its own.
+func variablesSet(spec launch.Spec) (names []string) {
+	if spec.URL != "" {
+		return nil
+	}
+	given := spec.Environment()
+	if program(spec.Command) == "env" {
+		given = append(slices.Clone(given), spec.Args...)
+	}
+	for _, pair := range given {
+		if name, value, ok := strings.Cut(pair, "="); ok && value != "" && !isPlaceholder(value) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // unfilled returns the variables whose unexpanded reference is a whole value, or a whole key in a
 // header. A reference in part of a value may be literal text.

@@ -139,7 +139,7 @@ func (p *plan) missingInContainer() (names []string) {
 	if !isVariable(said) {
 		return nil
 	}
-	for _, name := range listedWith(p.c.words(), said) {
+	for _, name := range listedIn(p.c.words(), p.said) {
 		v, has := lookup(p.env, name, p.OS == "windows")
 		if given := has && v != "" && p.names(name) && !isPlaceholder(v); isVariable(name) && !loads(name) && !given {
 			names = append(names, name)

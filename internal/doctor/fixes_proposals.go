@@ -103,7 +103,7 @@ func (p *plan) removal(whose string, entries []string) []Fix {
 
 // pinLibrary proposes to start the server with the older library.
 func pinLibrary(p *plan) []Fix {
-	if p.runner() != "uvx" || program(p.spec.Command) != "uvx" || slices.Contains(p.spec.Args, "--with") || !strings.Contains(p.c.words(), "mcp") {
+	if p.runner() != "uvx" || program(p.spec.Command) != "uvx" || slices.Contains(p.spec.Args, "--with") || !olderMCP(p.c.words(), p.said) {
 		return p.advice(Config)
 	}
 	apply := func(s launch.Spec) launch.Spec {

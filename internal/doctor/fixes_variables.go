@@ -97,7 +97,7 @@ func (p *plan) wanted() (names []string) {
 	if !isVariable(said) {
 		return nil
 	}
-	for _, name := range listedWith(p.c.words(), said) {
+	for _, name := range listedIn(p.c.words(), p.said) {
 		if v, _ := lookup(p.env, name, p.OS == "windows"); isVariable(name) && !loads(name) && (v == "" || isPlaceholder(v)) {
 			names = append(names, name)
 		}

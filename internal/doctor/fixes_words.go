@@ -33,18 +33,45 @@ var requirementShapes = sync.OnceValue(func() map[string][]*regexp.Regexp {
 // splitLine splits a command line that was given as one word.
 func splitLine(p *plan) []Fix {
 	words := SplitCommand(p.spec.Command)
-	if len(words) < 2 || isFile(p.spec.Command) || strings.Contains(words[0], "://") {
+	if assigned.MatchString(p.spec.Command) {
+		words = append(words, p.spec.Args...)
+	}
+	set, words := leadingVariables(words)
+	if len(words) < 1 || len(words) < 2 && len(set) == 0 || isFile(p.spec.Command) || strings.Contains(words[0], "://") {
 		return nil
 	}
-	return []Fix{{Name: "split-command", Origins: starts(trust.Entry),
+	f := Fix{Name: "split-command", Origins: starts(trust.Entry),
 		About: "splits the command line, which was given as one string, into the program and its arguments",
 		Next:  `Set "command" to the program alone, and write each argument as an element of "args".`,
-		Apply: func(s launch.Spec) launch.Spec {
-			s = copied(s)
-			words := SplitCommand(s.Command)
-			s.Command, s.Args = words[0], append(words[1:], s.Args...)
-			return s
-		}}}
+		Apply: func(s launch.Spec) launch.Spec { return splitCommand(s, p.OS == "windows") }}
+	if len(set) > 0 {
+		f.About = "passes the variables before the program as variables, and splits the rest into the program and its arguments"
+		f.Next = `Set "command" to the program alone, write each argument as an element of "args", and set the variables under "env".`
+	}
+	return []Fix{f}
+}
+
+// leadingVariables splits off the assignments before a program. If one of them decides what code
+// runs, it returns no words.
+func leadingVariables(words []string) (pairs, rest []string) {
+	for len(words) > 0 && assigned.MatchString(words[0]) {
+		if name, _, _ := strings.Cut(words[0], "="); loads(name) {
+			return nil, nil
+		}
+		pairs, words = append(pairs, words[0]), words[1:]
+	}
+	return pairs, words
+}
+
+func splitCommand(s launch.Spec, fold bool) launch.Spec {
+	s = copied(s)
+	pairs, words := leadingVariables(append(SplitCommand(s.Command), s.Args...))
+	for _, pair := range pairs {
+		name, value, _ := strings.Cut(pair, "=")
+		s.Env = set(s.Env, name, value, fold)
+	}
+	s.Command, s.Args = words[0], words[1:]
+	return s
 }
 
 // homeSpellings are the ways to write the home directory that only shells and some clients expand.

@@ -57,11 +57,19 @@ func inWords(names []string) string {
 }
 
 // listed returns the variables that the evidence of a cause names.
-func (x *exam) listed(m *match) []string {
-	if name := m.names["variable"]; !shapes["variable"].MatchString(name) || loads(name) {
+func (x *exam) listed(m *match) []string { return listedIn(x.text, m.names) }
+
+// listedIn is listed for what a clue captured in a text.
+func listedIn(text string, names map[string]string) []string {
+	name := names["variable"]
+	if !shapes["variable"].MatchString(name) || loads(name) {
 		return nil
 	}
-	return listedWith(x.text, m.names["variable"])
+	all := strings.Split(names["variables"], ", ") // see nameDemanded
+	if all[0] == name && !slices.ContainsFunc(all, func(name string) bool { return !isVariable(name) || loads(name) }) {
+		return all
+	}
+	return listedWith(text, name)
 }
 
 // several reports whether the evidence names more than one missing variable.

@@ -108,7 +108,9 @@ func authCauses() []cause {
 			name: "oauth_not_completed", category: AuthFailed,
 			explain: "The server requires sign-in, but the sign-in was not completed.",
 			fix:     "Start the sign-in again in the client, complete it in the browser, then reconnect.",
-			instead: []advice{{when: liveURL, explain: "The server requires sign-in, but gauze has no access token for this server.",
+			instead: []advice{{when: func(_ *exam, m *match) bool { return m.names["step"] != "" },
+				explain: "The server requires a sign-in or setup of its own, which is done once in a terminal.",
+				fix:     "Run this step in a terminal, then start the server again: `{line|COMMAND} {step|auth}`"}, {when: liveURL, explain: "The server requires sign-in, but gauze has no access token for this server.",
 				fix: "Create an access token on the service's website, set the environment variable NAME to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			clues: []clue{
 				{certain, `(?i)error getting token from server metadata`, nil},

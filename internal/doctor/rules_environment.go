@@ -50,7 +50,7 @@ func unset() []clue {
 	for i, c := range clues {
 		when := c.when
 		clues[i].when = func(x *exam, m *match) bool {
-			return !isAside(m) && !isCode(m.names["variable"]) && !asksForWords(x, m) && (when == nil || when(x, m))
+			return !isAside(m) && !isCode(m.names["variable"]) && !asksForWords(x, m) && (when == nil || when(x, m)) && x.nameDemanded(m)
 		}
 	}
 	return append(clues, clue{faint, `\b(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"` + "`" + `]?[^\n]{0,40}? (?i:(?:is |are |was |has )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified)|missing|unset|undefined))\b`,
@@ -127,6 +127,10 @@ var envOption = &wording{source: `^[A-Z_][A-Z0-9_]*(?:=.*)?$|=|^-`}
 // rejected matches responses to a wrong key or token.
 var rejected = &wording{source: `(?i)\b(?:401|403|unauthorized|forbidden|invalid (?:x-)?api[- ]?key|invalid token|bad credentials|authentication|access denied)\b`}
 
+// Conditions of the advice about variables.
+func isSet(x *exam, m *match) bool   { return slices.Contains(x.Set, m.names["variable"]) }
+func unnamed(_ *exam, m *match) bool { return m.names["variable"] == "" }
+
 func environmentCauses() []cause {
 	return []cause{
 		{
@@ -191,7 +195,7 @@ func environmentCauses() []cause {
 			fix:     "Move the variable to \"env\" in the server's entry: `\"env\": {{\"{variable|NAME}\": \"VALUE\"}`",
 			clues: unsetWhere(func(x *exam, m *match) bool {
 				name := m.names["variable"]
-				return name != "" && slices.ContainsFunc(x.Command, func(word string) bool {
+				return name != "" && slices.ContainsFunc(withoutShell(x.Command), func(word string) bool {
 					return strings.HasPrefix(strings.TrimLeft(word, "-"), name+"=")
 				}) && !x.container()
 			}),
@@ -214,8 +218,14 @@ func environmentCauses() []cause {
 			name: "env_not_set", category: MissingEnvVar,
 			explain: "The server requires {variable|a setting}, which is not set in the environment that the client provides.",
 			fix:     "Set the variable under \"env\" in the server's entry: `\"{variable|NAME}\": \"VALUE\"`",
-			instead: []advice{{when: several, explain: "The server requires {variables|several settings}, which are not set in the environment that the client provides.",
-				fix: "Set the variables under \"env\" in the server's entry: `{pairs|\"NAME\": \"VALUE\"}`"}},
+			instead: []advice{
+				{when: isSet, explain: "The server reports {variables|a setting} as missing although it is set: the value does not reach the server, or the server does not accept it.",
+					fix: "Check the value of {variable|the variable} under \"env\" in the server's entry: its form, and spaces or quotes in it."},
+				{when: several, explain: "The server requires {variables|several settings}, which are not set in the environment that the client provides.",
+					fix: "Set the variables under \"env\" in the server's entry: `{pairs|\"NAME\": \"VALUE\"}`"},
+				{when: unnamed, explain: "The server requires a setting that is not set. Its output does not name the variable.",
+					fix: "Look up the name of the variable in the server's documentation, and set it under \"env\" in the server's entry."},
+			},
 			clues: unset(),
 			hides: []string{"server_bug_crash", "stdout_log_pollution", "required_argument_missing"},
 		},

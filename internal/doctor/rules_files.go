@@ -73,6 +73,9 @@ func fileCauses() []cause {
 			name: "wrong_directory_argument", category: PathNotFound,
 			explain: "The directory {path|given to the server} does not exist or is not what the server expects.",
 			fix:     "Correct the path in the arguments. It must be an absolute path that exists.",
+			instead: []advice{{when: windowsArgument,
+				explain: "The argument {argument|of the server} is a path of Windows, but the server runs on a different system.",
+				fix:     "Replace the argument with a path on this system."}},
 			clues: []clue{
 				{strong, `error: No such file or directory \(os error 2\)`, func(x *exam, _ *match) bool {
 					return x.runs("uv", "uvx") || x.has("--directory", "--project")
@@ -101,7 +104,11 @@ func fileCauses() []cause {
 			name: "script_missing", category: PathNotFound,
 			explain: "The server's file {path|or program} does not exist. The path is wrong or relative to a different directory, or the project has not been built.",
 			fix:     "Use the absolute path. If the server is built from source, build it first (`npm install`, then `npm run build`).",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uv", "uvx") },
+			instead: []advice{{when: ofWindows("path"),
+				explain: "{path|The server's file} is a path of Windows, but the server runs on a different system.",
+				fix:     "Replace the path with one on this system."}, {when: notBuilt("path"),
+				explain: "The server's file {path|or program} does not exist. It is the output of a build, so the project has not been built, or the path is wrong.",
+				fix:     "Build the project in its directory, then start the server again: `npm install`, then `npm run build`"}, {when: func(x *exam, _ *match) bool { return x.runs("uv", "uvx") },
 				fix: "Clients start servers in a working directory that the client chooses. Use the script's absolute path, or pass its directory before \"run\": `uv --directory {$path project} run SCRIPT`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("python", "python3", "deno", "ruby", "bash", "sh", "java") },
 					fix: "Clients start servers in a working directory that the client chooses. Use the file's absolute path, or set \"cwd\" to its directory."}},
@@ -287,6 +294,28 @@ func fileCauses() []cause {
 
 // notOurPermission matches failedResponses by a service, not by the operating system.
 var notOurPermission = &wording{source: `(?i)publickey|for user|for (?:table|schema|relation|database)|pull access|403|401|API|token|scope|PERMISSION_DENIED`}
+
+// windowsArgument reports whether one of the server's arguments is a path of Windows, but gauze
+// itself saw the failure on a different system.
+func windowsArgument(x *exam, m *match) bool {
+	at := slices.IndexFunc(x.Command, windowsPath.MatchString)
+	if at < 1 || !x.Live || x.typing().Windows() {
+		return false
+	}
+	m.names = map[string]string{"argument": x.Command[at]}
+	return true
+}
+
+// notBuilt returns a condition: what was captured is a file that a build of the server's own project
+// writes.
+func notBuilt(key string) func(*exam, *match) bool {
+	return func(_ *exam, m *match) bool {
+		file := m.names[key]
+		return buildOutput.MatchString(file) && !strings.Contains(file, "node_modules")
+	}
+}
+
+var buildOutput = &wording{source: `(?:^|[/\\])(?:dist|build|out|lib|\.output|target)[/\\].*\.[cm]?js$`}
 
 // npmDenied matches npm's report that it lacks a permission.
 var npmDenied = &wording{source: `npm (?:ERR!|error) (?:code |errno )?(?:EACCES|EPERM|-13\b|-1\b)`}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -91,7 +92,9 @@ func packageCauses() []cause {
 				{certain, `npm (?:ERR!|error) code ETARGET`, nil},
 				{certain, `ERR_PNPM_NO_MATCHING_VERSION[^\n]*?(?:for (?P<package>\S+))?`, nil},
 				{certain, `\bthere\s+(?:is|are)\s+no\s+versions?\s+of\s+(?P<package>[\w.-]+)(?:\[[^\]]*\])?(?P<version>[=<>!~][^\s]*)?`, nil},
-				{certain, `[Bb]ecause\s+only\s+(?P<package>[\w.-]+)(?P<version>[<>=][^\s]*)(?:\s+(?:is|are|was))?\s+available`, nil},
+				{certain, `[Bb]ecause\s+only\s+(?P<package>[\w.-]+)(?P<version>[<>=][^\s]*)(?:\s+(?:is|are|was))?\s+available`, func(x *exam, _ *match) bool {
+					return x.pinned() || !strings.Contains(x.text, "yanked")
+				}},
 				{strong, `(?:could not|Could not) find a version that satisfies the requirement (?P<package>[\w.\[\]-]+?)(?P<version>[=<>!~]=?[^\s]*)? \(from versions: \d`, nil},
 				{certain, `Couldn't find any versions for "(?P<package>[^"\n]+)" that matches "(?P<version>[^"\n]+)"`, nil},
 				{certain, `No version matching "(?P<version>[^"\n]+)" found for specifier "(?P<package>[^"\n]+)"`, nil},
@@ -161,7 +164,7 @@ func packageCauses() []cause {
 				{strong, `(?i)Registry request failed with status 404|Server (?:"|')?(?P<package>@[\w./-]+)(?:"|')? not found in (?:the )?registry`, nil},
 				{strong, `Package '(?P<package>[\w.-]+)' (?:not found|does not exist) (?:on|in) (?:PyPI|npm)`, nil},
 			},
-			hides: []string{"wrong_endpoint_path", "http_not_found"},
+			hides: []string{"wrong_endpoint_path", "http_not_found", "token_scope_insufficient"},
 		},
 		{
 			name: "package_unpublished", category: PackageNotFound,
@@ -251,12 +254,12 @@ func dependencyCauses() []cause {
 			explain: "npx's cached copy of the package is damaged or incomplete: some of its files are missing or locked.",
 			fix:     "Stop other instances of the server, then delete the cached copy: `{$npxcopy}`",
 			clues: []clue{
-				{certain, `Cannot find (?:module|package) '[^'\n]+' imported from \S*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)`, nil},
-				{certain, `Cannot find (?:module|package) '[^'\n]*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)[^'\n]*'`, nil},
+				{certain, `Cannot find (?:module|package) '[^'\n]+' imported from \S*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)`, canBeDamaged},
+				{certain, `Cannot find (?:module|package) '[^'\n]*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)[^'\n]*'`, canBeDamaged},
 				{certain, `(?:ENOTEMPTY|EBUSY|EEXIST|EPERM|ENOENT|EINTEGRITY|ETXTBSY|EISDIR)(?s:.*?)[^\s'"]*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)`, nil},
 				{certain, `npm (?:ERR!|error|warn|WARN) (?:code |cleanup |tar )?(?:ENOTEMPTY|EBUSY|EINTEGRITY|ECOMPROMISED|TAR_ENTRY_ERROR|TAR_BAD_ARCHIVE|Z_DATA_ERROR|ETXTBSY)`, nil},
 				{certain, `npm (?:ERR!|error) (?:Lock compromised|Invalid response body while trying to fetch|Cannot read properties of null \(reading '(?:edgesOut|matches|package|pickAlgorithm|children|isDescendantOf)'\)|Tracker "idealTree" already exists)`, nil},
-				{strong, `Cannot find module '[^'\n]+'(?s:.*?)[^\s'"]*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)`, nil},
+				{strong, `Cannot find module '[^'\n]+'(?s:.*?)[^\s'"]*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)`, canBeDamaged},
 				{strong, `[/\\]_npx[/\\][0-9a-f]+[/\\][^\n]*(?:ERR_MODULE_NOT_FOUND|Unexpected end of (?:input|JSON input)|Invalid package config)`, nil},
 				{strong, `ERR_INVALID_PACKAGE_CONFIG`, nil},
 				{strong, "", func(x *exam, m *match) bool { return x.npmExit(m, enotempty, ebusy, eexist) }},
@@ -311,7 +314,7 @@ func dependencyCauses() []cause {
 			explain: "The installed version of a library ({module|not pinned by the server}) does not provide what the server uses.",
 			fix:     "Try the latest version of the server. If it also fails, install the version of the library that the server was written for.",
 			instead: []advice{
-				{when: func(x *exam, m *match) bool { return x.runs("uvx") && strings.Contains(x.text, "mcp") }, fix: "Pin the older version of the library: `uvx --with 'mcp<2' {pinned|PACKAGE}`"},
+				{when: func(x *exam, m *match) bool { return x.runs("uvx") && olderMCP(x.text, m.names) }, fix: "Pin the older version of the library: `uvx --with 'mcp<2' {pinned|PACKAGE}`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx") && x.pinned() }, fix: keepPinned},
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx") }, fix: "Request the latest version, which may support the library: `uvx {package|PACKAGE}@latest`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("npx") && x.pinned() }, fix: keepPinned},
@@ -351,8 +354,8 @@ func dependencyCauses() []cause {
 				{strong, `TypeError: (?P<module>\w+(?:\.\w+)+) is not a function`, func(x *exam, m *match) bool {
 					return !slices.Contains(newInNode, m.names["module"][strings.LastIndexByte(m.names["module"], '.')+1:])
 				}},
-				{likely, `AttributeError: '(?P<module>\w+)' object has no attribute '\w+'`, func(x *exam, _ *match) bool {
-					return strings.Contains(x.text, "<module>") || strings.Contains(x.text, "_app")
+				{likely, `AttributeError: '(?P<module>\w+)' object has no attribute '\w+'`, func(x *exam, m *match) bool {
+					return m.names["module"] != "NoneType" && (strings.Contains(x.text, "<module>") || strings.Contains(x.text, "_app"))
 				}},
 				{likely, `TypeError: Cannot (?:read properties|read property) of undefined[^\n]*\s+at [^\n]*?(?:@modelcontextprotocol|zod)[/\\]`, nil},
 				{strong, `self\.settings = Settings\(`, nil},
@@ -363,8 +366,8 @@ func dependencyCauses() []cause {
 					return !strings.Contains(m.hit, "not found in") && !strings.Contains(m.hit, "no version") && !strings.Contains(m.hit, "Python>") && !strings.Contains(m.hit, "satisfy Python") && !strings.Contains(m.hit, "available")
 				}},
 				{strong, `(?i)\b(?:dependency|version) conflict\b|conflicting dependencies|ResolutionImpossible|peer dep\w* (?:conflict|missing)`, nil},
-				{guess, `(?s)Traceback \(most recent call last\):.*?(?:archive-v0|site-packages)[/\\].{0,300}line \d+, in <module>\s+(?:from|import) [^\n]+\s*$`, nil},
-				{guess, `(?s)Installed \d+ packages? in [\d.]+m?s.{0,300}Traceback \(most recent call last\):\s+File "[^"\n]*[/\\](?:archive-v0|uv)[/\\]`, nil},
+				{guess, `(?s)Traceback \(most recent call last\):.*?(?:archive-v0|site-packages)[/\\].{0,300}line \d+, in <module>\s+(?:from|import) [^\n]+\s*$`, ofALibrary},
+				{guess, `(?s)Installed \d+ packages? in [\d.]+m?s.{0,300}Traceback \(most recent call last\):\s+File "[^"\n]*[/\\](?:archive-v0|uv)[/\\]`, ofALibrary},
 			},
 			hides: []string{"venv_not_used", "server_bug_crash", "env_not_set", "optional_method_probed"},
 		},
@@ -401,8 +404,8 @@ func dependencyCauses() []cause {
 			explain: "The Python that runs the server cannot import {module|a module that it needs}: the packages are in a different environment, such as the project's virtual environment, or are not installed.",
 			fix:     "Use the absolute path of the Python in the project's own environment as the command: `{$venv python}`",
 			instead: []advice{
-				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") && x.pinned() }, fix: keepPinned},
-				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") }, fix: "Request the latest version, which may include the module: `uvx {package|PACKAGE}@latest`"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") && x.pinned() }, explain: undeclared, fix: keepPinned},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") }, explain: undeclared, fix: "Request the latest version, which may include the module: `uvx {package|PACKAGE}@latest`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("uv") }, fix: "Install the dependencies in the project's directory: `uv sync`"},
 			},
 			clues: []clue{
@@ -448,6 +451,8 @@ func dependencyCauses() []cause {
 			explain: "The server cannot find the module {module|that it needs}: its dependencies are missing or incomplete.",
 			fix:     "Install the dependencies in the server's directory: `npm install`",
 			instead: []advice{
+				{when: notBuilt("module"), explain: "The server cannot find its own file {module|of a build}. It is the output of a build, so the project has not been built.",
+					fix: "Build the project in its directory, then start the server again: `npm install`, then `npm run build`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("npx") && x.pinned() }, fix: keepPinned},
 				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Request the latest version, so that npx reinstalls the package: `npx -y {package|PACKAGE}@latest`"},
 				{when: lineContains("optional dependencies"), fix: "Install the dependencies in the server's directory, including optional ones: `npm install --include=optional`"},
@@ -494,3 +499,48 @@ func lineContains(words ...string) func(*exam, *match) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(m.said, word) })
 	}
 }
+
+// undeclared explains a module that is missing where a runner installs all that a package declares.
+const undeclared = "The package does not install {module|a module} that it needs: it does not declare it, or relies on a library that no longer brings it along."
+
+// mcpLibrary matches evidence that is about the Python library of the protocol and not only about a
+// server with that word in its name.
+var mcpLibrary = &wording{source: `\bmcp\.(?:server|types|shared|client|cli|os)\b|(?:from|import|module named|module) ['"]?(?:mcp|fastmcp)\b|from '(?:mcp|fastmcp)[.']|site-packages[/\\](?:mcp|fastmcp)[/\\]|'(?:Server|FastMCP|McpServer|ClientSession|MCPServer)' object|\b(?:Fast)?MCP\.(?:__init__|run)\(\)|\b(?:mcp|fastmcp)[<>=!~]=?\d`}
+
+// olderMCP reports whether the library that lacks something is that of the protocol, from what a clue
+// captured or, if that names no library, from the whole text.
+func olderMCP(text string, names map[string]string) bool {
+	for _, key := range []string{"package", "module"} {
+		root, _, _ := strings.Cut(names[key], ".")
+		switch {
+		case slices.Contains([]string{"mcp", "fastmcp", "Server", "FastMCP", "McpServer", "ClientSession", "MCPServer"}, root):
+			return true
+		case key == "package" && root != "":
+			return false
+		}
+	}
+	return mcpLibrary.MatchString(text)
+}
+
+// ofALibrary reports whether a stack trace ends in an error that a different version of a library
+// can cause, or is cut off before its error. That the packages were just installed proves nothing.
+func ofALibrary(x *exam, _ *match) bool {
+	all := exceptionLine.regexp().FindAllStringSubmatch(x.text, -1)
+	if len(all) == 0 {
+		return true
+	}
+	return slices.Contains([]string{"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "NameError"}, all[len(all)-1][1])
+}
+
+// exceptionLine matches the last line of a Python stack trace.
+var exceptionLine = &wording{source: `(?m)^(?:[\w]+\.)*(\w+(?:Error|Exception|Exit|Warning|Interrupt|Group))\b(?::|$)`}
+
+// canBeDamaged reports whether a missing module can be a file that a cached copy has lost. A path
+// without an extension, imported by a module of a package, is not a file: the code asks for something
+// that the installed version of a library does not provide.
+func canBeDamaged(_ *exam, m *match) bool {
+	found := importedPath.FindStringSubmatch(m.said)
+	return found == nil || path.Ext(found[1]) != ""
+}
+
+var importedPath = &wording{source: `Cannot find module '([^'\n]*[/\\]node_modules[/\\][^'\n]+)' imported from`}

@@ -156,6 +156,31 @@ var (
 	flagInside  = &wording{source: `^(?:npx|uvx|uv|node|python3?|docker|bunx|deno|java) \S|^(?:[\w.-]+|/[\w./-]+) (?:-{1,2}\w|@?[\w.-]+/|run\b|exec\b|[\w./-]+\.(?:js|py|ts|mjs)\b|\S+@latest)`}
 )
 
+// assigned matches a command that begins with NAME=value.
+var assigned = &wording{source: `^(?P<variable>[A-Z][A-Z0-9_]*)=`}
+
+// assigns reports whether the program that was not found is a variable assignment, and names the
+// variable.
+func assigns(_ *exam, m *match) bool {
+	found := assigned.FindStringSubmatch(m.names["command"])
+	if found == nil {
+		return false
+	}
+	m.names["variable"] = found[1]
+	return true
+}
+
+// ofWindows returns a condition: what was captured is a path of Windows, but gauze itself saw the
+// failure on a different system.
+func ofWindows(key string) func(*exam, *match) bool {
+	return func(x *exam, m *match) bool {
+		return x.Live && !x.typing().Windows() && windowsPath.MatchString(m.names[key])
+	}
+}
+
+// windowsPath matches a path of Windows, possibly after a directory that a server prepended to it.
+var windowsPath = &wording{source: `^(?:/.*/)?[A-Za-z]:[\\/]`}
+
 func isPath(command string) bool {
 	return strings.HasPrefix(command, "/") || strings.HasPrefix(command, ".") || drivePath.MatchString(command) || strings.ContainsAny(command, `/\`)
 }
@@ -185,7 +210,12 @@ func spawnCauses() []cause {
 			name: "command_and_args_in_one_string", category: ConfigMalformed,
 			explain: "The client treated the whole command line {command|with its arguments} as the name of a program, because the command and its arguments are in one string.",
 			fix:     "Set \"command\" to the program alone, and write each argument as an element of \"args\".",
-			clues: append(cannotFind(certain, func(_ *exam, command string) bool { return flagInside.MatchString(command) }),
+			instead: []advice{{when: assigns,
+				explain: "The command begins with a variable assignment, which only a shell understands. The client looked for a program of that name.",
+				fix:     "Set \"command\" to the program alone, write each argument as an element of \"args\", and set the variable under \"env\": `\"{variable|NAME}\": \"VALUE\"`"}},
+			clues: append(cannotFind(certain, func(x *exam, command string) bool {
+				return flagInside.MatchString(command) || assigned.MatchString(command) && !x.typing().Windows()
+			}),
 				clue{strong, `\bspawn (?P<command>[\w./\\:-]+ [^\n|{}"]*'[^\n|{}"]*) ENOENT\b`, func(_ *exam, m *match) bool { return strings.Count(m.names["command"], "'") == 2 }},
 				clue{strong, `\bspawn (?P<command>(?:\S*/)?(?:npx|uvx|uv|bun|node|python3?|docker|deno|npm|pnpm|yarn) [\w@.-]+) ENOENT\b`, nil},
 				clue{strong, `\b(?:ba|z|da|a)?sh: (?:line )?\d+: (?P<command>[^\n:{]* (?:&&|\|\||-y|--|run|exec) [^\n:]*): (?i:no such file|command not found|not found)`, nil}),
@@ -257,7 +287,7 @@ func spawnCauses() []cause {
 			fix:     "Set variables under \"env\" in the server's entry and start the program directly, without sh, export, source or a leading NAME=value.",
 			clues: append(cannotFind(certain, func(x *exam, command string) bool {
 				return slices.Contains([]string{"export", "source", ".", "true", "cp", "rm", "mv", "chmod", "cat", "sed", "touch"}, command) && !strings.Contains(x.text, "bash:") && (x.windows() || strings.Contains(x.text, "recognized")) ||
-					assignment.MatchString(command) && !isRunner(x, command)
+					assignment.MatchString(command) && !isRunner(x, command) && (x.typing().Windows() || strings.Contains(x.text, "recognized"))
 			}),
 				clue{strong, `The syntax of the command is incorrect\.`, nil},
 				clue{strong, `(?:\|\||&&|-c|\[|\S{1,20}) was unexpected at this time`, nil}),
@@ -380,7 +410,9 @@ func spawnCauses() []cause {
 			name: "command_path_missing", category: CommandNotFound,
 			explain: "The program {command|at the configured path} does not exist.",
 			fix:     "Build or install the server if necessary, then correct the path in \"command\".",
-			instead: []advice{{when: func(x *exam, m *match) bool {
+			instead: []advice{{when: ofWindows("command"),
+				explain: "{command|The program} is a path of Windows, but the server runs on a different system.",
+				fix:     "Set \"command\" to the program's name or path on this system."}, {when: func(x *exam, m *match) bool {
 				return x.Spawn.Of == "interpreter" || strings.Contains(m.said, "bad interpreter")
 			},
 				explain: "The first line of the script specifies an interpreter that does not exist: {command|its path is wrong}.",

@@ -67,6 +67,9 @@ func (x *exam) name(key string, m *match) string {
 			return "" // a word of a sentence, not a name
 		}
 	}
+	if key == "path" {
+		value = x.withoutSentence(value)
+	}
 	if key == "package" { // npm escapes it in URLs
 		value = strings.NewReplacer("%2f", "/", "%2F", "/", "%40", "@").Replace(value)
 	}
@@ -93,6 +96,17 @@ func (x *exam) name(key string, m *match) string {
 		value = "“" + value + "”" // to set it apart from our own words
 	}
 	return value
+}
+
+// withoutSentence returns the argument that a captured path begins with, if what follows is the rest
+// of a sentence: "/srv/notes, skipping".
+func (x *exam) withoutSentence(path string) string {
+	for _, word := range x.Command {
+		if rest, ok := strings.CutPrefix(path, word); ok && len(word) > 1 && rest != "" && strings.ContainsRune(",;:) ", rune(rest[0])) {
+			return word
+		}
+	}
+	return path
 }
 
 // numbered returns "port 3000" for a number, and an address unchanged.
@@ -150,13 +164,15 @@ func (x *exam) advised(key string, m *match) string {
 			address = turned(address)
 		}
 		return x.Secrets.Quote(x.typing().Quote(launch.Spec{URL: address.String()}.String()))
+	case "python":
+		return pythonFor(m.names["version"])
 	case "pairs": // the variables, as members of "env"
 		var pairs []string
 		for _, name := range x.listed(m) {
 			pairs = append(pairs, `"`+name+`": "VALUE"`)
 		}
 		return strings.Join(pairs, ", ")
-	case "port", "hash", "variable", "flag":
+	case "port", "hash", "variable", "flag", "step":
 		if shapes[key].MatchString(caught) && !loads(caught) {
 			return caught
 		}
@@ -217,6 +233,33 @@ func (x *exam) spelled(verb string, m *match) string {
 	return ""
 }
 
+// pythonFor returns a version of Python, as 3.13, that meets a requirement, as >=3.13 or >=3.8,<3.11. It
+// returns "" for a requirement that it does not understand, or that most current versions meet.
+func pythonFor(requirement string) string {
+	for bound := range strings.SplitSeq(requirement, ",") {
+		m := pythonBound.FindStringSubmatch(strings.TrimSpace(bound))
+		if m == nil {
+			continue
+		}
+		minor, _ := strconv.Atoi(m[2])
+		switch {
+		case m[1] == "<":
+			minor--
+			fallthrough
+		case m[1] == "<=":
+			if minor >= 12 {
+				continue
+			}
+			return "3." + strconv.Itoa(minor)
+		case m[1] == "==", m[1] == "~=", minor > 12:
+			return "3." + strconv.Itoa(minor)
+		}
+	}
+	return ""
+}
+
+var pythonBound = &wording{source: `^(>=|<=|<|==|~=)3\.([1-9]\d?)(?:\.(?:\d+|\*))*$`}
+
 // plainEnglish matches a lower-case word, which names neither a program nor a host.
 var plainEnglish = &wording{source: `^[a-z]{1,7}$`}
 
@@ -231,6 +274,7 @@ var shapes = map[string]*wording{
 	"port":     {source: `^\d{2,5}$`},
 	"hash":     {source: `^[0-9a-f]{16}$`}, // the form of directory names in npx's cache
 	"variable": {source: `^[A-Za-z][A-Za-z0-9_]{1,60}$`},
+	"step":     {source: `^(?:auth|login|authenticate|setup|init|configure)$`},
 	"flag":     {source: `^--allow-(?:env|net|read|write|run|ffi|sys|import)$`},
 }
 

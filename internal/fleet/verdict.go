@@ -95,6 +95,8 @@ func (c *Checked) Verdict() Verdict {
 		return command(Warned, "works only with this fix: "+c.healedBy()[0].About, Repair)
 	case len(c.Problems) > 0:
 		return c.ofProblem(command, Warned, c.Problems[0])
+	case c.Tried && c.Attempt.Found.Toolless:
+		return Verdict{State: Warned, Cause: "works, but lists no tools", Action: ByHand, Next: "Check in the server's documentation which keys and settings it requires: many servers list no tools without them."}
 	case c.Tried:
 		return command(Works, fmt.Sprintf("%s, %s", count(len(c.Attempt.Found.Tools), "tool"), c.Attempt.Took.Round(time.Millisecond)), Nothing)
 	case c.Foreign() && c.Not == c.NotAgreed().Error():

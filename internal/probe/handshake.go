@@ -32,6 +32,7 @@ func (a *attempt) negotiate() error {
 	if err := a.list(); err != nil {
 		return err
 	}
+	a.Found.Toolless = a.hasTools && len(a.Found.Tools) == 0
 	a.reach(upstream.Listed, "listed: "+plaintext.Count(len(a.Found.Tools), "tool"))
 	return nil
 }

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -39,9 +40,36 @@ func behave() {
 	case "connect":
 		dial()
 		fmt.Fprintln(os.Stderr, "connected")
+	case "logging":
+		fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"no workspace"}}`)
+		fmt.Println(`{"jsonrpc":"2.0","id":"x","method":"log","params":{"level":50,"message":"invalid account"}}`)
+		fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":{"message":"giving up"}}}`)
+		os.Exit(1)
+	case "toolless":
+		answerWithoutTools()
 	case "fetch":
 		go io.Copy(io.Discard, dial())
 	}
 	io.Copy(io.Discard, os.Stdin)
 	os.Exit(0)
+}
+
+// answerWithoutTools acts as a server that declares tools and lists none.
+func answerWithoutTools() {
+	in := json.NewDecoder(os.Stdin)
+	for {
+		var request struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if in.Decode(&request) != nil {
+			os.Exit(0)
+		}
+		switch request.Method {
+		case "initialize":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"empty","version":"1"}}}`+"\n", request.ID)
+		case "tools/list":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`+"\n", request.ID)
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
@@ -71,6 +72,7 @@ type Found struct {
 	Transport     string // "stdio", "http" or "sse"
 	Tools         []Tool
 	MoreTools     bool // there were more than maxTools, or more than maxPages
+	Toolless      bool // the server declares tools but lists none
 }
 
 // Tool is one tool of a server, as the server describes it.
@@ -227,6 +229,10 @@ func (a *attempt) finish() {
 	a.Program, a.Limit = own.Program, own.Limit
 	a.RPC = append(own.RPC, a.reader.errors...)
 	a.StdoutHead = appendBounded(a.reader.stray, seen.StdoutHead)
+	if logged := a.reader.logged; !a.OK() && !a.Remote && len(logged) > 0 {
+		a.Stderr = append(a.Stderr, logged...)
+		a.StderrTail = append(a.StderrTail, strings.Join(append(logged, ""), "\n")...)
+	}
 	a.Found.Transport = a.conn.Transport()
 	if a.Remote {
 		a.Stopped = a.spec.Secrets().Redact(a.Stopped)

@@ -121,6 +121,31 @@ func TestClimbsToTheTop(t *testing.T) {
 	}
 }
 
+func TestServerThatListsNoTools(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := run(t, t.Context(), launch.Spec{Command: self, Env: append(os.Environ(), "GAUZE_TEST_BEHAVE=toolless")}, patientOptions)
+	if !a.OK() || !a.Found.Toolless {
+		t.Errorf("%v %q %+v", a.Stage, a.Stopped, a.Found)
+	}
+	if a := run(t, t.Context(), faulty(), patientOptions); a.Found.Toolless {
+		t.Errorf("%d tools", len(a.Found.Tools))
+	}
+}
+
+func TestKeepsWhatAServerLogsInMessages(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := run(t, t.Context(), launch.Spec{Command: self, Env: append(os.Environ(), "GAUZE_TEST_BEHAVE=logging")}, patientOptions)
+	if want := "no workspace\ninvalid account\ngiving up\n"; a.OK() || string(a.StderrTail) != want || len(a.Stderr) != 3 {
+		t.Errorf("%q %q", a.StderrTail, a.Stderr)
+	}
+}
+
 func TestKeepsHowAServerFailed(t *testing.T) {
 	for _, story := range []struct {
 		flags   string

@@ -17,6 +17,7 @@ type reader struct {
 	// Valid once the connection is done.
 	errors []upstream.RPCError // without an id
 	stray  []byte              // the first bytes that are not messages
+	logged []string            // the first log messages
 }
 
 // answered is the outcome of a request.
@@ -57,7 +58,10 @@ func (w *reader) Message(c *upstream.Conn, m *wire.Message) {
 		}
 		kept, _ := m.Keep(nil)
 		w.deliver(kept.ID, answered{Message: kept})
+	case wire.Notification:
+		w.note(m)
 	case wire.Request:
+		w.note(m)
 		// A server may wait for this before it answers. The client declared no capabilities.
 		reply := `"error":{"code":-32601,"message":"not supported"}`
 		if m.Method == "ping" {
@@ -66,6 +70,28 @@ func (w *reader) Message(c *upstream.Conn, m *wire.Message) {
 		if _, err := c.Queue([]byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,` + reply + "}\n")); err == nil {
 			c.Flush()
 		}
+	}
+}
+
+// maxLogged is how many log messages are kept.
+const maxLogged = 12
+
+// note keeps the text of a log message, which some servers send instead of writing to stderr.
+func (w *reader) note(m *wire.Message) {
+	if m.Method != "notifications/message" && m.Method != "log" && m.Method != "window/logMessage" {
+		return
+	}
+	text := textField(m.Params, "message")
+	if text == "" {
+		text = textField(m.Params, "data")
+	}
+	if data, _ := wire.Field(m.Params, "data"); text == "" {
+		text = textField(data, "message")
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if text != "" && len(w.logged) < maxLogged {
+		w.logged = append(w.logged, text)
 	}
 }
 

@@ -28,7 +28,7 @@ func namedHits(s string) (found []hit) {
 			from++
 		}
 		v := valueAt(s[from:])
-		if v == "" || harmless(name, v) || prose(name, s[i:from], v) || verb(s[:i], s[from:]) {
+		if v == "" || harmless(name, v) || prose(name, s[i:from], v) || verb(s[:i], s[from:]) || s[i] == '-' && aboutFlag(v) {
 			i += gap
 			continue
 		}
@@ -151,6 +151,9 @@ func harmless(name, v string) bool {
 		"is", "not", "must", "was", "are", "expected", "unexpected", "unknown", "string", "str", "error", "cannot", "no", "[redacted", "***":
 		return true
 	}
+	if len(v) > 2 && v[0] == '<' && strings.Trim(v[1:], "abcdefghijklmnopqrstuvwxyz-_") == ">" { // <your-key> in a usage message
+		return true
+	}
 	name = strings.ToLower(name)
 	switch {
 	case strings.HasSuffix(name, "pwd") && strings.HasPrefix(v, "/"): // PWD is the working directory of every shell
@@ -168,6 +171,16 @@ func prose(name, between, v string) bool {
 	}
 	v = strings.Trim(v, `\"'`)
 	return len(v) <= 20 && !strings.ContainsAny(v, "0123456789+/=-")
+}
+
+// aboutFlag reports whether the word after a flag is about the flag and not its value, as in "use the
+// --access-token flag or ...".
+func aboutFlag(v string) bool {
+	switch strings.TrimRight(v, ".:!?") {
+	case "flag", "option", "argument", "parameter", "switch", "or", "and", "is", "was", "must", "to", "with", "in", "on", "when", "if", "for", "from", "via", "as", "instead":
+		return true
+	}
+	return false
 }
 
 // verb reports whether "pass" is the verb in "Call that would pass: {...}".
