@@ -34,6 +34,7 @@ type Checked struct {
 	GauzeMissing bool   // it is wrapped, and the gauze binary that its file names does not exist
 	Attempt      probe.Result
 	Report       doctor.Report
+	Recalled     *doctor.Recalled // the last call that failed through gauze run, if it may still fail
 }
 
 // WorksInClient reports whether the server works the way its client starts it.
@@ -66,6 +67,7 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 					}
 				},
 			})
+			c.recall(f.Calls, machine, spec)
 			c.Tried = ctx.Err() == nil
 		})
 	}
@@ -91,7 +93,7 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 			try(c)
 			continue
 		}
-		c.Attempt, c.Report, c.Tried = twin.Attempt, twin.Report, twin.Tried
+		c.Attempt, c.Report, c.Tried, c.Recalled = twin.Attempt, twin.Report, twin.Tried, twin.Recalled
 	}
 	running.Wait()
 	return all

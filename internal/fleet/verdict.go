@@ -84,6 +84,8 @@ func (c *Checked) Verdict() Verdict {
 		return command(Works, "with a fix that gauze run applies: "+c.healedBy()[0].About, Nothing)
 	case c.Tried && len(c.healedBy()) > 0:
 		return command(Warned, "works only with this fix: "+c.healedBy()[0].About, Repair)
+	case c.Tried && c.Recalled != nil:
+		return c.ofCall(command)
 	case len(c.Problems) > 0:
 		return c.ofProblem(command, Warned, c.Problems[0])
 	case c.Tried:

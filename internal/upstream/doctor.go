@@ -20,6 +20,15 @@ type Doctor interface {
 	Treat(ctx context.Context, spec launch.Spec, e Evidence, trying func(string)) Treated
 }
 
+// FailedCall is a tool call that failed, in the server's words.
+type FailedCall struct {
+	Tool      string
+	Arguments []byte // as they were sent
+	Code      int    // of a JSON-RPC error; 0 for a result
+	Text      string // foreign text
+	Claimed   bool   // the result claims success, and only its text says that the call failed
+}
+
 // Treated is the result of a treatment.
 type Treated struct {
 	Cause   fault.Cause
