@@ -29,10 +29,16 @@ type CallDoctor struct {
 // output of a tool.
 const maxCallText = 2 << 10
 
-// callTrouble matches text that may be about what a server needs: a connection, a name, a
-// certificate, a credential or a variable. It only keeps everything else away from Diagnose.
-var callTrouble = &wording{source: `(?i)ECONN|ENOTFOUND|EAI_|ETIMEDOUT|E(?:HOST|NET)UNREACH|getaddrinfo|refused|unreachable|no such host|name resolution|could not (?:connect|resolve)|` +
-	`certificate|\b(?:TLS|SSL|x509)\b|unauthori[sz]ed|unauthenticated|\b401\b|credential|authenticat|api[ _-]?key|token|password|database|environment|_(?:KEY|TOKEN|URL|URI|HOST|PASSWORD|SECRET|DSN)\b`}
+// callTrouble are words of texts that may be about what a server needs: a connection, a name, a
+// certificate, a credential or a variable. They only keep everything else away from Diagnose.
+var callTrouble = []string{
+	"econn", "enotfound", "eai_", "etimedout", "unreach", "getaddrinfo", "refused", "no such host", "name resolution", "could not connect", "could not resolve",
+	"certificate", "tls", "ssl", "x509", "unauthori", "unauthenticated", "401", "credential", "authenticat", "api key", "api-key", "apikey", "token", "password",
+	"database", "environment", "_key", "_token", "_url", "_uri", "_host", "_secret", "_dsn",
+}
+
+// maxVagueLen is the length of the longest text that vague matches, in bytes.
+const maxVagueLen = 100
 
 // vague matches text of libraries that hide why a connection failed.
 var vague = &wording{source: `(?i)^\W*(?:(?:MCP error -32603|(?:\w+ ?)?error(?: executing tool \S+)?)\W+)*(?:|fetch failed|(?:a )?(?:network|connection|connect|internal|aggregate) ?error|(?:connection|request) (?:failed|error)|terminated|socket hang up|all connection attempts failed)\W*$`}
@@ -51,25 +57,31 @@ func (d *CallDoctor) Suspects(spec launch.Spec, f upstream.FailedCall) bool {
 	case f.Claimed:
 		return claimedFailure.MatchString(f.Text)
 	}
-	return callTrouble.MatchString(f.Text) || vague.MatchString(f.Text)
+	text := strings.ToLower(f.Text)
+	return slices.ContainsFunc(callTrouble, func(word string) bool { return strings.Contains(text, word) }) || saysNothing(f.Text)
 }
+
+func saysNothing(text string) bool { return len(text) <= maxVagueLen && vague.MatchString(text) }
 
 // Examine returns why a suspect call failed, and remembers it. The cause is unknown unless it is
 // likely and about the server's setup. Examine may read files and connect to addresses of the
 // server's own entry; what the text says decides nothing but the diagnosis.
 func (d *CallDoctor) Examine(ctx context.Context, spec launch.Spec, f upstream.FailedCall) fault.Cause {
 	m := d.Machine.At(d.Machine.Dir).Until(ctx) // facts change between calls
-	c := caseOfCall(spec, f.Text)
-	if vague.MatchString(f.Text) {
-		c = caseOfCall(spec, f.Text+"\n"+m.unreachable(spec))
+	text := f.Text
+	if saysNothing(text) { // what gauze sees itself says more
+		text = cmp.Or(m.unreachable(spec), text)
 	}
+	c := caseOfCall(spec, text)
 	diagnosis := Diagnose(c)
 	if !ofSetup(diagnosis, f) {
 		return fault.Cause{}
 	}
 	cause := causeOf(&diagnosis, diagnosis.Fix)
 	if fix, ok := m.firstFix(diagnosis, c, spec); ok {
-		cause.Remedy = fix.sentence()
+		if cause.Remedy = fix.sentence(); fix.Apply != nil {
+			cause.Remedy += " To review this change and make it: `gauze doctor --fix`"
+		}
 	}
 	d.Log.Put(spec, CallFailure{At: time.Now(), Tool: f.Tool, Dir: cmp.Or(spec.Dir, m.Dir),
 		Category: diagnosis.Category, Cause: diagnosis.Cause, Explanation: diagnosis.Explanation, Fix: diagnosis.Fix, Said: strings.Join(diagnosis.Reasons, "\n")})
