@@ -59,15 +59,24 @@ func (s *Session) examineCall(c *call, m *wire.Message, said response) (deferred
 	}
 	failed, ok := failedCall(c, m, said)
 	if !ok {
-		s.noteSucceeded(c.tool)
+		if s.ails.Load() {
+			s.noteSucceeded(c.tool)
+		}
 		return false
 	}
 	if len(failed.Text) > maxFailureLen || !s.Calls.Suspects(s.Spec, failed) || !s.beginExamination() {
 		return false
 	}
+	s.examineLater(c, m, said, failed)
+	return !failed.Claimed
+}
+
+// examineLater looks for the cause of a failed call and answers the call with it, unless its result
+// claims success: such a result is never changed.
+func (s *Session) examineLater(c *call, m *wire.Message, said response, failed upstream.FailedCall) {
 	failed.Arguments = bytes.Clone(failed.Arguments) // c is discarded with its response
 	answer := func(fault.Cause) {}
-	if !failed.Claimed { // a result that claims success is never changed
+	if !failed.Claimed {
 		kept := keep(m)
 		var once sync.Once
 		answer = func(why fault.Cause) {
@@ -86,9 +95,8 @@ func (s *Session) examineCall(c *call, m *wire.Message, said response) (deferred
 		defer late.Stop()
 		why := s.Calls.Examine(ctx, s.Spec, failed)
 		answer(why)
-		s.endExamination(c.msg.Method, failed.Tool, why)
+		s.endExamination(failed.Tool, why)
 	})
-	return !failed.Claimed
 }
 
 // failedCall returns the call as failed in the server's words, and whether it failed.
@@ -119,7 +127,7 @@ func (s *Session) beginExamination() bool {
 }
 
 // endExamination reports a cause, once for each tool until a call of the tool succeeds.
-func (s *Session) endExamination(method, tool string, why fault.Cause) {
+func (s *Session) endExamination(tool string, why fault.Cause) {
 	s.mu.Lock()
 	s.examined--
 	news := why.Known() && s.ailing[tool] != why.Code
@@ -129,15 +137,12 @@ func (s *Session) endExamination(method, tool string, why fault.Cause) {
 	}
 	s.mu.Unlock()
 	if news {
-		s.Events.Emit(event.Event{Kind: event.Diagnosed, Server: s.Name, Method: method, Tool: tool, Cause: why})
+		s.Events.Emit(event.Event{Kind: event.Diagnosed, Server: s.Name, Method: "tools/call", Tool: tool, Cause: why})
 	}
 }
 
 // noteSucceeded forgets the failure of a tool.
 func (s *Session) noteSucceeded(tool string) {
-	if !s.ails.Load() {
-		return
-	}
 	s.mu.Lock()
 	_, ailed := s.ailing[tool]
 	delete(s.ailing, tool)

@@ -12,6 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
 // callQuack is a CallDoctor that knows one cause and suspects texts with the word "down".
@@ -197,5 +198,24 @@ func TestAnExaminationEndsWithItsSession(t *testing.T) {
 	}
 	if n := s.answers(id); n != 1 {
 		t.Errorf("%d answers", n)
+	}
+}
+
+// BenchmarkASuccessfulCallIsNotExamined measures what the search for causes adds to a call that
+// succeeds.
+func BenchmarkASuccessfulCallIsNotExamined(b *testing.B) {
+	s := New(Options{Calls: &callQuack{}, Spec: launch.Spec{Command: "x"}})
+	line := `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat("words ", 40) + `"}]}}`
+	m, _, err := wire.Scan([]byte(line))
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := &call{tool: "say"}
+	c.msg.Method = "tools/call"
+	b.ReportAllocs()
+	for b.Loop() {
+		if s.examineCall(c, &m, readResponse(&m)) {
+			b.Fatal("examined")
+		}
 	}
 }
