@@ -168,6 +168,9 @@ type response struct {
 
 // readResponse reads how a server says that a call failed, if it did.
 func readResponse(m *wire.Message) (r response) {
+	if m.Error == nil && !bytes.Contains(m.Result, []byte(`"isError"`)) {
+		return r
+	}
 	var values [2][]byte
 	if r.failed = m.Error != nil; r.failed {
 		if wire.Fields(m.Error, values[:], "code", "message") != nil || json.Unmarshal(values[0], &r.Code) != nil {
@@ -177,8 +180,7 @@ func readResponse(m *wire.Message) (r response) {
 		r.all = r.Text
 		return r
 	}
-	if !bytes.Contains(m.Result, []byte(`"isError"`)) ||
-		wire.Fields(m.Result, values[:], "isError", "content") != nil || string(values[0]) != "true" {
+	if wire.Fields(m.Result, values[:], "isError", "content") != nil || string(values[0]) != "true" {
 		return r
 	}
 	r.failed = true
