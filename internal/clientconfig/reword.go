@@ -28,7 +28,7 @@ func (c *Config) Reword(e *Entry, from, to launch.Spec) (edit Edit, ok bool) {
 		if word == to.Args[i] {
 			continue
 		}
-		at, only := indexOf(written, word)
+		at, only := onlyIndex(written, word)
 		if !only {
 			return nil, false
 		}
@@ -48,8 +48,8 @@ func (c *Config) Reword(e *Entry, from, to launch.Spec) (edit Edit, ok bool) {
 	return edit, len(edit) > 0
 }
 
-// indexOf returns where a list contains a string, and whether it does so exactly once.
-func indexOf(list splice.Node, word string) (at int, only bool) {
+// onlyIndex returns where a list contains a string, and whether it does so exactly once.
+func onlyIndex(list splice.Node, word string) (at int, only bool) {
 	found := 0
 	for i, item := range list.Items() {
 		if s, ok := text(item); ok && s == word {

@@ -41,7 +41,7 @@ var callTrouble = []string{
 const maxVagueLen = 100
 
 // vague matches text of libraries that hide why a connection failed.
-var vague = &wording{source: `(?i)^\W*(?:(?:MCP error -32603|(?:\w+ ?)?error(?: executing tool \S+)?)\W+)*(?:|fetch failed|(?:a )?(?:network|connection|connect|internal|aggregate) ?error|(?:connection|request) (?:failed|error)|terminated|socket hang up|all connection attempts failed)\W*$`}
+var vague = &wording{source: `(?i)^\W*(?:(?:MCP error -32603|(?:\w+ ?)?error(?: executing tool \S+)?)\W+)*(?:|fetch failed|(?:a )?(?:network|connection|connect|internal|aggregate) ?error|(?:connection|request) (?:failed|error)|terminated|socket hang.up|all connection attempts failed)\W*$`}
 
 // claimedFailure matches a result that claims success, but whose whole text is an HTTP 401.
 var claimedFailure = &wording{source: `(?i)^\W*(?:(?:error|failed|failure|request failed|api error|http(?: error| status)?)\b[^\n]{0,60})?\b401\b[^\n]{0,120}$`}
@@ -170,7 +170,7 @@ func (m *Machine) unreachable(spec launch.Spec) string {
 		seen := m.Reach((&url.URL{Scheme: u.Scheme, Host: net.JoinHostPort(u.Hostname(), port)}).String())
 		switch {
 		case m.until != nil && m.until.Err() != nil:
-			return "" // there was no time to find out
+			return "" // a look-up that ran out of time proves nothing
 		case !seen.Resolved:
 			return "getaddrinfo ENOTFOUND " + u.Hostname()
 		case !seen.Accepted && launch.IsLoopback(u.Hostname()):

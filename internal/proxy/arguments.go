@@ -167,20 +167,30 @@ type response struct {
 }
 
 // readResponse reads how a server says that a call failed, if it did.
-func readResponse(m *wire.Message) (r response) {
-	if m.Error == nil && !bytes.Contains(m.Result, []byte(`"isError"`)) {
-		return r
+func readResponse(m *wire.Message) response {
+	switch {
+	case m.Error != nil:
+		return readError(m.Error)
+	case bytes.Contains(m.Result, []byte(`"isError"`)):
+		return readResult(m.Result)
 	}
+	return response{}
+}
+
+func readError(rpcError []byte) response {
+	r := response{failed: true}
 	var values [2][]byte
-	if r.failed = m.Error != nil; r.failed {
-		if wire.Fields(m.Error, values[:], "code", "message") != nil || json.Unmarshal(values[0], &r.Code) != nil {
-			return response{failed: true}
-		}
-		r.Text, _ = wire.Text(values[1])
-		r.all = r.Text
-		return r
+	if wire.Fields(rpcError, values[:], "code", "message") != nil || json.Unmarshal(values[0], &r.Code) != nil {
+		return response{failed: true}
 	}
-	if wire.Fields(m.Result, values[:], "isError", "content") != nil || string(values[0]) != "true" {
+	r.Text, _ = wire.Text(values[1])
+	r.all = r.Text
+	return r
+}
+
+func readResult(result []byte) (r response) {
+	var values [2][]byte
+	if wire.Fields(result, values[:], "isError", "content") != nil || string(values[0]) != "true" {
 		return r
 	}
 	r.failed = true
