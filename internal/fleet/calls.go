@@ -7,16 +7,15 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // recall looks up the last failed call of a server that works as far as its test shows: a server
 // that connects lazily starts without what its calls need.
-func (c *Checked) recall(calls doctor.CallLog, m *doctor.Machine, spec launch.Spec) {
-	if !c.Report.Healthy || len(c.Report.Steps) > 0 {
+func (f *Fleet) recall(c *Checked, m *doctor.Machine) {
+	if !c.Tried || !c.Report.Healthy || len(c.Report.Steps) > 0 {
 		return
 	}
-	if c.Recalled = calls.Recall(m, spec); c.Recalled != nil {
+	if c.Recalled = f.Calls.Recall(m, f.start(c.Real(), m.Dir, c.Config.InProject())); c.Recalled != nil {
 		c.Recalled.Explanation = c.Hide(c.Recalled.Explanation)
 		c.Recalled.Todo, c.Recalled.About = c.hideValues(c.Recalled.Todo), c.hideValues(c.Recalled.About)
 	}

@@ -29,12 +29,12 @@ type CheckOptions struct {
 // Checked is the result of checking one server.
 type Checked struct {
 	*Server
-	Tried        bool   // it was started or reached
-	Not          string // why it was not tried
-	GauzeMissing bool   // it is wrapped, and the gauze binary that its file names does not exist
+	Tried        bool             // it was started or reached
+	Not          string           // why it was not tried
+	Recalled     *doctor.Recalled // the last call that failed through gauze run, if it may still fail
+	GauzeMissing bool             // it is wrapped, and the gauze binary that its file names does not exist
 	Attempt      probe.Result
 	Report       doctor.Report
-	Recalled     *doctor.Recalled // the last call that failed through gauze run, if it may still fail
 }
 
 // WorksInClient reports whether the server works the way its client starts it.
@@ -67,7 +67,6 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 					}
 				},
 			})
-			c.recall(f.Calls, machine, spec)
 			c.Tried = ctx.Err() == nil
 		})
 	}
@@ -93,9 +92,12 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 			try(c)
 			continue
 		}
-		c.Attempt, c.Report, c.Tried, c.Recalled = twin.Attempt, twin.Report, twin.Tried, twin.Recalled
+		c.Attempt, c.Report, c.Tried = twin.Attempt, twin.Report, twin.Tried
 	}
 	running.Wait()
+	for _, c := range all {
+		f.recall(c, machines[c.Config.InProject()])
+	}
 	return all
 }
 
