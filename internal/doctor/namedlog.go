@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // logFile matches how programs name the file that has the details of a failure.
@@ -74,3 +76,18 @@ func tailOf(path string) string {
 	}
 	return string(text)
 }
+
+// DiagnoseLog diagnoses a server from the end of its client's log. It returns false if the log does
+// not show a likely cause.
+func DiagnoseLog(spec launch.Spec, file string) (Diagnosis, bool) {
+	c := FromLog("", tailOf(file))
+	c.URL, c.Secrets = spec.URL, spec.Secrets()
+	if spec.Command != "" {
+		c.Command = append([]string{spec.Command}, spec.Args...)
+	}
+	d := Diagnose(c)
+	return d, !d.unexplained() && d.Confidence >= likely
+}
+
+// Unexplained reports whether the reason of the failure is not known.
+func (d Diagnosis) Unexplained() bool { return d.unexplained() }

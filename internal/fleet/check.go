@@ -96,6 +96,7 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 	}
 	running.Wait()
 	for _, c := range all {
+		f.consultLog(c)
 		f.recall(c, machines[c.Config.InProject()])
 	}
 	return all

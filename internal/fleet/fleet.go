@@ -9,6 +9,7 @@
 //	whole.go      an entry as shown to the user for confirmation
 //	mask.go       texts and diffs without secrets
 //	calls.go      servers that start, but whose calls fail
+//	clientlog.go  what the log of a client says about a server
 //	verdict.go    the judgement of one server, and what to do
 //	health.go     the judgement of all servers, by client
 //	plan.go       a change to files: shown, confirmed, then applied

@@ -72,8 +72,9 @@ func (c *Checked) Verdict() Verdict {
 	case c.Tried && !c.Report.Healthy:
 		v := Verdict{Broken, c.Hide(d.Explanation), ByHand, c.hideValues(cmp.Or(c.Report.Todo, d.Fix))}
 		if d.Category == doctor.Unknown {
-			v.Cause = "stopped here without giving a reason: " + c.Hide(redact.Quote(c.Attempt.Stopped))
+			v.Cause = "stopped here without giving a reason: " + c.Hide(redact.Quote(c.Attempt.Stopped)) + "."
 		}
+		v.Cause += c.wrote(d)
 		if c.Report.Fixable {
 			return command(Broken, v.Cause, Heal)
 		}

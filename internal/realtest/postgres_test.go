@@ -59,7 +59,9 @@ func TestAPortThatComposePublishesElsewhere(t *testing.T) {
 	if text := readFile(t, config); text != before {
 		t.Fatalf("%v: the file was changed without consent to the diff:\n%s", err, text)
 	}
-	var planned struct{ Plan struct{ Diff, Consent string } }
+	var planned struct {
+		Plan struct{ Diff, Consent string }
+	}
 	out, _ := w.gauze("doctor", "--fix", "--json", "db")
 	if err := json.Unmarshal([]byte(out), &planned); err != nil || !strings.Contains(planned.Plan.Diff, fmt.Sprintf("localhost:%d/postgres", outer)) {
 		t.Fatalf("%v: the plan is\n%s\nbefore: %s", err, out, told)
@@ -223,4 +225,3 @@ func readFile(t *testing.T, path string) string {
 	}
 	return string(text)
 }
-
