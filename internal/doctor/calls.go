@@ -68,12 +68,11 @@ func saysNothing(text string) bool { return len(text) <= maxVagueLen && vague.Ma
 // server's own entry; what the text says decides nothing but the diagnosis.
 func (d *CallDoctor) Examine(ctx context.Context, spec launch.Spec, f upstream.FailedCall) fault.Cause {
 	m := d.Machine.At(d.Machine.Dir).Until(ctx) // facts change between calls
-	text := f.Text
-	if saysNothing(text) { // what gauze sees itself says more
-		text = cmp.Or(m.unreachable(spec), text)
-	}
-	c := caseOfCall(spec, text)
+	c := caseOfCall(spec, f.Text)
 	diagnosis := Diagnose(c)
+	if saysNothing(f.Text) { // what gauze sees itself says more
+		c, diagnosis = m.ownEvidence(spec, f)
+	}
 	if !ofSetup(diagnosis, f) {
 		return fault.Cause{}
 	}
@@ -86,6 +85,19 @@ func (d *CallDoctor) Examine(ctx context.Context, spec launch.Spec, f upstream.F
 	d.Log.Put(spec, CallFailure{At: time.Now(), Tool: f.Tool, Dir: cmp.Or(spec.Dir, m.Dir),
 		Category: diagnosis.Category, Cause: diagnosis.Cause, Explanation: diagnosis.Explanation, Fix: diagnosis.Fix, Said: strings.Join(diagnosis.Reasons, "\n")})
 	return cause
+}
+
+// ownEvidence diagnoses a call whose text says nothing: by what the server wrote to stderr while it
+// ran, or else by the addresses in its entry.
+func (m *Machine) ownEvidence(spec launch.Spec, f upstream.FailedCall) (c Case, d Diagnosis) {
+	if f.Stderr != nil {
+		c = caseOfCall(spec, f.Stderr())
+		if d = Diagnose(c); ofSetup(d, f) {
+			return c, d
+		}
+	}
+	c = caseOfCall(spec, m.unreachable(spec))
+	return c, Diagnose(c)
 }
 
 // Ailing returns the tool whose last call failed for a known cause, or "".

@@ -152,6 +152,26 @@ func TestAVagueFailureIsExplainedByTheAddressesOfTheEntry(t *testing.T) {
 	}
 }
 
+func TestAVagueFailureIsExplainedByWhatTheServerWroteMeanwhile(t *testing.T) {
+	for stderr, want := range map[string]string{
+		"TypeError: fetch failed\n  [cause]: Error: getaddrinfo ENOTFOUND chat.corp.example\n      at x (node:dns:1:1)": "hostname_wrong",
+		"tracker: POST /graphql: 401 bad credentials":                                                                   "invalid_api_key",
+		"connect ECONNREFUSED 127.0.0.1:6399":                                                                           "companion_app_not_running",
+		"handled list_orders in 3 ms":                                                                                   "",
+		"":                                                                                                              "",
+	} {
+		d := &CallDoctor{Machine: callMachine(t)}
+		f := upstream.FailedCall{Tool: "list_orders", Text: "fetch failed", Stderr: func() string { return stderr }}
+		if got := d.Examine(t.Context(), lazyServer, f).Code; got != want {
+			t.Errorf("%q: %q, want %q", stderr, got, want)
+		}
+		f.Text = "the order is closed"
+		if got := d.Examine(t.Context(), lazyServer, f); got.Known() {
+			t.Errorf("%q outweighs the server's own words: %+v", stderr, got)
+		}
+	}
+}
+
 func TestAFailedCallIsRememberedUntilItWorks(t *testing.T) {
 	m := callMachine(t, "127.0.0.1:54320")
 	compose := filepath.Join(m.Dir, "compose.yaml")

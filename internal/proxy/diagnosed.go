@@ -75,6 +75,8 @@ func (s *Session) examineCall(c *call, m *wire.Message, said response) (deferred
 // claims success: such a result is never changed.
 func (s *Session) examineLater(c *call, m *wire.Message, said response, failed upstream.FailedCall) {
 	failed.Arguments = bytes.Clone(failed.Arguments) // c is discarded with its response
+	conn, sent := c.conn, c.sent
+	failed.Stderr = func() string { return conn.StderrSince(sent) }
 	answer := func(fault.Cause) {}
 	if !failed.Claimed {
 		kept := keep(m)

@@ -27,6 +27,9 @@ type FailedCall struct {
 	Code      int    // of a JSON-RPC error; 0 for a result
 	Text      string // foreign text
 	Claimed   bool   // the result claims success, and only its text says that the call failed
+
+	// Stderr returns what the server wrote to stderr since the call was sent. It may be nil.
+	Stderr func() string
 }
 
 // Treated is the result of a treatment.
