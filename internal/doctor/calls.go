@@ -78,7 +78,7 @@ func (d *CallDoctor) Examine(ctx context.Context, spec launch.Spec, f upstream.F
 	}
 	cause := causeOf(&diagnosis, diagnosis.Fix)
 	if fix, ok := m.firstFix(diagnosis, c, spec); ok {
-		if cause.Remedy = fix.sentence(); fix.Apply != nil {
+		if cause.Remedy = fix.sentence(); fix.Apply != nil && fix.Risk <= Config {
 			cause.Remedy += " To review this change and make it: `gauze doctor --fix`"
 		}
 	}
@@ -242,7 +242,7 @@ func (l CallLog) Recall(m *Machine, spec launch.Spec) *Recalled {
 	}
 	r := &Recalled{CallFailure: failure, Todo: d.Fix, Was: spec, Spec: spec}
 	if fix, ok := m.firstFix(d, c, spec); ok {
-		if r.Todo = fix.sentence(); fix.Apply != nil {
+		if r.Todo = fix.sentence(); fix.Apply != nil && fix.Risk <= Config {
 			r.About, r.Spec, r.Changed = fix.About, fix.Apply(spec), true
 		}
 	}

@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -149,6 +153,29 @@ func TestAVagueFailureIsExplainedByTheAddressesOfTheEntry(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%q with %s: %q, want %q", c.text, c.argument, got, c.want)
 		}
+	}
+}
+
+func TestTheCertificateOfAnAddressIsProbed(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	m := callMachine(t)
+	m.Dial = (&net.Dialer{}).DialContext
+	d := &CallDoctor{Machine: m}
+	f := upstream.FailedCall{Tool: "get", Text: "fetch failed"}
+	for _, form := range []string{"%s", "--api=%s/v1", "%s/graphql"} {
+		spec := launch.Spec{Command: "node", Args: []string{fmt.Sprintf(form, server.URL)}, Env: []string{}}
+		if got := d.Examine(t.Context(), spec, f); got.Code != "private_ca_not_trusted" || !strings.Contains(got.Remedy, "Do not disable certificate checks") {
+			t.Errorf("%s: %+v", form, got)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	spec := launch.Spec{Command: "node", Args: []string{"https://slow.example"}, Env: []string{}}
+	if got := d.Examine(ended, spec, f); got.Known() {
+		t.Errorf("a look-up without time: %+v", got)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/repair"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
@@ -67,18 +68,20 @@ func (s *Session) examineCall(c *call, m *wire.Message, said response) (deferred
 	if len(failed.Text) > maxFailureLen || !s.Calls.Suspects(s.Spec, failed) || !s.beginExamination() {
 		return false
 	}
-	s.examineLater(c, m, said, failed)
-	return !failed.Claimed
+	mode := s.Tools[c.tool].repairMode(s.Repair)
+	deferred = !failed.Claimed && repair.Mode(mode) != repair.ModeOff
+	s.examineLater(c, m, said, failed, deferred)
+	return deferred
 }
 
-// examineLater looks for the cause of a failed call and answers the call with it, unless its result
-// claims success: such a result is never changed.
-func (s *Session) examineLater(c *call, m *wire.Message, said response, failed upstream.FailedCall) {
+// examineLater looks for the cause of a failed call. If deferred is set, it answers the call with
+// it; otherwise it only reports it. A result that claims success is never changed.
+func (s *Session) examineLater(c *call, m *wire.Message, said response, failed upstream.FailedCall, deferred bool) {
 	failed.Arguments = bytes.Clone(failed.Arguments) // c is discarded with its response
 	conn, sent := c.conn, c.sent
 	failed.Stderr = func() string { return conn.StderrSince(sent) }
 	answer := func(fault.Cause) {}
-	if !failed.Claimed {
+	if deferred {
 		kept := keep(m)
 		var once sync.Once
 		answer = func(why fault.Cause) {

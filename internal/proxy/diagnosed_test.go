@@ -149,6 +149,19 @@ func TestAFailureThatClaimsSuccessIsOnlyReported(t *testing.T) {
 	s.await(event.Diagnosed, 1)
 }
 
+// With --repair off a response stays as the server wrote it; the person is told.
+func TestAResponseIsNotChangedIfRepairsAreOff(t *testing.T) {
+	o := quick()
+	o.Calls, o.Repair = &callQuack{}, "off"
+	s := beginListed(t, "parrot", o)
+	const said = `"error":{"code":-32603,"message":"down"}`
+	id := s.startSaying(said)
+	if got, want := s.answer(id).raw, `{"jsonrpc":"2.0","id":`+id+`,`+said+`}`; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	s.await(event.Diagnosed, 1)
+}
+
 // A doctor that takes too long costs the explanation, not the response; other calls do not wait.
 func TestASlowExaminationDelaysNothingElse(t *testing.T) {
 	q := &callQuack{begin: make(chan struct{})}
