@@ -54,6 +54,9 @@ func TestAServerWhoseCallsFailIsReportedAndItsPortRewritten(t *testing.T) {
 				v.Next != "gauze doctor --fix "+s.ID() {
 				t.Fatalf("%+v", v)
 			}
+			if c.Health() != "degraded" {
+				t.Error(c.Health())
+			}
 			if p := view.FixAndKeep([]*Checked{c}, false, view.WithoutReview); !p.Empty() {
 				t.Errorf("changed without a review: %s", p.Diff())
 			}

@@ -109,6 +109,9 @@ func (c *Checked) ofProblem(command func(State, string, Action) Verdict, state S
 // "dead" or "not_tried".
 func (c *Checked) Health() string {
 	command := c.Real().URL == ""
+	if c.Recalled != nil {
+		return "degraded" // its calls fail
+	}
 	switch {
 	case !c.Tried:
 		return "not_tried"
