@@ -39,6 +39,7 @@ const (
 	EventRepaired    EventKind = "repaired"    // the arguments or the tool's name were repaired
 	EventUnverified  EventKind = "unverified"  // calls of this tool cannot be validated; reported once for each tool
 	EventExplained   EventKind = "explained"   // the server rejected the arguments, and gauze added what to change
+	EventDiagnosed   EventKind = "diagnosed"   // the call failed because of the server's setup, such as a database that is down; Cause says why
 )
 
 // Events of messages that the client does not receive.

@@ -66,6 +66,7 @@ func New(o Options) (*Wrap, error) {
 			Window: o.Window, RetryBudget: o.RetryBudget, Quarantine: o.Quarantine,
 			Restart: upstream.Restart(o.Restart),
 			Doctor:  doctor.Live(doctor.ThisMachine(), !o.NoHeal && remote == nil),
+			Calls:   &doctor.CallDoctor{Machine: doctor.ThisMachine()},
 			Stderr:  o.Stderr, Events: events,
 		}),
 	}, nil

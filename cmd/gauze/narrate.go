@@ -127,6 +127,8 @@ func lineFor(e event.Event) string {
 		return fmt.Sprintf("repaired %s: %s", what, e.Detail)
 	case event.Explained:
 		return fmt.Sprintf("the server rejected %s; told the model what to change (gauze explain %s)", what, e.Code)
+	case event.Diagnosed:
+		return fmt.Sprintf("%s failed: %s %s (gauze explain %s)", what, e.Cause.Explanation, e.Cause.Remedy, e.Cause.Code)
 	case event.Unverified:
 		return fmt.Sprintf("sent a call to %s without checking its arguments: %s", e.Tool, e.Detail)
 	case event.Unknown, event.TimedOut, event.Failed, event.Quarantined:

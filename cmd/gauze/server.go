@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
@@ -75,7 +76,9 @@ func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []strin
 	if o.Tools, err = readPolicies(f.policy, f.tools); err != nil {
 		return o, err
 	}
-	o.Doctor = doctor.Live(doctor.ThisMachine(), !f.noHeal)
+	machine := doctor.ThisMachine()
+	o.Doctor = doctor.Live(machine, !f.noHeal)
+	o.Calls = &doctor.CallDoctor{Machine: machine, Log: callLog()}
 	o.Restart.Backoff, o.Restart.Limit, o.RetryBudget = f.restartBackoff, f.restartLimit, f.retryBudget
 	if f.restartBackoff == 0 {
 		o.Restart.Backoff = -1
@@ -90,6 +93,15 @@ func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []strin
 		o.Quarantine = -1
 	}
 	return o, nil
+}
+
+// callLog returns where failed calls are remembered.
+func callLog() doctor.CallLog {
+	dir, err := backup.StateDir()
+	if err != nil {
+		return doctor.CallLog{} // calls are explained the same
+	}
+	return doctor.CallLogIn(dir)
 }
 
 // reduceMemory trades CPU time for memory: people run dozens of these processes.

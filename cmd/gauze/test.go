@@ -190,10 +190,10 @@ func shownServer(spec launch.Spec) string {
 	return fleet.Hiding(spec)(spec.Shown())
 }
 
-// lastOutput returns the last lines that a server wrote to stderr. Its secrets are already hidden.
+// lastOutput returns the last lines that a server wrote. Its secrets are already hidden.
 func lastOutput(a probe.Result) (lines []string) {
 	const few = 6
-	for _, line := range a.Evidence.Stderr[max(0, len(a.Evidence.Stderr)-few):] {
+	for _, line := range a.LastLines(few) {
 		lines = append(lines, redact.Quote(line))
 	}
 	return lines
@@ -281,6 +281,8 @@ func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bo
 			if words := lastOutput(a); len(words) > 0 {
 				d.Reasons = words
 			}
+		} else if d.Unexplained() {
+			d.Reasons = append(d.Reasons, lastOutput(a)...)
 		}
 		b.WriteString("\n" + showDiagnosis(d, p))
 		if !healing && report.Fixable && fix != "" {

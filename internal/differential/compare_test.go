@@ -18,6 +18,7 @@ const (
 	noteBehind   = "a note after the server's own result"
 	healed       = "a call that the server refuses directly gets further, with a receipt"
 	explained    = "an explanation after the server's own error"
+	diagnosed    = "the cause of a failure after the server's own error"
 	afterHealed  = "a different failure after an earlier call was healed and had its effect"
 	noArguments  = "no arguments, or null, sent as {}"
 	coalesced    = "list_changed notifications in a row sent as fewer"
@@ -113,6 +114,10 @@ func improvement(direct, wrapped message) string {
 		Changes []struct{ Tier repair.Tier }
 		Called  string
 		Notes   []string
+	}
+	if strings.Contains(wrapped.raw, fault.ModelMark+"] Likely cause: ") && (direct.Error != nil && strings.Contains(wrapped.raw, quotedMessage(direct.Error)) ||
+		direct.Error == nil && d.IsError && w.IsError && w.begins(d)) {
+		return diagnosed
 	}
 	// An error has no place for a receipt: what shows is that the server no longer refuses the call.
 	if direct.refused() && wrapped.Error != nil && !strings.Contains(string(wrapped.Error), `"source":"gauze"`) {

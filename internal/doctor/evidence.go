@@ -59,7 +59,7 @@ func FromEvidence(spec launch.Spec, e upstream.Evidence) Case {
 			c.Exit.Signal = signal
 		}
 	}
-	return c
+	return withNamedLog(c)
 }
 
 // keyed reports whether a header with a credential is sent to the URL.

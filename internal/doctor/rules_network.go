@@ -89,7 +89,7 @@ func notRegistry(x *exam, m *match) bool { return !aboutRegistry(x, m) }
 
 // refused is how a refused connection is reported.
 var refused = []string{
-	`ECONNREFUSED[ :]+(?P<host>[\w.:\[\]-]*?[\w\]]):(?P<port>\d{2,5})\b`,
+	`ECONNREFUSED(?::? +|:)(?P<host>[\w.:\[\]-]*?[\w\]]):(?P<port>\d{2,5})\b`,
 	`\bECONNREFUSED\b`,
 	`ConnectionRefused(?:Error)?\b(?:[^\n]{0,60}?'(?P<host>[\d.]+|localhost)', (?P<port>\d{2,5})|[^\n]{0,20}?port (?P<other>\d{2,5}))?`,
 	`(?i)(?:dial|connect)[^\n]{0,60}?(?P<host>[\w.-]+|\[::1\]):(?P<port>\d{2,5}):? [^\n]{0,40}connection refused`,

@@ -34,6 +34,7 @@ const (
 	Repaired    Kind = "repaired"    // the arguments or the tool's name were repaired
 	Unverified  Kind = "unverified"  // calls of this tool cannot be validated; reported once
 	Explained   Kind = "explained"   // the server rejected the arguments, and gauze added what to change
+	Diagnosed   Kind = "diagnosed"   // the call failed because of the server's setup; Cause says why. Reported once for each tool and cause
 )
 
 // Events of messages that the client does not receive.

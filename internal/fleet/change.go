@@ -161,6 +161,7 @@ func (v *View) FixAndKeep(all []*Checked, files bool, allowed func(clientconfig.
 	v.mend(d, servers, files, allowed)
 	for _, c := range all {
 		v.writeDown(d, c, allowed)
+		v.reword(d, c, allowed)
 	}
 	return d.finish()
 }

@@ -30,9 +30,10 @@ type CheckOptions struct {
 // Checked is the result of checking one server.
 type Checked struct {
 	*Server
-	Tried        bool   // it was started or reached
-	Not          string // why it was not tried
-	GauzeMissing bool   // it is wrapped, and the gauze binary that its file names does not exist
+	Tried        bool             // it was started or reached
+	Not          string           // why it was not tried
+	Recalled     *doctor.Recalled // the last call that failed through gauze run, if it may still fail
+	GauzeMissing bool             // it is wrapped, and the gauze binary that its file names does not exist
 	Attempt      probe.Result
 	Report       doctor.Report
 
@@ -107,6 +108,10 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 		c.Attempt, c.Report, c.Tried, c.started, c.asks = twin.Attempt, twin.Report, twin.Tried, twin.started, twin.asks
 	}
 	running.Wait()
+	for _, c := range all {
+		f.consultLog(c)
+		f.recall(c, machines[c.Config.InProject()])
+	}
 	return all
 }
 

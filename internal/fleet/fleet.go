@@ -8,6 +8,8 @@
 //	address.go    addresses that may be reached for an agent
 //	whole.go      an entry as shown to the user for confirmation
 //	mask.go       texts and diffs without secrets
+//	calls.go      servers that start, but whose calls fail
+//	clientlog.go  what the log of a client says about a server
 //	verdict.go    the judgement of one server, and what to do
 //	health.go     the judgement of all servers, by client
 //	plan.go       a change to files: shown, confirmed, then applied
@@ -40,6 +42,7 @@ type Fleet struct {
 	Home     clientconfig.Home
 	Store    backup.Store
 	Machine  *doctor.Machine
+	Calls    doctor.CallLog  // failed calls that gauze run remembered
 	Registry registry.Source // facts about packages; the zero value queries nothing
 	Gauze    string          // path of the gauze binary, as written to files
 	Version  string          // version of gauze, reported to servers

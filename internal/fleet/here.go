@@ -23,6 +23,10 @@ func Here(version string) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
+	state, err := backup.StateDir()
+	if err != nil {
+		return nil, err
+	}
 	dir, err := backup.DefaultDir()
 	if err != nil {
 		return nil, err
@@ -31,6 +35,7 @@ func Here(version string) (*Fleet, error) {
 		Home:    clientconfig.Home{OS: runtime.GOOS, Home: home, Project: project, Environ: os.Environ(), Windows: windowsHome(home)},
 		Store:   backup.Store{Dir: dir},
 		Machine: doctor.ThisMachine(),
+		Calls:   doctor.CallLogIn(state),
 		Version: version,
 	}, nil
 }

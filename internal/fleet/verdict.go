@@ -78,8 +78,9 @@ func (c *Checked) Verdict() Verdict {
 			v.Next, v.Command = c.hideValues(c.Report.Todo), c.Report.Command
 		}
 		if d.Category == doctor.Unknown {
-			v.Cause = "stopped here without giving a reason: " + c.Hide(redact.Quote(c.Attempt.Stopped))
+			v.Cause = "stopped here without giving a reason: " + c.Hide(redact.Quote(c.Attempt.Stopped)) + "."
 		}
+		v.Cause += c.wrote(d)
 		if c.Report.Fixable {
 			return command(Broken, v.Cause, Heal)
 		}
@@ -93,6 +94,8 @@ func (c *Checked) Verdict() Verdict {
 		return command(Works, "with a fix that gauze run applies: "+c.healedBy()[0].About, Nothing)
 	case c.Tried && len(c.healedBy()) > 0:
 		return command(Warned, "works only with this fix: "+c.healedBy()[0].About, Repair)
+	case c.Tried && c.Recalled != nil:
+		return c.ofCall(command)
 	case len(c.Problems) > 0:
 		return c.ofProblem(command, Warned, c.Problems[0])
 	case c.Tried && c.Attempt.Found.Toolless:
@@ -117,6 +120,9 @@ func (c *Checked) ofProblem(command func(State, string, Action) Verdict, state S
 // "dead" or "not_tried".
 func (c *Checked) Health() string {
 	command := c.Real().URL == ""
+	if c.Recalled != nil {
+		return "degraded" // its calls fail
+	}
 	switch {
 	case !c.Tried:
 		return "not_tried"

@@ -61,7 +61,21 @@ func (a Result) Hidden(hide func(string) string) Result {
 	for i := range a.Stderr {
 		a.Stderr[i] = hide(a.Stderr[i])
 	}
+	a.Stray = slices.Clone(a.Stray)
+	for i := range a.Stray {
+		a.Stray[i] = hide(a.Stray[i])
+	}
 	return a
+}
+
+// LastLines returns the last n lines that the server wrote to stderr or, if there are none, to
+// stdout without being messages.
+func (a Result) LastLines(n int) []string {
+	lines := a.Stderr
+	if len(lines) == 0 {
+		lines = a.Stray
+	}
+	return lines[max(0, len(lines)-n):]
 }
 
 // Found is what a server reports about itself.

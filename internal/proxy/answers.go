@@ -76,7 +76,20 @@ func (s *Session) tellAnswer(conn *upstream.Conn, c *call, m *wire.Message, vali
 	if c.class == Stream {
 		m = endOfStream(c, m)
 	}
-	s.out.buf = s.appendAnswer(s.out.buf, c, m)
+	var said response
+	if c.fitting.Checked() || s.Calls != nil && c.msg.Method == "tools/call" {
+		said = readResponse(m)
+	}
+	if s.examineCall(c, m, said) {
+		return
+	}
+	s.putAnswer(c, m, said, fault.Cause{})
+}
+
+// putAnswer puts the server's response into the outlet, whose lock is held, with the cause of a
+// failure if it is known.
+func (s *Session) putAnswer(c *call, m *wire.Message, said response, why fault.Cause) {
+	s.out.buf = s.appendAnswer(s.out.buf, c, m, said, why)
 	s.out.end(Told{About: c.id, Answer: true, Status: m.Status})
 	s.discard(c)
 }

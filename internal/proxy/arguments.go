@@ -130,18 +130,21 @@ func (s *Session) reportUnverified(tool, reason string) {
 }
 
 // appendAnswer appends the server's response under the client's id, with what the repair gate adds
-// to it: the receipt of a repaired call, or an explanation after the server's own words.
-func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message) []byte {
-	if !c.fitting.Checked() {
+// to it: the receipt of a repaired call, or an explanation after the server's own words. If the
+// gate has no explanation, the cause of the failure follows them instead.
+func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message, said response, why fault.Cause) []byte {
+	if !c.fitting.Checked() && !why.Known() {
 		return m.AppendWithID(dst, c.id)
 	}
-	response, sent := failure(m), []byte(nil)
-	if response.Text != "" {
+	var sent []byte
+	if said.Text != "" {
 		sent, _ = wire.Field(c.msg.Params, "arguments")
 	}
-	added := c.fitting.Answered(sent, response)
+	added := c.fitting.Answered(sent, said.Response)
 	if added.Explanation != "" {
 		s.Events.Emit(event.Event{Kind: event.Explained, Server: s.Name, Method: c.msg.Method, Tool: c.tool, Code: added.Code})
+	} else if why.Known() {
+		added.Explanation = s.causeForModel(why)
 	}
 	edits := []wire.Edit{{Old: m.ID, New: c.id}}
 	switch {
@@ -156,31 +159,57 @@ func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message) []byte {
 	return append(wire.Replace(dst, m.Raw, edits...), '\n')
 }
 
-// failure reads how a server says that a call failed. The text is empty if the call did not fail, or
-// if its result has more than one content block.
-func failure(m *wire.Message) (r repair.Response) {
+// response is how a server says that a call failed.
+type response struct {
+	repair.Response        // the text is empty if the result has more than one content block
+	failed          bool   // by an error, or by a result that is one
+	all             string // the text of all blocks, one on each line
+}
+
+// readResponse reads how a server says that a call failed, if it did.
+func readResponse(m *wire.Message) response {
+	switch {
+	case m.Error != nil:
+		return readError(m.Error)
+	case bytes.Contains(m.Result, []byte(`"isError"`)):
+		return readResult(m.Result)
+	}
+	return response{}
+}
+
+func readError(rpcError []byte) response {
+	r := response{failed: true}
 	var values [2][]byte
-	if m.Error != nil {
-		if wire.Fields(m.Error, values[:], "code", "message") != nil || json.Unmarshal(values[0], &r.Code) != nil {
-			return repair.Response{}
-		}
-		r.Text, _ = wire.Text(values[1])
+	if wire.Fields(rpcError, values[:], "code", "message") != nil || json.Unmarshal(values[0], &r.Code) != nil {
+		return response{failed: true}
+	}
+	r.Text, _ = wire.Text(values[1])
+	r.all = r.Text
+	return r
+}
+
+func readResult(result []byte) (r response) {
+	var values [2][]byte
+	if wire.Fields(result, values[:], "isError", "content") != nil || string(values[0]) != "true" {
 		return r
 	}
-	if !bytes.Contains(m.Result, []byte(`"isError"`)) ||
-		wire.Fields(m.Result, values[:], "isError", "content") != nil || string(values[0]) != "true" {
-		return r
-	}
-	blocks := 0
-	wire.Elements(values[1], func(block []byte) {
-		text, _ := wire.Field(block, "text")
-		r.Text, _ = wire.Text(text)
-		blocks++
-	})
-	if blocks != 1 {
-		return repair.Response{}
+	r.failed = true
+	text, only := textOf(values[1])
+	if r.all = text; only {
+		r.Text = text
 	}
 	return r
+}
+
+// textOf returns the text of the content of a result, and whether it has a single block.
+func textOf(content []byte) (text string, only bool) {
+	var parts []string
+	wire.Elements(content, func(block []byte) {
+		raw, _ := wire.Field(block, "text")
+		part, _ := wire.Text(raw)
+		parts = append(parts, part)
+	})
+	return strings.Join(parts, "\n"), len(parts) == 1
 }
 
 // withExplanation adds an explanation after the message of an error, and the report as its data if

@@ -54,6 +54,7 @@ type Options struct {
 	Stderr  io.Writer // receives the server's stderr; must not block
 	Events  *event.Stream
 	Doctor  upstream.Doctor // consulted when the server cannot be kept running
+	Calls   CallDoctor      // consulted when a tool call fails; may be nil
 
 	// maxQueued is how many bytes of calls and notifications may be queued before the client is
 	// held up. It bounds memory. Default 32 MiB.
@@ -139,6 +140,9 @@ type Session struct {
 	catalog    catalog
 	gate       repair.Gate       // decides about tool calls; guards itself
 	unverified map[string]string // tools whose calls pass unchecked, and why
+	ails       atomic.Bool       // ailing is not empty
+	ailing     map[string]string // tools whose last call failed because of the server's setup, and the code of the cause
+	examined   int               // failed calls that are being examined
 	notices    notices
 	pulse      pulse
 	dozing     bool          // watch waits for wake
@@ -181,10 +185,12 @@ func New(o Options) *Session {
 		questions:  map[string]*question{},
 		catalog:    newCatalog(),
 		unverified: map[string]string{},
+		ailing:     map[string]string{},
 		wake:       make(chan struct{}, 1),
 		check:      checkInTests,
 	}
 	s.roomy.L = &s.mu
+	s.remember()
 	known := o.Spec.Secrets()
 	s.secrets.Store(&known)
 	s.admission = admission{fixed: o.Window, tools: map[string]int{}}

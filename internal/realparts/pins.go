@@ -14,6 +14,7 @@ import (
 //
 //go:embed pins/package.json pins/package-lock.json pins/conformance/package.json pins/conformance/package-lock.json pins/clients/package.json pins/clients/package-lock.json pins/clients-more/package.json pins/clients-more/package-lock.json
 //go:embed pins/servers/package.json pins/servers/package-lock.json pins/servers-more/package.json pins/servers-more/package-lock.json
+//go:embed pins/postgres/package.json pins/postgres/package-lock.json
 //go:embed pins/windows/package.json pins/windows/package-lock.json
 var npmPins embed.FS
 
@@ -40,6 +41,9 @@ const (
 	pinsServersLock        = "pins/servers/package-lock.json"
 	pinsMoreServersPackage = "pins/servers-more/package.json"
 	pinsMoreServersLock    = "pins/servers-more/package-lock.json"
+
+	pinsPostgresPackage = "pins/postgres/package.json"
+	pinsPostgresLock    = "pins/postgres/package-lock.json"
 
 	pinsWindowsPackage = "pins/windows/package.json"
 	pinsWindowsLock    = "pins/windows/package-lock.json"

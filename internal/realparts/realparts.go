@@ -40,7 +40,7 @@ const installTimeout = 6 * time.Minute
 func Install(ctx context.Context, out io.Writer) error {
 	units := []unit{npmUnit, pythonUnit, serversUnit, conformanceUnit}
 	if runtime.GOOS == "linux" {
-		units = append(units, clientsUnit)
+		units = append(units, clientsUnit, postgresUnit)
 	}
 	for _, u := range units {
 		if _, err := installed(ctx, u, out); err != nil {

@@ -250,6 +250,9 @@ func (c *Conn) Glimpse() *fault.Evidence {
 	return &fault.Evidence{Ran: time.Since(c.Started), Stderr: c.stderr.lines(12), Stdout: append([]string(nil), c.strays.lines...)}
 }
 
+// StderrSince returns what the server wrote to stderr after a time, as far as it is kept.
+func (c *Conn) StderrSince(t time.Time) string { return string(c.stderr.since(t, MaxTextBytes)) }
+
 // Stuck returns the evidence about a server that runs but does not answer.
 func (c *Conn) Stuck(method string, asked time.Time) Evidence {
 	e := Evidence{Stage: Started, Remote: c.Remote(), Ran: time.Since(c.Started), StderrTail: c.stderr.tail(MaxStderrBytes),

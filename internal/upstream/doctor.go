@@ -20,6 +20,18 @@ type Doctor interface {
 	Treat(ctx context.Context, spec launch.Spec, e Evidence, trying func(string)) Treated
 }
 
+// FailedCall is a tool call that failed, in the server's words.
+type FailedCall struct {
+	Tool      string
+	Arguments []byte // as they were sent
+	Code      int    // of a JSON-RPC error; 0 for a result
+	Text      string // foreign text
+	Claimed   bool   // the result claims success, and only its text says that the call failed
+
+	// Stderr returns what the server wrote to stderr since the call was sent. It may be nil.
+	Stderr func() string
+}
+
 // Treated is the result of a treatment.
 type Treated struct {
 	Cause   fault.Cause

@@ -107,7 +107,19 @@ type ring struct {
 	mu   sync.Mutex
 	kept []byte
 	last time.Time
+
+	total int64          // bytes ever written
+	marks [maxMarks]mark // of the last writes, at number % maxMarks
+	count int            // of writes
 }
+
+// mark is when a write began, and how much was written before.
+type mark struct {
+	at    time.Time
+	total int64
+}
+
+const maxMarks = 64
 
 const maxRingBytes = 256 << 10
 
@@ -115,6 +127,9 @@ func (r *ring) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last = time.Now()
+	r.marks[r.count%maxMarks] = mark{r.last, r.total}
+	r.count++
+	r.total += int64(len(b))
 	r.kept = append(r.kept, b...)
 	if len(r.kept) > 2*maxRingBytes {
 		r.kept = append(r.kept[:0], r.kept[len(r.kept)-maxRingBytes:]...)
@@ -140,6 +155,18 @@ func (r *ring) lines(n int) []string {
 		lines[i], lines[j] = lines[j], lines[i]
 	}
 	return lines
+}
+
+// since returns what was written after a time: at most the last n bytes of the last maxMarks writes.
+func (r *ring) since(t time.Time, n int) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	from := r.total
+	for i := r.count - 1; i >= max(0, r.count-maxMarks) && !r.marks[i%maxMarks].at.Before(t); i-- {
+		from = r.marks[i%maxMarks].total
+	}
+	size := min(r.total-from, int64(n), int64(len(r.kept)))
+	return bytes.Clone(r.kept[int64(len(r.kept))-size:])
 }
 
 // tail returns a copy of the last n bytes.

@@ -152,3 +152,34 @@ func TestRelayDoesNotKeepUsAtTheEnd(t *testing.T) {
 		<-r.done
 	})
 }
+
+func TestWhatWasWrittenSinceATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r ring
+		r.Write([]byte("before\n"))
+		time.Sleep(time.Second)
+		since := time.Now()
+		if got := r.since(since, 100); len(got) > 0 {
+			t.Errorf("%q", got)
+		}
+		r.Write([]byte("first\n"))
+		time.Sleep(time.Second)
+		r.Write([]byte("second\n"))
+		if got := string(r.since(since, 100)); got != "first\nsecond\n" {
+			t.Errorf("%q", got)
+		}
+		if got := string(r.since(since, 4)); got != "ond\n" {
+			t.Errorf("%q", got)
+		}
+		for range maxMarks {
+			r.Write([]byte("x"))
+		}
+		if got := string(r.since(since, 1000)); got != strings.Repeat("x", maxMarks) {
+			t.Errorf("%q", got)
+		}
+		r.Write(bytes.Repeat([]byte("y"), 3*maxRingBytes)) // what is not kept is not returned
+		if got := r.since(since, 10*maxRingBytes); len(got) != maxRingBytes {
+			t.Errorf("%d bytes", len(got))
+		}
+	})
+}

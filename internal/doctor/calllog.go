@@ -1,0 +1,118 @@
+package doctor
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/redact"
+)
+
+// CallLog remembers the last failed call of each server that was explained, in one small file for
+// each server. It contains no arguments, no results and no secrets. The zero value remembers
+// nothing.
+type CallLog struct{ Dir string }
+
+// CallLogIn returns the log in gauze's state directory.
+func CallLogIn(state string) CallLog { return CallLog{Dir: filepath.Join(state, "calls")} }
+
+// CallFailure is a failed tool call that was explained.
+type CallFailure struct {
+	At          time.Time `json:"at"`
+	Tool        string    `json:"tool"`
+	Dir         string    `json:"dir"` // where the server ran, whose files may have settings for it
+	Category    Category  `json:"category"`
+	Cause       string    `json:"cause"` // in the catalogue
+	Explanation string    `json:"explanation"`
+	Fix         string    `json:"fix"`
+	Said        string    `json:"said"` // the line of the server's error that the cause rests on, redacted
+}
+
+// A failure is remembered for maxFailureAge. There are at most maxFailures files.
+const (
+	maxFailureAge  = 7 * 24 * time.Hour
+	maxFailures    = 100
+	maxFailureSize = 8 << 10
+)
+
+// file returns the file of a server. Its name is a hash of the command line without its secrets:
+// gauze run and the client's file have the command line in common, but not the environment.
+func (l CallLog) file(spec launch.Spec) string {
+	sum := sha256.Sum256([]byte(spec.Shown()))
+	return filepath.Join(l.Dir, hex.EncodeToString(sum[:8])+".json")
+}
+
+// Put remembers a failure instead of the server's last one. Errors are ignored: a call is answered
+// the same without it.
+func (l CallLog) Put(spec launch.Spec, f CallFailure) {
+	if l.Dir == "" || os.MkdirAll(l.Dir, 0o700) != nil {
+		return
+	}
+	secrets := spec.Secrets()
+	for _, text := range []*string{&f.Tool, &f.Explanation, &f.Said} {
+		*text = redact.Text(secrets.Redact((*text)[:min(len(*text), 1<<10)]))
+	}
+	text, err := json.Marshal(f)
+	if err != nil || len(text) > maxFailureSize {
+		return
+	}
+	l.prune()
+	temp, err := os.CreateTemp(l.Dir, ".new-*") // with mode 0600
+	if err != nil {
+		return
+	}
+	_, err = temp.Write(text)
+	if err = cmp.Or(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), l.file(spec))
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+	}
+}
+
+// Get returns the last failure of a server's calls.
+func (l CallLog) Get(spec launch.Spec) (f CallFailure, ok bool) {
+	if l.Dir == "" {
+		return f, false
+	}
+	text, err := readSmall(l.file(spec))
+	if err != nil || json.Unmarshal(text, &f) != nil || time.Since(f.At) > maxFailureAge {
+		return CallFailure{}, false
+	}
+	return f, true
+}
+
+// Delete forgets the last failure of a server's calls if it was of this tool.
+func (l CallLog) Delete(spec launch.Spec, tool string) {
+	if f, ok := l.Get(spec); ok && f.Tool == tool {
+		os.Remove(l.file(spec))
+	}
+}
+
+// prune removes the oldest files if there are too many.
+func (l CallLog) prune() {
+	entries, err := os.ReadDir(l.Dir)
+	if err != nil || len(entries) < maxFailures {
+		return
+	}
+	age := func(e os.DirEntry) time.Time {
+		info, err := e.Info()
+		if err != nil {
+			return time.Time{}
+		}
+		return info.ModTime()
+	}
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return age(a).Compare(age(b)) })
+	for _, e := range entries[:len(entries)-maxFailures+1] {
+		if name := e.Name(); strings.HasSuffix(name, ".json") || strings.HasPrefix(name, ".new-") {
+			os.Remove(filepath.Join(l.Dir, name))
+		}
+	}
+}

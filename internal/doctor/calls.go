@@ -1,0 +1,283 @@
+package doctor
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"net"
+	"net/url"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// CallDoctor explains failed tool calls. Many servers connect lazily: they start without what they
+// need, and only their calls fail.
+type CallDoctor struct {
+	Machine *Machine
+	Log     CallLog // remembers failures for gauze doctor
+}
+
+// maxCallText is the length of the longest failure that is examined, in bytes. Longer text is the
+// output of a tool.
+const maxCallText = 2 << 10
+
+// callTrouble are words of texts that may be about what a server needs: a connection, a name, a
+// certificate, a credential or a variable. They only keep everything else away from Diagnose.
+var callTrouble = []string{
+	"econn", "enotfound", "eai_", "etimedout", "unreach", "getaddrinfo", "refused", "no such host", "name resolution", "could not connect", "could not resolve",
+	"certificate", "tls", "ssl", "x509", "unauthori", "unauthenticated", "401", "credential", "authenticat", "api key", "api-key", "apikey", "token", "password",
+	"database", "environment", "_key", "_token", "_url", "_uri", "_host", "_secret", "_dsn",
+}
+
+// maxVagueLen is the length of the longest text that vague matches, in bytes.
+const maxVagueLen = 100
+
+// vague matches text of libraries that hide why a connection failed.
+var vague = &wording{source: `(?i)^\W*(?:(?:MCP error -32603|(?:\w+ ?)?error(?: executing tool \S+)?)\W+)*(?:|fetch failed|(?:a )?(?:network|connection|connect|internal|aggregate) ?error|(?:connection|request) (?:failed|error)|terminated|socket hang.up|all connection attempts failed)\W*$`}
+
+// claimedFailure matches a result that claims success, but whose whole text is an HTTP 401.
+var claimedFailure = &wording{source: `(?i)^\W*(?:(?:error|failed|failure|request failed|api error|http(?: error| status)?)\b[^\n]{0,60})?\b401\b[^\n]{0,120}$`}
+
+// Suspects reports whether a failed call may have failed because of the server's setup. It is fast:
+// the response waits for it.
+//
+// A server at a URL runs in a setup that is not the user's, so its failures are never suspect.
+func (d *CallDoctor) Suspects(spec launch.Spec, f upstream.FailedCall) bool {
+	switch {
+	case spec.URL != "", len(f.Text) > maxCallText:
+		return false
+	case f.Claimed:
+		return claimedFailure.MatchString(f.Text)
+	}
+	text := strings.ToLower(f.Text)
+	return slices.ContainsFunc(callTrouble, func(word string) bool { return strings.Contains(text, word) }) || saysNothing(f.Text)
+}
+
+func saysNothing(text string) bool { return len(text) <= maxVagueLen && vague.MatchString(text) }
+
+// Examine returns why a suspect call failed, and remembers it. The cause is unknown unless it is
+// likely and about the server's setup. Examine may read files and connect to addresses of the
+// server's own entry; what the text says decides nothing but the diagnosis.
+func (d *CallDoctor) Examine(ctx context.Context, spec launch.Spec, f upstream.FailedCall) fault.Cause {
+	m := d.Machine.At(d.Machine.Dir).Until(ctx) // facts change between calls
+	c := caseOfCall(spec, f.Text)
+	diagnosis := Diagnose(c)
+	if saysNothing(f.Text) { // what gauze sees itself says more
+		c, diagnosis = m.ownEvidence(spec, f)
+	}
+	if !ofSetup(diagnosis, f) {
+		return fault.Cause{}
+	}
+	cause := causeOf(&diagnosis, diagnosis.Fix)
+	if fix, ok := m.firstFix(diagnosis, c, spec); ok {
+		if cause.Remedy = fix.sentence(); fix.Apply != nil && fix.Risk <= Config {
+			cause.Remedy += " To review this change and make it: `gauze doctor --fix`"
+		}
+	}
+	d.Log.Put(spec, CallFailure{At: time.Now(), Tool: f.Tool, Dir: cmp.Or(spec.Dir, m.Dir),
+		Category: diagnosis.Category, Cause: diagnosis.Cause, Explanation: diagnosis.Explanation, Fix: diagnosis.Fix, Said: strings.Join(diagnosis.Reasons, "\n")})
+	return cause
+}
+
+// ownEvidence diagnoses a call whose text says nothing: by what the server wrote to stderr while it
+// ran, or else by the addresses in its entry.
+func (m *Machine) ownEvidence(spec launch.Spec, f upstream.FailedCall) (c Case, d Diagnosis) {
+	if f.Stderr != nil {
+		c = caseOfCall(spec, f.Stderr())
+		if d = Diagnose(c); ofSetup(d, f) {
+			return c, d
+		}
+	}
+	c = caseOfCall(spec, m.unreachable(spec))
+	return c, Diagnose(c)
+}
+
+// Ailing returns the tool whose last call failed for a known cause, or "".
+func (d *CallDoctor) Ailing(spec launch.Spec) string {
+	f, _ := d.Log.Get(spec)
+	return f.Tool
+}
+
+// Succeeded forgets the failure of a tool whose call has succeeded.
+func (d *CallDoctor) Succeeded(spec launch.Spec, tool string) { d.Log.Delete(spec, tool) }
+
+// caseOfCall returns the case of a failed call.
+func caseOfCall(spec launch.Spec, text string) Case {
+	c := FromLog("", text)
+	c.Command, c.Stage, c.Live, c.OS = append([]string{spec.Command}, spec.Args...), Called, true, runtime.GOOS
+	c.Secrets, c.Unfilled = spec.Secrets(), unfilled(spec)
+	return c
+}
+
+// ofSetup reports whether a diagnosis is certain enough to be shown with a failed call, and about
+// the server's setup rather than about what the call asked for.
+func ofSetup(d Diagnosis, f upstream.FailedCall) bool {
+	least := strong
+	switch {
+	case d.Category == ConnectionRefused:
+		least = likely
+	case f.Claimed && d.Category != AuthFailed:
+		return false
+	case d.Cause == "http_forbidden", d.Cause == "package_registry_login", d.Cause == "oauth_not_completed":
+		return false // one resource may be forbidden to a user whose credentials are good
+	case d.Category == AuthFailed, d.Category == DNSOrNetwork, d.Category == TLSOrProxy, d.Category == MissingEnvVar, d.Cause == "database_missing":
+	default:
+		return false
+	}
+	return d.Confidence >= least && !aboutArguments(d, f.Arguments) && !parserError.MatchString(f.Text)
+}
+
+// parserError matches the errors of parsers, whose tokens are not credentials.
+var parserError = &wording{source: `(?i)\b(?:invalid|unexpected|illegal|bad) token\b[^\n]{0,80}\b(?:line|column|col|position|offset|char(?:acter)?|near|input|expected|in JSON)\b|\bsyntax error\b`}
+
+// aboutArguments reports whether a call failed because of what its arguments name: an address to
+// fetch, a database to open. A tool that is sent to an address by its caller fails there with the
+// same words as a tool whose own service is down.
+func aboutArguments(d Diagnosis, arguments []byte) bool {
+	if d.Category != MissingEnvVar && bytes.Contains(arguments, []byte("://")) {
+		return true
+	}
+	for _, reason := range d.Reasons {
+		for _, word := range addressWord.FindAllString(reason, 20) {
+			host, port, err := net.SplitHostPort(word)
+			if err != nil {
+				host = word
+			}
+			if bytes.Contains(arguments, []byte(host)) || port != "" && bytes.Contains(arguments, []byte(port)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// addressWord matches a host name, an IP address, or one of these with a port.
+var addressWord = &wording{source: `(?i)\blocalhost(?::\d{2,5})?\b|\b[\w-]+(?:\.[\w-]+)+(?::\d{2,5})?\b`}
+
+// unreachable connects to the addresses in the server's own arguments and returns what a library
+// would report about the first that cannot be reached, or "".
+func (m *Machine) unreachable(spec launch.Spec) string {
+	const most = 3
+	tried := 0
+	for _, word := range spec.Args {
+		if _, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(word, "-") {
+			word = value
+		}
+		u, err := url.Parse(word)
+		if err != nil || u.Hostname() == "" || !strings.Contains(word, "://") {
+			continue
+		}
+		port := cmp.Or(u.Port(), strconv.Itoa(defaultPort(u.Scheme)))
+		if tried++; tried > most || port == "0" {
+			break
+		}
+		seen := m.Reach((&url.URL{Scheme: u.Scheme, Host: net.JoinHostPort(u.Hostname(), port)}).String())
+		switch {
+		case m.until != nil && m.until.Err() != nil:
+			return "" // a look-up that ran out of time proves nothing
+		case !seen.Resolved:
+			return "getaddrinfo ENOTFOUND " + u.Hostname()
+		case !seen.Accepted && launch.IsLoopback(u.Hostname()):
+			return "connect ECONNREFUSED " + net.JoinHostPort(u.Hostname(), port)
+		case u.Scheme == "https" && seen.TLS.Unknown:
+			return "unable to get local issuer certificate"
+		case u.Scheme == "https" && (seen.TLS.Mismatch || !seen.TLS.Expired.IsZero()):
+			return "x509: certificate is not valid for " + u.Hostname()
+		}
+	}
+	return ""
+}
+
+// firstFix returns the first fix that has facts of this machine in it: one that changes the Spec,
+// or else one with a next step.
+func (m *Machine) firstFix(d Diagnosis, c Case, spec launch.Spec) (Fix, bool) {
+	fixes := Fixes(m)(d, c, spec)
+	i := slices.IndexFunc(fixes, func(f Fix) bool { return f.Apply != nil })
+	if i < 0 {
+		i = slices.IndexFunc(fixes, func(f Fix) bool { return f.Next != "" })
+	}
+	if i < 0 {
+		return Fix{}, false
+	}
+	return fixes[i], true
+}
+
+// sentence returns what was found and what to do.
+func (f Fix) sentence() string {
+	if f.Apply == nil {
+		return f.Next
+	}
+	return strings.ToUpper(f.About[:1]) + f.About[1:] + ". " + f.Next
+}
+
+// Recalled is a failure of a call that still lasts, and what to do about it.
+type Recalled struct {
+	CallFailure
+	Todo    string      // the next step for a person
+	About   string      // what Spec changes and why; empty if nothing is known to help
+	Was     launch.Spec // the server as it is
+	Spec    launch.Spec // the server with the change, which needs a person's consent
+	Changed bool        // Spec differs from Was
+}
+
+// Recall returns the remembered failure of a server's calls, unless what failed works by now. The
+// files of the directory that the server ran in may suggest a change.
+func (l CallLog) Recall(m *Machine, spec launch.Spec) *Recalled {
+	failure, ok := l.Get(spec)
+	if !ok {
+		return nil
+	}
+	c := caseOfCall(spec, failure.Said)
+	d := Diagnosis{Category: failure.Category, Cause: failure.Cause, Explanation: failure.Explanation, Fix: failure.Fix, Reasons: []string{failure.Said}}
+	if m = m.At(cmp.Or(failure.Dir, m.Dir)); m.acceptsAgain(d) {
+		return nil
+	}
+	r := &Recalled{CallFailure: failure, Todo: d.Fix, Was: spec, Spec: spec}
+	if fix, ok := m.firstFix(d, c, spec); ok {
+		if r.Todo = fix.sentence(); fix.Apply != nil && fix.Risk <= Config {
+			r.About, r.Spec, r.Changed = fix.About, fix.Apply(spec), true
+		}
+	}
+	return r
+}
+
+// acceptsAgain reports whether a local port that refused connections accepts them now.
+func (m *Machine) acceptsAgain(d Diagnosis) bool {
+	if d.Category != ConnectionRefused {
+		return false
+	}
+	for _, reason := range d.Reasons {
+		for _, word := range addressWord.FindAllString(reason, 20) {
+			host, port, err := net.SplitHostPort(word)
+			if n, bad := strconv.Atoi(port); err == nil && bad == nil && launch.IsLoopback(host) {
+				return m.Accepts(host, n)
+			}
+		}
+	}
+	return false
+}
+
+// Sentence says what failed, when and why.
+func (f CallFailure) Sentence(now time.Time) string {
+	return "the last call of " + redact.Quote(f.Tool) + " failed " + ago(now.Sub(f.At)) + ": " + f.Explanation
+}
+
+func ago(age time.Duration) string {
+	switch {
+	case age < 2*time.Minute:
+		return "just now"
+	case age < 2*time.Hour:
+		return strconv.Itoa(int(age.Minutes())) + " minutes ago"
+	case age < 48*time.Hour:
+		return strconv.Itoa(int(age.Hours())) + " hours ago"
+	}
+	return strconv.Itoa(int(age.Hours()/24)) + " days ago"
+}

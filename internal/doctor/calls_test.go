@@ -1,0 +1,284 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// callMachine is a machine on which nothing accepts connections but these addresses.
+func callMachine(t *testing.T, accepts ...string) *Machine {
+	t.Helper()
+	m := ThisMachine()
+	m.Home, m.Dir, m.Root = t.TempDir(), t.TempDir(), t.TempDir()
+	m.Env = func(string) (string, bool) { return "", false }
+	m.Lookup = func(_ context.Context, host string) ([]string, error) {
+		if strings.HasSuffix(host, ".invalid") {
+			return nil, errors.New("no such host")
+		}
+		return []string{"192.0.2.1"}, nil
+	}
+	m.Dial = func(_ context.Context, _, address string) (net.Conn, error) {
+		for _, one := range accepts {
+			if one == address {
+				a, _ := net.Pipe()
+				return a, nil
+			}
+		}
+		return nil, errors.New("refused")
+	}
+	return m
+}
+
+var lazyServer = launch.Spec{Command: "lazy-server", Args: []string{"--stdio"}, Env: []string{"LEVEL=1"}}
+
+func TestAFailedCallIsExplained(t *testing.T) {
+	for _, c := range []struct{ class, text, want string }{
+		{"refused", "connect ECONNREFUSED 127.0.0.1:5432", "companion_app_not_running"},
+		{"refused", "Error: Redis connection to 127.0.0.1:6399 failed - connect ECONNREFUSED ::1:6399", "companion_app_not_running"},
+		{"refused", `OperationalError: connection to server at "localhost" (127.0.0.1), port 5499 failed: Connection refused`, "companion_app_not_running"},
+		{"refused", "dial tcp 127.0.0.1:9201: connect: connection refused", "companion_app_not_running"},
+		{"key", "401 bad credentials", "invalid_api_key"},
+		{"key", "Error calling tracker: API key not valid. Please pass a valid API key.", "invalid_api_key"},
+		{"key", "Request failed with status code 401", "http_unauthorized"},
+		{"key", "invalid_token: The access token expired", "invalid_api_key"},
+		{"database login", `password authentication failed for user "orders"`, "db_grant_missing"},
+		{"database login", "Access denied for user 'app'@'localhost' (using password: YES)", "db_grant_missing"},
+		{"database login", "FATAL: database \"orders_dev\" does not exist", "database_missing"},
+		{"name", "getaddrinfo ENOTFOUND tracker.corp.example", "hostname_wrong"},
+		{"name", "dial tcp: lookup db.orders.example on 10.0.0.2:53: no such host", "hostname_wrong"},
+		{"name", "request to the tracker failed, reason: getaddrinfo EAI_AGAIN tracker.corp.example", "hostname_wrong"},
+		{"certificate", "request failed: self-signed certificate in certificate chain", "private_ca_not_trusted"},
+		{"certificate", "x509: certificate signed by unknown authority", "private_ca_not_trusted"},
+		{"certificate", "Error: certificate has expired", "certificate_not_valid"},
+		{"variable", "TRACKER_TOKEN environment variable is not set", "env_not_set"},
+		{"variable", "Missing environment variable: ORDERS_DSN", "env_not_set"},
+		{"variable", "Please set the WIKI_API_KEY environment variable", "env_not_set"},
+	} {
+		d := &CallDoctor{Machine: callMachine(t)}
+		f := upstream.FailedCall{Tool: "list_orders", Text: c.text, Arguments: []byte(`{"limit":3}`)}
+		if !d.Suspects(lazyServer, f) {
+			t.Errorf("%s: %q is not examined", c.class, c.text)
+			continue
+		}
+		if got := d.Examine(t.Context(), lazyServer, f); got.Code != c.want || got.Explanation == "" || got.Remedy == "" {
+			t.Errorf("%s: %q: %+v, want %s", c.class, c.text, got, c.want)
+		}
+	}
+}
+
+func TestAFailureThatIsNotTheSetupsIsNotExplained(t *testing.T) {
+	long := "FAIL orders_test.go\n" + strings.Repeat("    an assertion of a test that a tool ran\n", 60) + "connect ECONNREFUSED 127.0.0.1:5432"
+	for _, c := range []struct{ class, text, arguments string }{
+		{"the task", `relation "users" does not exist`, `{"sql":"select * from users"}`},
+		{"the task", "ENOENT: no such file or directory, open '/home/me/notes.txt'", `{"path":"/home/me/notes.txt"}`},
+		{"the task", "Not Found", `{}`},
+		{"the task", "403 Forbidden: you cannot merge your own change", `{"change":7}`},
+		{"what the call names", "connect ECONNREFUSED 127.0.0.1:3000", `{"url":"http://localhost:3000/"}`},
+		{"what the call names", "getaddrinfo ENOTFOUND shop.example", `{"host":"shop.example"}`},
+		{"what the call names", "Request failed with status code 401", `{"address":"https://intranet.example/private"}`},
+		{"what the call names", "connect ECONNREFUSED 127.0.0.1:8123", `{"command":"curl -s 127.0.0.1:8123"}`},
+		{"output of a tool", long, `{"package":"orders"}`},
+		{"a parser", "Invalid token: unexpected end of input at line 3", `{"sql":"selec"}`},
+		{"a parser", "Unexpected token } in JSON at position 17", `{"body":"{}}"}`},
+		{"a parser", "syntax error: invalid token near 'x'", `{"code":"x"}`},
+		{"a limit", "token budget exceeded", `{}`},
+		{"a rule", "The password must have 8 characters", `{"password":"x"}`},
+	} {
+		d := &CallDoctor{Machine: callMachine(t)}
+		f := upstream.FailedCall{Tool: "run", Text: c.text, Arguments: []byte(c.arguments)}
+		if got := (d.Suspects(lazyServer, f)); got {
+			if got := d.Examine(t.Context(), lazyServer, f); got.Known() {
+				t.Errorf("%s: %q: %+v", c.class, c.text, got)
+			}
+		}
+	}
+	d := &CallDoctor{Machine: callMachine(t)}
+	if d.Suspects(launch.Spec{URL: "https://example.com/mcp"}, upstream.FailedCall{Text: "connect ECONNREFUSED 127.0.0.1:5432"}) {
+		t.Error("the machine of a remote server was taken for ours")
+	}
+}
+
+func TestAResultThatClaimsSuccess(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Error: 401 Bad credentials":                                             true,
+		"HTTP 401: Unauthorized":                                                 true,
+		"Request failed with status code 401":                                    true,
+		"401 Unauthorized":                                                       true,
+		"connect ECONNREFUSED 127.0.0.1:5432":                                    false, // what a search may find
+		"There are 401 open orders":                                              false,
+		"Troubleshooting\nError: 401 means that the key is wrong":                false,
+		"The article explains why a request fails with status code 401 so often": false,
+	} {
+		d := &CallDoctor{Machine: callMachine(t)}
+		f := upstream.FailedCall{Tool: "search", Text: text, Claimed: true}
+		got := d.Suspects(lazyServer, f) && d.Examine(t.Context(), lazyServer, f).Known()
+		if got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// A library that hides why a connection failed says less than the addresses in the entry.
+func TestAVagueFailureIsExplainedByTheAddressesOfTheEntry(t *testing.T) {
+	for _, c := range []struct{ text, argument, want string }{
+		{"", "postgresql://app@localhost:5499/orders", "companion_app_not_running"},
+		{"fetch failed", "--base-url=http://127.0.0.1:8899", "companion_app_not_running"},
+		{"MCP error -32603: Internal error", "redis://wiki.invalid:6379", "hostname_wrong"},
+		{"Error: Connection error.", "https://tracker.invalid/api", "hostname_wrong"},
+		{"fetch failed", "http://127.0.0.1:7777", ""}, // it accepts connections
+		{"fetch failed", "--verbose", ""},
+		{"the order 17 is closed", "postgresql://app@localhost:5499/orders", ""},
+	} {
+		d := &CallDoctor{Machine: callMachine(t, "127.0.0.1:7777")}
+		spec := launch.Spec{Command: "lazy-server", Args: []string{c.argument}, Env: []string{}}
+		f := upstream.FailedCall{Tool: "get", Text: c.text, Code: -32603}
+		var got string
+		if d.Suspects(spec, f) {
+			got = d.Examine(t.Context(), spec, f).Code
+		}
+		if got != c.want {
+			t.Errorf("%q with %s: %q, want %q", c.text, c.argument, got, c.want)
+		}
+	}
+}
+
+func TestTheCertificateOfAnAddressIsProbed(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	m := callMachine(t)
+	m.Dial = (&net.Dialer{}).DialContext
+	d := &CallDoctor{Machine: m}
+	f := upstream.FailedCall{Tool: "get", Text: "fetch failed"}
+	for _, form := range []string{"%s", "--api=%s/v1", "%s/graphql"} {
+		spec := launch.Spec{Command: "node", Args: []string{fmt.Sprintf(form, server.URL)}, Env: []string{}}
+		if got := d.Examine(t.Context(), spec, f); got.Code != "private_ca_not_trusted" || !strings.Contains(got.Remedy, "Do not disable certificate checks") {
+			t.Errorf("%s: %+v", form, got)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	spec := launch.Spec{Command: "node", Args: []string{"https://slow.example"}, Env: []string{}}
+	if got := d.Examine(ended, spec, f); got.Known() {
+		t.Errorf("a look-up without time: %+v", got)
+	}
+}
+
+func TestAVagueFailureIsExplainedByWhatTheServerWroteMeanwhile(t *testing.T) {
+	for stderr, want := range map[string]string{
+		"TypeError: fetch failed\n  [cause]: Error: getaddrinfo ENOTFOUND chat.corp.example\n      at x (node:dns:1:1)": "hostname_wrong",
+		"tracker: POST /graphql: 401 bad credentials":                                                                   "invalid_api_key",
+		"connect ECONNREFUSED 127.0.0.1:6399":                                                                           "companion_app_not_running",
+		"handled list_orders in 3 ms":                                                                                   "",
+		"":                                                                                                              "",
+	} {
+		d := &CallDoctor{Machine: callMachine(t)}
+		f := upstream.FailedCall{Tool: "list_orders", Text: "fetch failed", Stderr: func() string { return stderr }}
+		if got := d.Examine(t.Context(), lazyServer, f).Code; got != want {
+			t.Errorf("%q: %q, want %q", stderr, got, want)
+		}
+		f.Text = "the order is closed"
+		if got := d.Examine(t.Context(), lazyServer, f); got.Known() {
+			t.Errorf("%q outweighs the server's own words: %+v", stderr, got)
+		}
+	}
+}
+
+func TestAFailedCallIsRememberedUntilItWorks(t *testing.T) {
+	m := callMachine(t, "127.0.0.1:54320")
+	compose := filepath.Join(m.Dir, "compose.yaml")
+	if err := os.WriteFile(compose, []byte("services:\n  db:\n    ports: [\"54320:5432\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := &CallDoctor{Machine: m, Log: CallLogIn(t.TempDir())}
+	spec := launch.Spec{Command: "lazy-server", Args: []string{"postgres://app:hunter2hunter2@localhost:5432/x"}, Env: []string{}}
+	f := upstream.FailedCall{Tool: "query", Text: "connect ECONNREFUSED 127.0.0.1:5432 as app:hunter2hunter2"}
+	if got := d.Examine(t.Context(), spec, f); !strings.Contains(got.Remedy, "change port 5432 to 54320") {
+		t.Fatalf("%+v", got)
+	}
+	files, _ := filepath.Glob(filepath.Join(d.Log.Dir, "*"))
+	if len(files) != 1 {
+		t.Fatalf("files: %q", files)
+	}
+	text, _ := os.ReadFile(files[0])
+	info, _ := os.Stat(files[0])
+	if strings.Contains(string(text), "hunter2") || info.Mode().Perm() != 0o600 && os.PathSeparator == '/' {
+		t.Errorf("%v %s", info.Mode(), text)
+	}
+	elsewhere := callMachine(t, "127.0.0.1:54320") // gauze doctor runs in a different directory
+	r := d.Log.Recall(elsewhere, spec)
+	if r == nil || !r.Changed || r.Spec.Args[0] != "postgres://app:hunter2hunter2@localhost:54320/x" || r.Tool != "query" {
+		t.Fatalf("%+v", r)
+	}
+	if r := d.Log.Recall(callMachine(t, "127.0.0.1:5432"), spec); r != nil {
+		t.Errorf("the database is back: %+v", r)
+	}
+	if d.Ailing(spec) != "query" {
+		t.Error("the tool is not ailing")
+	}
+	d.Succeeded(spec, "other")
+	if d.Log.Recall(elsewhere, spec) == nil {
+		t.Error("a different tool's success made it forget")
+	}
+	d.Succeeded(spec, "query")
+	if r := d.Log.Recall(elsewhere, spec); r != nil || d.Ailing(spec) != "" {
+		t.Errorf("still remembered: %+v", r)
+	}
+}
+
+func TestTheCallLogIsBounded(t *testing.T) {
+	l := CallLogIn(t.TempDir())
+	for i := range maxFailures + 20 {
+		l.Put(launch.Spec{Command: fmt.Sprint("server", i), Env: []string{}}, CallFailure{At: time.Now(), Tool: "t", Said: strings.Repeat("x", 100<<10)})
+	}
+	files, _ := os.ReadDir(l.Dir)
+	if len(files) > maxFailures {
+		t.Errorf("%d files", len(files))
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err != nil || info.Size() > maxFailureSize {
+			t.Errorf("%s has %d bytes", f.Name(), info.Size())
+		}
+	}
+	old := launch.Spec{Command: "old", Env: []string{}}
+	if l.Put(old, CallFailure{At: time.Now().Add(-maxFailureAge - time.Hour), Tool: "t"}); l.Recall(callMachine(t), old) != nil {
+		t.Error("a failure is remembered for too long")
+	}
+	CallLog{}.Put(old, CallFailure{}) // remembers nothing
+	if _, ok := (CallLog{}).Get(old); ok {
+		t.Error("a log without a directory remembers")
+	}
+}
+
+func BenchmarkSuspects(b *testing.B) {
+	d := &CallDoctor{Machine: ThisMachine()}
+	f := upstream.FailedCall{Text: `relation "users" does not exist`}
+	for b.Loop() {
+		d.Suspects(lazyServer, f)
+	}
+}
+
+func BenchmarkExamine(b *testing.B) {
+	m := ThisMachine()
+	m.Dir, m.Home = b.TempDir(), b.TempDir()
+	d := &CallDoctor{Machine: m, Log: CallLogIn(b.TempDir())}
+	f := upstream.FailedCall{Text: "connect ECONNREFUSED 127.0.0.1:1"}
+	for b.Loop() {
+		d.Examine(b.Context(), lazyServer, f)
+	}
+}

@@ -1,0 +1,234 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// callQuack is a CallDoctor that knows one cause and suspects texts with the word "down".
+type callQuack struct {
+	begin  chan struct{} // if not nil, Examine waits for it
+	ailing string        // the tool that failed in an earlier session
+
+	mu        sync.Mutex
+	asked     []upstream.FailedCall
+	succeeded []string
+}
+
+func (q *callQuack) Suspects(_ launch.Spec, f upstream.FailedCall) bool {
+	return strings.Contains(f.Text, "down")
+}
+
+func (q *callQuack) Examine(_ context.Context, _ launch.Spec, f upstream.FailedCall) fault.Cause {
+	q.mu.Lock()
+	q.asked = append(q.asked, f)
+	q.mu.Unlock()
+	if q.begin != nil {
+		<-q.begin
+	}
+	return fault.Cause{Code: "companion_app_not_running", Explanation: "The database is not running.", Remedy: "Start it."}
+}
+
+func (q *callQuack) Ailing(launch.Spec) string { return q.ailing }
+
+func (q *callQuack) Succeeded(_ launch.Spec, tool string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.succeeded = append(q.succeeded, tool)
+}
+
+func (q *callQuack) recovered() string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return strings.Join(q.succeeded, " ")
+}
+
+// parrot starts a session with a server that answers what it is told to.
+func parrot(t *testing.T, q *callQuack) *story {
+	t.Helper()
+	o := quick()
+	o.Calls = q
+	return beginListed(t, "parrot", o)
+}
+
+// say returns the raw answer to a call that the server answers with these members.
+func (s *story) say(members string) string { return s.answer(s.startSaying(members)).raw }
+
+func (s *story) startSaying(members string) string {
+	arguments, _ := json.Marshal(map[string]string{"answer": members})
+	return s.start("say", string(arguments))
+}
+
+const ourCause = `[gauze] Likely cause: The database is not running. Different arguments will not help. Tell the user: Start it.`
+
+func TestTheCauseOfAFailedCallFollowsTheServersWords(t *testing.T) {
+	for _, c := range []struct{ said, want string }{
+		{`"error":{"code":-32603,"message":"it is down"}`, `"error":{"code":-32603,"message":"it is down\n\n` + ourCause + `"}`},
+		{`"error":{"data":{"mine":1},"message":"down","code":7,"x":2}`, `"error":{"data":{"mine":1},"message":"down\n\n` + ourCause + `","code":7,"x":2}`},
+		{`"result":{"content":[{"type":"text","text":"down"}],"isError":true}`,
+			`"result":{"content":[{"type":"text","text":"down"},{"type":"text","text":"` + ourCause + `"}],"isError":true}`},
+		{`"result":{"isError": true,"content":[{"type":"text","text":"it is"},{"type":"text","text":"down"}],"y":1}`,
+			`"result":{"isError": true,"content":[{"type":"text","text":"it is"},{"type":"text","text":"down"},{"type":"text","text":"` + ourCause + `"}],"y":1}`},
+	} {
+		t.Run(c.said, func(t *testing.T) {
+			s := parrot(t, &callQuack{})
+			id := s.startSaying(c.said)
+			if got, want := s.answer(id).raw, `{"jsonrpc":"2.0","id":`+id+`,`+c.want+`}`; got != want {
+				t.Errorf("%s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+func TestAFailedCallIsReportedOnceUntilItSucceeds(t *testing.T) {
+	q := &callQuack{}
+	s := parrot(t, q)
+	const down, fine = `"error":{"code":-32603,"message":"down"}`, `"result":{"content":[]}`
+	s.say(down)
+	e := s.await(event.Diagnosed, 1)
+	if e.Tool != "say" || e.Cause.Code != "companion_app_not_running" || e.Cause.Remedy != "Start it." {
+		t.Errorf("%+v", e)
+	}
+	s.say(down)
+	s.say(fine)
+	s.until("the doctor knows", func() bool { return q.recovered() == "say" })
+	s.say(fine)
+	s.say(down)
+	s.await(event.Diagnosed, 2)
+	if n := s.happened(event.Diagnosed); n != 2 || q.recovered() != "say" {
+		t.Errorf("%d events, recovered: %q", n, q.recovered())
+	}
+}
+
+func TestAToolThatFailedInAnEarlierSessionRecovers(t *testing.T) {
+	q := &callQuack{ailing: "say"}
+	s := parrot(t, q)
+	s.say(`"result":{"content":[]}`)
+	s.until("the doctor knows", func() bool { return q.recovered() == "say" })
+}
+
+func TestWhatIsNotSuspectIsNotTouched(t *testing.T) {
+	q := &callQuack{}
+	s := parrot(t, q)
+	for _, said := range []string{
+		`"error":{"code":-32603,"message":"the disk is full"}`,
+		`"result":{"content":[{"type":"text","text":"no such city"}],"isError":true}`,
+		`"result":{"content":[{"type":"text","text":"it is down: connect ECONNREFUSED 127.0.0.1:5432"}],"isError":false}`,
+		`"result":{"content":[{"type":"text","text":"down"}]}`,
+	} {
+		id := s.startSaying(said)
+		if got, want := s.answer(id).raw, `{"jsonrpc":"2.0","id":`+id+`,`+said+`}`; got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+	if len(q.asked) != 0 || s.happened(event.Diagnosed) != 0 {
+		t.Errorf("examined: %+v", q.asked)
+	}
+}
+
+// A result that claims success stays as it is and is not delayed; the person is told.
+func TestAFailureThatClaimsSuccessIsOnlyReported(t *testing.T) {
+	q := &callQuack{begin: make(chan struct{})}
+	s := parrot(t, q)
+	const said = `"result":{"content":[{"type":"text","text":"down: 401 Unauthorized"}]}`
+	id := s.startSaying(said)
+	if got, want := s.answer(id).raw, `{"jsonrpc":"2.0","id":`+id+`,`+said+`}`; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	close(q.begin)
+	s.await(event.Diagnosed, 1)
+}
+
+// With --repair off a response stays as the server wrote it; the person is told.
+func TestAResponseIsNotChangedIfRepairsAreOff(t *testing.T) {
+	o := quick()
+	o.Calls, o.Repair = &callQuack{}, "off"
+	s := beginListed(t, "parrot", o)
+	const said = `"error":{"code":-32603,"message":"down"}`
+	id := s.startSaying(said)
+	if got, want := s.answer(id).raw, `{"jsonrpc":"2.0","id":`+id+`,`+said+`}`; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	s.await(event.Diagnosed, 1)
+}
+
+// A doctor that takes too long costs the explanation, not the response; other calls do not wait.
+func TestASlowExaminationDelaysNothingElse(t *testing.T) {
+	q := &callQuack{begin: make(chan struct{})}
+	s := parrot(t, q)
+	const down = `"error":{"code":-32603,"message":"down"}`
+	var failed []string
+	for range maxExamined {
+		failed = append(failed, s.startSaying(down))
+	}
+	s.until("all are examined", func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return len(q.asked) == maxExamined
+	})
+	if got := s.say(`"result":{"content":[]}`); !strings.Contains(got, `"result"`) {
+		t.Error(got)
+	}
+	if got := s.say(down); strings.Contains(got, "gauze") {
+		t.Errorf("one more than the limit was examined: %s", got)
+	}
+	for _, id := range failed {
+		if got, want := s.answer(id).raw, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, id, down); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+		if n := s.answers(id); n != 1 {
+			t.Errorf("%d answers", n)
+		}
+	}
+	close(q.begin)
+}
+
+// The client leaves while a call is examined: its response still comes.
+func TestAnExaminationEndsWithItsSession(t *testing.T) {
+	q := &callQuack{begin: make(chan struct{})}
+	s := parrot(t, q)
+	id := s.startSaying(`"error":{"code":-32603,"message":"down"}`)
+	s.until("it is examined", func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return len(q.asked) == 1
+	})
+	s.in.Close()
+	s.answer(id) // without an explanation, once its time is over
+	close(q.begin)
+	if err := s.end(); err != nil {
+		t.Error(err)
+	}
+	if n := s.answers(id); n != 1 {
+		t.Errorf("%d answers", n)
+	}
+}
+
+// BenchmarkASuccessfulCallIsNotExamined measures what the search for causes adds to a call that
+// succeeds.
+func BenchmarkASuccessfulCallIsNotExamined(b *testing.B) {
+	s := New(Options{Calls: &callQuack{}, Spec: launch.Spec{Command: "x"}})
+	line := `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat("words ", 40) + `"}]}}`
+	m, _, err := wire.Scan([]byte(line))
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := &call{tool: "say"}
+	c.msg.Method = "tools/call"
+	b.ReportAllocs()
+	for b.Loop() {
+		if s.examineCall(c, &m, readResponse(&m)) {
+			b.Fatal("examined")
+		}
+	}
+}
