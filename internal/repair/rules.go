@@ -337,14 +337,8 @@ func typedValue(object map[string]any) (any, bool) {
 }
 
 // typeNames are names of types in schemas and in the languages that models write.
-var typeNames = func() map[string]bool {
-	set := map[string]bool{}
-	for name := range strings.FieldsSeq(`string str text char varchar number numeric integer int int32 int64 long float float32 float64 double decimal
-		boolean bool array list tuple object dict map any date datetime date-time time timestamp`) {
-		set[name] = true
-	}
-	return set
-}()
+var typeNames = wordSet(`string str text char varchar number numeric integer int int32 int64 long float float32 float64 double decimal
+	boolean bool array list tuple object dict map any date datetime date-time time timestamp`)
 
 // fits reports whether a value fits a schema, possibly after repair.
 func (m *mender) fits(node *jsonschema.Schema, value any) bool {

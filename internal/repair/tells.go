@@ -93,8 +93,7 @@ func beforeMarkup(key string) string {
 }
 
 // generic are words that many different things have.
-var generic = map[string]bool{"id": true, "name": true, "type": true, "kind": true, "key": true, "code": true, "number": true, "value": true,
-	"title": true, "text": true, "status": true, "description": true}
+var generic = wordSet(`id name type kind key code number value title text status description`)
 
 // nameWords returns the words of a name that mean something, in the singular.
 func nameWords(name string) (words []string) {
@@ -106,8 +105,7 @@ func nameWords(name string) (words []string) {
 	return words
 }
 
-var fillers = map[string]bool{"of": true, "the": true, "a": true, "an": true, "for": true, "my": true, "your": true,
-	"param": true, "params": true, "parameter": true, "parameters": true, "arg": true, "args": true, "argument": true, "arguments": true, "kwargs": true}
+var fillers = wordSet(`of the a an for my your param params parameter parameters arg args argument arguments kwargs`)
 
 // hasOpposite reports whether one name has a word that the other lacks and that changes the meaning.
 func hasOpposite(a, b string) bool {
@@ -124,13 +122,94 @@ func hasContrary(name string) bool {
 }
 
 // contrary are words of which another name may have the opposite.
-var contrary = func() map[string]bool {
-	set := map[string]bool{}
-	for word := range strings.FieldsSeq(`not no non never without exclude excluded excluding except skip ignore ignored omit disable disabled deny denied
-		include included only enable enabled allow allowed from to source src target dest destination origin start end begin stop before after since until
-		min max minimum maximum least most lower upper old new previous prev next first last original parent child in out input output result
-		left right up down on off inner outer own other another alternative default fallback backup`) {
-		set[word] = true
+var contrary = wordSet(`not no non never without exclude excluded excluding except skip ignore ignored omit disable disabled deny denied
+	include included only enable enabled allow allowed from to source src target dest destination origin start end begin stop before after since until
+	min max minimum maximum least most lower upper old new previous prev next first last original parent child in out input output result
+	left right up down on off inner outer own other another alternative default fallback backup`)
+
+// meantBy returns the declared key that is missing and that an undeclared key was sent for, if any:
+// one with a similar name, one that shares a word, or the only required one that is missing if the
+// value has its type.
+func (s *Schema) meantBy(path []string, object map[string]any, key string) string {
+	declared := s.properties(path)
+	if declared[key] != nil {
+		return ""
 	}
-	return set
-}()
+	var open []string
+	for name := range declared {
+		if _, there := object[name]; !there {
+			open = append(open, name)
+		}
+	}
+	if name := likeliest(key, open); name != "" {
+		return name
+	}
+	missing := s.missingFrom(path, object)
+	if only, ok := s.onlyUnknown(path, object); ok && only == key && len(missing) == 1 && suits(declared[missing[0]], object[key]) && !hasOpposite(key, missing[0]) {
+		return missing[0]
+	}
+	return ""
+}
+
+// misspelled returns the undeclared key that was sent instead of a missing one, if any. It is the
+// other direction of meantBy.
+func (s *Schema) misspelled(path []string, object map[string]any, missing string) string {
+	unknown := s.unknown(path, object)
+	if len(unknown) > maxScalars {
+		return ""
+	}
+	if name := likeliest(missing, unknown); name != "" {
+		return name
+	}
+	if len(unknown) == 1 && s.meantBy(path, object, unknown[0]) == missing {
+		return unknown[0]
+	}
+	return ""
+}
+
+// likeliest returns the name that is similar to another, or the only one that shares a word with it.
+func likeliest(name string, names []string) string {
+	for _, near := range NearestNames(name, names, 1) {
+		if alike(near, name) && !hasOpposite(near, name) {
+			return near
+		}
+	}
+	words := nameWords(name)
+	best, most, tied := "", 0, false
+	for _, other := range names {
+		n := sharedWords(words, nameWords(other))
+		if n == 0 || hasOpposite(name, other) {
+			continue
+		}
+		if tied = n == most; n > most {
+			best, most = other, n
+		}
+	}
+	if tied {
+		return ""
+	}
+	return best
+}
+
+// missingFrom returns the required keys that an object lacks.
+func (s *Schema) missingFrom(path []string, object map[string]any) (keys []string) {
+	d := gather(s.certain(path)...)
+	for _, key := range d.required() {
+		if _, there := object[key]; !there {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// suits reports whether a schema accepts values of this type, or of the type of its first item.
+func suits(node *jsonschema.Schema, value any) bool {
+	if node == nil || isEmpty(value) {
+		return false
+	}
+	d := gather(node)
+	if list, ok := value.([]any); ok && !d.accepts("array") {
+		value = list[0]
+	}
+	return d.accepts(typeName(value))
+}
