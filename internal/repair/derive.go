@@ -167,6 +167,9 @@ func derivedFromNumber(n json.Number, d *demand) (list []any) {
 		return nil
 	}
 	if d.accepts("number") || d.accepts("integer") {
+		if middle, ok := d.middle(); ok && (value.Cmp(d.least) < 0 || value.Cmp(d.most) > 0) {
+			value = middle
+		}
 		if near, ok := d.nearNumber(value); ok {
 			list = append(list, near)
 		}
@@ -181,6 +184,19 @@ func derivedFromNumber(n json.Number, d *demand) (list []any) {
 		list = append(list, []any{n})
 	}
 	return list
+}
+
+// middle returns the middle of a range with two ends, a whole number if the range is wide. Copying an
+// example must not ask for an extreme.
+func (d *demand) middle() (*big.Rat, bool) {
+	if d.least == nil || d.most == nil {
+		return nil, false
+	}
+	middle := new(big.Rat).Quo(new(big.Rat).Add(d.least, d.most), big.NewRat(2, 1))
+	if width := new(big.Rat).Sub(d.most, d.least); width.Cmp(big.NewRat(4, 1)) > 0 {
+		middle = roundTo(middle, big.NewRat(1, 1))
+	}
+	return middle, true
 }
 
 // nearNumber moves a number to the closest one that is in range and a multiple. The validator

@@ -186,6 +186,9 @@ func (b *builder) demanded(v violation) []*jsonschema.Schema {
 // replace finds a different value for a field: what the caller sent in a different form or, for a
 // required field, an invented one. An optional field is rather left out.
 func (b *builder) replace(v violation, at any) bool {
+	if b.firstList(v, at) {
+		return true
+	}
 	nodes := b.demanded(v)
 	c, ok := pick(nodes, last(v.path), at, 0, b.unlikeOthers(v.path))
 	ok = ok && (fitsAll(nodes, c.value) || !same(c.value, at))
@@ -194,7 +197,7 @@ func (b *builder) replace(v violation, at any) bool {
 		ok = ok && fitsAll(nodes[:1], c.value)
 	}
 	if !ok || !c.own {
-		if b.firstList(v, at) || b.moveToChoice(v, at) || b.leaveOut(v.path) {
+		if b.moveToChoice(v, at) || b.leaveOut(v.path) {
 			return true
 		}
 	}

@@ -29,7 +29,13 @@ type candidate struct {
 // schema suggests, and samples. name is the name of the field, and received its value in the call.
 func (d *demand) candidates(name string, received any, depth int) iter.Seq[candidate] {
 	return func(yield func(candidate) bool) {
-		for i, reading := range readings(name, received) {
+		parts := readings(name, received)
+		for i := 1; i < len(parts) && d.chosen; i++ {
+			if !yield(candidate{parts[i], false, true}) {
+				return
+			}
+		}
+		for i, reading := range parts {
 			if i > 0 && !yield(candidate{reading, false, true}) {
 				return
 			}
@@ -99,8 +105,8 @@ func (d *demand) suggested() (list []any) {
 		if text := describedDefault(node.Description); text != "" {
 			list = append(list, meantChoices(text, d.choices)...)
 			list = append(list, derived(text, d)...)
-			if n, ok := number(text); ok {
-				list = append(list, n)
+			if doc, err := decode(text); err == nil {
+				list = append(list, doc.value)
 			}
 		}
 	}
@@ -296,19 +302,17 @@ func placeholders(name string, length span) (list []string) {
 	return append(list, "")
 }
 
-// numbers counts up and down from the middle of the allowed range. Copying an example must not ask
-// for an extreme.
+// numbers counts up and down from the middle of the allowed range.
 func (d *demand) numbers(kind string) iter.Seq[any] {
 	return func(yield func(any) bool) {
 		whole := *d
 		whole.types = []string{kind}
 		start := big.NewRat(1, 1)
-		switch {
-		case d.least != nil && d.most != nil:
-			start = new(big.Rat).Quo(new(big.Rat).Add(d.least, d.most), big.NewRat(2, 1))
-		case d.least != nil && d.least.Cmp(start) >= 0:
+		switch middle, ok := d.middle(); {
+		case ok:
+			start = middle
+		case d.least != nil && d.least.Cmp(start) > 0:
 			start = d.least
-		case d.least != nil:
 		case d.most != nil && d.most.Cmp(start) < 0:
 			start = d.most
 		}
