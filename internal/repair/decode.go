@@ -62,6 +62,57 @@ func (r *reader) read() (document, error) {
 	return r.document, err
 }
 
+// salvage returns the values that can be found in text that is not JSON, by the keys they follow. A
+// value that is not JSON itself becomes a string. What may be cut off at the end is left out.
+func salvage(text string, keys []string) document {
+	r := reader{text: unfenced(text), loosely: true}
+	r.text = r.text[:min(len(r.text), maxSalvaged)]
+	r.rank = map[string]int{}
+	found := map[string]any{}
+	for {
+		key, start := r.nextKey(keys)
+		if key == "" {
+			r.document.value = found
+			return r.document
+		}
+		keys = slices.DeleteFunc(slices.Clone(keys), func(name string) bool { return name == key })
+		if _, known := r.rank[key]; !known {
+			r.rank[key] = len(r.rank)
+		}
+		r.pos = start
+		value, err := r.value()
+		if r.space(); err != nil || strings.IndexByte(",}])", r.peek()) < 0 {
+			end := start + strings.IndexAny(r.text[start:]+",", ",}\n")
+			value = strings.Trim(r.text[start:end], " \t\r\"'")
+			r.pos = end
+		}
+		if r.pos < len(r.text) && value != "" {
+			found[key] = value
+		}
+	}
+}
+
+// maxSalvaged limits the text that is searched for values, in bytes.
+const maxSalvaged = 32 << 10
+
+// nextKey returns the next of the keys and where its value starts.
+func (r *reader) nextKey(keys []string) (key string, start int) {
+	best := len(r.text)
+	for _, name := range keys {
+		for _, quoted := range []string{`"` + name + `"`, "'" + name + "'"} {
+			i := strings.Index(r.text[r.pos:best], quoted)
+			if i < 0 {
+				continue
+			}
+			after := r.pos + i + len(quoted)
+			if rest := strings.TrimLeft(r.text[after:], " \t\r\n"); strings.HasPrefix(rest, ":") {
+				key, start, best = name, len(r.text)-len(rest)+1, r.pos+i
+			}
+		}
+	}
+	return key, start
+}
+
 // unfenced returns the text inside a Markdown fence.
 func unfenced(text string) string {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))

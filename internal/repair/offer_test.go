@@ -26,6 +26,9 @@ func TestOfferKeepsWhatWasSent(t *testing.T) {
 		{"the only missing number", `"!query":{"type":"string"},"!count":{"type":"integer"}`, `{"query":"boats","n":4}`, `{"query":"boats","count":4}`},
 		{"a shared word", `"!repo_owner":{"type":"string"},"!issue":{"type":"integer"}`, `{"owner_login":"ann","issue_ref":7}`, `{"repo_owner":"ann","issue":7}`},
 		{"a shared word of an optional key", `"!city":{"type":"string"},"language_code":{"type":"string"}`, `{"city":"Oslo","lang_language":"no"}`, `{"city":"Oslo","language_code":"no"}`},
+		{"the only place that is left", `"!city":{"type":"string"},"timeframe":{"type":"integer"}`, `{"city":"Oslo","duration":3}`, `{"city":"Oslo","timeframe":3}`},
+		{"but not a switch", `"!city":{"type":"string"},"force":{"type":"boolean"}`, `{"city":"Oslo","verbose":true}`, `{"city":"Oslo"}`},
+		{"two places are left", `"!city":{"type":"string"},"days":{"type":"integer"},"limit":{"type":"integer"}`, `{"city":"Oslo","n":3}`, `{"city":"Oslo"}`},
 		{"and a list", `"!port":{"type":"string"}`, `{"ports":["Oslo","Bergen"]}`, `{"port":"Oslo"}`},
 		{"not the opposite", `"!end_date":{"type":"string"}`, `{"start_date":"monday"}`, `{"end_date":"<end_date>"}`},
 		{"not a value of another type", `"!count":{"type":"integer"}`, `{"verbose":true}`, `{"count":1}`},
@@ -47,6 +50,20 @@ func TestOfferOpensContainers(t *testing.T) {
 		{"commas in free text", `"!tags":{"type":"array","items":{"type":"string"}}`, `{"tags":"red, blue"}`, `{"tags":["red","blue"]}`},
 		{"the first of comma-separated choices", `"!size":{"enum":["small","large"]}`, `{"size":"large, small"}`, `{"size":"large"}`},
 		{"commas between numbers", `"!n":{"type":"array","items":{"type":"integer"}}`, `{"n":"12,500"}`, `{"n":[12,500]}`},
+	})
+}
+
+// What can be found in text that is not JSON is kept.
+func TestOfferFromUnreadableText(t *testing.T) {
+	const trip = `"!from":{"type":"string"},"!km":{"type":"number"},"mode":{"enum":["car","train"]}`
+	offers(t, []struct{ name, properties, sent, want string }{
+		{"an expression", trip, `{"from": "Oslo", "km": 2 * 15, "mode": "car"}`, `{"from":"Oslo","km":30,"mode":"car"}`},
+		{"a word without quotes", trip, `{"from": Oslo, "km": 3}`, `{"from":"Oslo","km":3}`},
+		{"a choice without quotes", trip, `{'from': 'Oslo', 'km': 3, 'mode': train}`, `{"from":"Oslo","km":3,"mode":"train"}`},
+		{"cut off in a string", trip, `{"km": 3, "from": "Os`, `{"km":3,"from":"<from>"}`},
+		{"cut off in a number", trip, `{"from": "Oslo", "km": 3`, `{"from":"Oslo","km":1}`},
+		{"a second call", trip, `{"from": "Oslo", "km": 3} {"from": "Lima", "km": 4}`, `{"from":"Oslo","km":3}`},
+		{"prose", trip, `Sure!`, `{"from":"<from>","km":1}`},
 	})
 }
 

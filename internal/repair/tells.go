@@ -128,8 +128,8 @@ var contrary = wordSet(`not no non never without exclude excluded excluding exce
 	left right up down on off inner outer own other another alternative default fallback backup`)
 
 // meantBy returns the declared key that is missing and that an undeclared key was sent for, if any:
-// one with a similar name, one that shares a word, or the only required one that is missing if the
-// value has its type.
+// one with a similar name, one that shares a word, or the only place that is left for a value of its
+// type. Required keys come first.
 func (s *Schema) meantBy(path []string, object map[string]any, key string) string {
 	declared := s.properties(path)
 	if declared[key] != nil {
@@ -141,14 +141,23 @@ func (s *Schema) meantBy(path []string, object map[string]any, key string) strin
 			open = append(open, name)
 		}
 	}
+	slices.Sort(open)
 	if name := likeliest(key, open); name != "" {
 		return name
 	}
-	missing := s.missingFrom(path, object)
-	if only, ok := s.onlyUnknown(path, object); ok && only == key && len(missing) == 1 && suits(declared[missing[0]], object[key]) && !hasOpposite(key, missing[0]) {
-		return missing[0]
+	if only, ok := s.onlyUnknown(path, object); !ok || only != key {
+		return ""
 	}
-	return ""
+	if missing := s.missingFrom(path, object); len(missing) > 0 {
+		open = missing
+	} else if _, flag := object[key].(bool); flag {
+		return "" // copying an example must not switch anything on
+	}
+	open = slices.DeleteFunc(open, func(name string) bool { return !suits(declared[name], object[key]) || hasOpposite(key, name) })
+	if len(open) != 1 {
+		return ""
+	}
+	return open[0]
 }
 
 // misspelled returns the undeclared key that was sent instead of a missing one, if any. It is the
@@ -181,8 +190,11 @@ func likeliest(name string, names []string) string {
 		if n == 0 || hasOpposite(name, other) {
 			continue
 		}
-		if tied = n == most; n > most {
-			best, most = other, n
+		switch {
+		case n > most:
+			best, most, tied = other, n, false
+		case n == most:
+			tied = true
 		}
 	}
 	if tied {
