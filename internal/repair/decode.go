@@ -231,6 +231,10 @@ func (r *reader) isJunk(rest string) bool {
 	closes := strings.IndexByte("}])", rest[0]) >= 0
 	first, _ := utf8.DecodeRuneInString(rest)
 	prose := r.text[r.pos-1] == '\n' && unicode.IsLetter(first) && !strings.ContainsAny(rest, "{}[]\"':")
+	after := strings.TrimLeft(rest, " \t\r\n}])")
+	if next, comma := strings.CutPrefix(after, ","); comma && strings.IndexAny(strings.TrimLeft(next, " \t\r\n"), "\"'") == 0 {
+		return false
+	}
 	if !closes && !prose || strings.ContainsFunc(rest, func(c rune) bool { return c < ' ' && !unicode.IsSpace(c) }) {
 		return false
 	}

@@ -232,7 +232,7 @@ func (g *generator) list() shape {
 		high = low + 1 + g.IntN(2)
 		schema["maxItems"] = high
 	}
-	if g.chance(15) {
+	if g.chance(15) && low < 2 { // there may not be two different items
 		schema["uniqueItems"] = true
 	}
 	return shape{schema, func() any {

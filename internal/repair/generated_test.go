@@ -341,6 +341,15 @@ func (c *generatedCall) sameScalars() {
 		if change.Rule == RuleTyped && json.Unmarshal(change.Before, &typed) == nil && len(typed) == 2 {
 			before[wordOf(strings.ToLower(fmt.Sprint(typed["type"])))]--
 		}
+		var items []any
+		if change.Rule == RuleTyped && json.Unmarshal(change.Before, &items) == nil { // one of them became several
+			rest := wordsIn(string(change.After))
+			for word, n := range wordsIn(string(change.Before)) {
+				if n > rest[word] && typeNames[word] {
+					before[word]--
+				}
+			}
+		}
 	}
 	maps.DeleteFunc(before, func(_ string, n int) bool { return n == 0 })
 	if !maps.Equal(before, after) {

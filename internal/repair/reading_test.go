@@ -33,6 +33,8 @@ func TestRenamedKeys(t *testing.T) {
 		{name: "two are missing", properties: `"!file":{"type":"string"},"!file_kind":{"type":"string"}`, sent: `{"the_file":"x"}`},
 		{name: "two are unknown", properties: `"!path":{"type":"string"}`, sent: `{"file_path":"x","other":"y"}`},
 		{name: "it does not fit", properties: `"!row":{"type":"integer"}`, sent: `{"row_name":"x"}`},
+		{name: "another thing of the same owner", properties: `"!user_password":{"type":"string"}`, sent: `{"user":"ann"}`},
+		{name: "a part of it", properties: `"!email":{"type":"string"}`, sent: `{"email_body":"hi"}`},
 		{name: "an optional one", properties: `"path":{"type":"string"}`, sent: `{"file_path":"x"}`},
 	} {
 		e.run(t)
@@ -146,6 +148,8 @@ func TestDamagedText(t *testing.T) {
 		{name: "a remark after the end", properties: two, sent: "{\"a\": \"x\"}\n\nThis call finds x.", want: `{"a":"x"}`, rule: RuleReadText},
 		{name: "an argument after the end", properties: two, sent: `{"a": "x"}, "b": 2}`},
 		{name: "an argument after two ends", properties: two, sent: `{"a": "x"}}, "b": 2}`},
+		{name: "an unknown argument after two ends", properties: two, sent: `{"a": "x"}}, "c": 2}`},
+		{name: "another call after the end", properties: two, sent: `{"a": "x"}}], [find(4)]`, want: `{"a":"x"}`, rule: RuleReadText},
 		{name: "a second document", properties: two, sent: `{"a": "x"} {"a": "y"}`},
 		{name: "another bracket", properties: `"!a":{"type":"object"},"b":{"type":"string"}`, sent: `{"a": {"x": [1]], "b": "y"}`, want: `{"a":{"x":[1]},"b":"y"}`, rule: RuleReadText},
 		{name: "another bracket at a list", properties: `"!a":{"type":"array"},"b":{"type":"string"}`, sent: `{"a": [1, 2}, "b": "y"}`, want: `{"a":[1,2],"b":"y"}`, rule: RuleReadText},

@@ -186,7 +186,7 @@ func (m *mender) open(v violation, at map[string]any) bool {
 	parent := v.path[:len(v.path)-1]
 	list, ok := lookup(m.value, parent).([]any)
 	i, err := strconv.Atoi(v.path[len(v.path)-1])
-	if !ok || err != nil {
+	if d := gather(m.schema.nodesAt(parent)...); !ok || err != nil || d.isTuple() {
 		return false
 	}
 	return m.set(parent, list, slices.Concat(list[:i], several, list[i+1:]), RuleTyped, Told)

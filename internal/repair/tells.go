@@ -61,9 +61,10 @@ func isSpecific(nodes []*jsonschema.Schema, value any) bool {
 	return false
 }
 
-// sharesWords reports whether an unknown key says the same as a declared one: it lacks some of its
-// words, or adds words before them. What is added before a word like id must be the name of what
-// surrounds it, because user_id is not the id of a project.
+// sharesWords reports whether an unknown key says the same as a declared one: path and file_path,
+// shelf and shelf_number. The last word tells what it is, so a longer name must end with the
+// shorter one, or add words after it that say nothing. What is added before a word like id must be
+// the name of what surrounds it, because user_id is not the id of a project.
 func (m *mender) sharesWords(path []string, unknown, declared string) bool {
 	if bare := beforeMarkup(unknown); bare != unknown {
 		return foldKey(bare) == foldKey(declared)
@@ -73,7 +74,9 @@ func (m *mender) sharesWords(path []string, unknown, declared string) bool {
 		return false
 	}
 	if len(x) <= len(y) {
-		return !slices.ContainsFunc(x, func(word string) bool { return !slices.Contains(y, word) })
+		rest := slices.DeleteFunc(slices.Clone(y), func(word string) bool { return slices.Contains(x, word) })
+		return slices.Equal(y[len(y)-len(x):], x) ||
+			len(rest) == len(y)-len(x) && !slices.ContainsFunc(rest, func(word string) bool { return !generic[word] })
 	}
 	added := x[:len(x)-len(y)]
 	if !slices.Equal(x[len(added):], y) {
