@@ -173,6 +173,11 @@ func (d *demand) accepts(name string) bool {
 	return kinds == nil || slices.Contains(kinds, name) || name == "integer" && slices.Contains(kinds, "number")
 }
 
+// isTuple reports whether the items of an array have schemas of their own.
+func (d *demand) isTuple() bool {
+	return slices.ContainsFunc(d.nodes, func(node *jsonschema.Schema) bool { return len(node.PrefixItems)+len(itemList(node)) > 0 })
+}
+
 // branches returns the alternatives of the first anyOf or oneOf.
 func (d *demand) branches() []*jsonschema.Schema {
 	for _, node := range d.nodes {

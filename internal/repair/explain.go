@@ -3,6 +3,7 @@ package repair
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -44,7 +45,9 @@ func (s *Schema) explain(m message, out Outcome) (told Message) {
 	m.known = s.masker(out.sent, out.closest)
 	if out.unreadable != "" {
 		m.sent = map[string]any{}
-		m.shown = s.example(m.sent, nil, m.known, nil)
+		found := salvage(out.text, slices.Sorted(maps.Keys(s.declared)))
+		m.known = s.masker(found.value)
+		m.shown = s.example(found.value, found.rank, m.known, nil)
 		return m.unreadable(out)
 	}
 	m.shown = s.example(out.closest, out.rank, m.known, nil)

@@ -35,7 +35,7 @@ const (
 	groupExtra   = "extra"
 )
 
-const useChoice = "use one of the choices"
+const useChoice = "use one of these"
 
 // finding is what is known about a field before it is put into words. There is one finding for each
 // field.
@@ -455,19 +455,25 @@ func (f *finding) fix(received any, shown *example, d *demand) string {
 	text := strings.Join(f.fixes, "; ")
 	value, ok := f.sample(received, shown)
 	if text == useChoice {
-		if choices := nearest(received, d.choices, 1); !ok && len(choices) == 1 {
-			value, ok = literal(choices[0]), true
-		}
-		if ok {
-			text = "use " + value
+		if len(d.choices) == 1 {
+			text = "use " + literal(d.choices[0])
 		}
 	} else if ok && !strings.Contains(" "+text+" ", " "+value+" ") && !strings.HasPrefix(text, "rename") {
 		text += ", e.g. " + value
 	}
-	if f.need == "optional" && !f.missing && isEmpty(received) {
+	if f.need == "optional" && !f.missing && (isEmpty(received) || f.leftOut(shown)) {
 		text += ", or omit it"
 	}
 	return text
+}
+
+// leftOut reports whether the example does without the field.
+func (f *finding) leftOut(shown *example) bool {
+	if shown == nil || slices.Contains(f.groups, groupExtra) {
+		return false
+	}
+	_, there := present(shown.value, f.path)
+	return !there
 }
 
 func (f *finding) sample(received any, shown *example) (string, bool) {
