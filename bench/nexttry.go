@@ -80,6 +80,7 @@ func runNextTry(args []string) error {
 	skip := flags.Int("skip", 0, "number of refused calls to skip, for a different sample with the same seed")
 	seed := flags.Uint64("seed", 1, "seed of the sample")
 	arms := flags.String("arms", strings.Join(nextTryArms, ","), "answers to compare")
+	schema := flags.Bool("schema", false, "show the model the tool's schema before its first call")
 	log := flags.String("log", "", "write every next call as a line of JSON to this file")
 	jsonTo := flags.String("json", "", "write the result as JSON to this file (-: to stdout, after the table)")
 	if err := flags.Parse(args); err != nil {
@@ -102,7 +103,7 @@ func runNextTry(args []string) error {
 	if err != nil {
 		return err
 	}
-	tries, err := playCaller(context.Background(), chatModel{*url}, calls, strings.Split(*arms, ","), record)
+	tries, err := play(context.Background(), caller{chatModel{*url}, *schema}, calls, strings.Split(*arms, ","), record)
 	if err := errors.Join(err, done()); err != nil {
 		return err
 	}
@@ -208,15 +209,21 @@ func sampleCalls(calls []wrongCall, seed uint64, skip, n int) []wrongCall {
 	return calls
 }
 
-// playCaller lets the model try again after every answer to every call, and records every try.
-func playCaller(ctx context.Context, model chatModel, calls []wrongCall, arms []string, record func(nextTry) error) (tries []nextTry, err error) {
+// caller is the model that makes the next call.
+type caller struct {
+	model  chatModel
+	schema bool // it sees the tool's schema before its first call
+}
+
+// play lets the caller try again after every answer to every call, and records every try.
+func play(ctx context.Context, caller caller, calls []wrongCall, arms []string, record func(nextTry) error) (tries []nextTry, err error) {
 	for _, c := range calls {
 		for _, arm := range arms {
 			answer, err := c.answer(arm)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", c.ID, err)
 			}
-			reply, err := model.complete(ctx, c.conversation(answer))
+			reply, err := caller.model.complete(ctx, c.conversation(answer, caller.schema))
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", c.ID, err)
 			}
@@ -241,14 +248,13 @@ type chatMessage struct {
 }
 
 // conversation is what the model has seen when it makes its next call.
-func (c wrongCall) conversation(answer string) []chatMessage {
-	var schema bytes.Buffer
-	if json.Compact(&schema, c.Schema) != nil {
-		schema.Write(c.Schema)
+func (c wrongCall) conversation(answer string, withSchema bool) []chatMessage {
+	system := "You answer the user by calling the tool `" + c.Tool + "`. Write only the arguments of the call, as one JSON object."
+	if withSchema {
+		system += "\nInput schema of the tool: " + string(c.Schema)
 	}
 	return []chatMessage{
-		{"system", "You answer the user by calling the tool `" + c.Tool + "`. Write only the arguments of the call, as one JSON object.\n" +
-			"Input schema of the tool: " + schema.String()},
+		{"system", system},
 		{"user", c.Question},
 		{"assistant", c.sent()},
 		{"user", "The tool returned this error:\n" + answer + "\n\nWrite the corrected arguments as one JSON object, and nothing else."},

@@ -159,10 +159,13 @@ func (d *Decision) check(tool Tool) {
 		d.Verdict, d.Receipt.Changes = Valid, nil // no arguments and {} mean the same
 	case out.Verdict == Refused:
 		d.outcome = &out
-		if out.onlyFormats() { // servers accept more forms of a date than the schema's format
-			d.Verdict, d.Reason = Unverified, "a string is not in the format that the schema specifies; the server decides"
-		} else if !d.gate.enforces(tool) {
-			d.Verdict, d.Reason = Unverified, "the arguments do not match the tool's schema; the server decides"
+		if d.gate.enforces(tool) {
+			return
+		}
+		d.Verdict, d.Reason = Unverified, "the arguments do not match the tool's schema; the server decides"
+		if out.onlyFormats() { // many servers do not check formats, so the caller would not notice
+			d.Reason = "a string is not in the format that the schema specifies; the server decides"
+			d.Receipt.Notes = formatNotes(out.violations)
 		}
 	}
 }
@@ -239,6 +242,8 @@ func (d *Decision) Answered(sent []byte, r Response) (a Addition) {
 	}
 	if a.Explanation == "" {
 		d.gate.forget(d.mistakeKey())
+	} else if d.outcome != nil {
+		d.Receipt.Notes = nil // the explanation says the same
 	}
 	if !d.Receipt.empty() {
 		a.Receipt, _ = json.Marshal(d.Receipt) // strings and JSON: cannot fail
