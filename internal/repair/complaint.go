@@ -87,7 +87,11 @@ func IsComplaint(text string, coded bool) bool {
 
 // Complaint explains a server's rejection of the arguments raw. The message is empty if the
 // server's text names no argument.
-func (s *Schema) Complaint(tool string, raw []byte, said string, times int) (told Message) {
+func (s *Schema) Complaint(tool string, raw []byte, said string, times int) Message {
+	return s.complaint(message{schema: s, tool: tool, times: times}, raw, said)
+}
+
+func (s *Schema) complaint(m message, raw []byte, said string) (told Message) {
 	defer func() {
 		if recover() != nil {
 			told = Message{}
@@ -99,7 +103,7 @@ func (s *Schema) Complaint(tool string, raw []byte, said string, times int) (tol
 	if err != nil {
 		doc = document{value: map[string]any{}}
 	}
-	m := message{schema: s, tool: tool, times: times, rejected: true, sent: doc.value, rank: doc.rank, known: s.masker(doc.value)}
+	m.rejected, m.sent, m.rank, m.known = true, doc.value, doc.rank, s.masker(doc.value)
 	d := s.blamed(doc.value, said)
 	if len(d.found) == 0 {
 		return Message{}

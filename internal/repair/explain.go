@@ -76,6 +76,7 @@ func (m *message) plainRefusal() Message {
 type message struct {
 	schema   *Schema
 	tool     string
+	about    string // the tool's description
 	times    int
 	rejected bool // by the server
 	sent     any
@@ -120,7 +121,7 @@ func (m *message) write() Message {
 		report.ValidExample = m.shown.text()
 	}
 	if m.times <= 1 {
-		report.Schema = m.schema.documentation()
+		report.Schema = m.schema.documentation(m.about)
 	}
 	if m.times >= 3 {
 		return Message{m.stop(), report.encoded()}
@@ -131,6 +132,7 @@ func (m *message) write() Message {
 		p.add(line)
 	}
 	m.writeIssues(&p)
+	m.writeSuggestions(&p, report.Suggestions)
 	m.writeKept(&p)
 	m.writeExample(&p)
 	if m.times <= 1 {
@@ -150,7 +152,7 @@ func (m *message) writeIssues(p *page) {
 			break
 		}
 		shown++
-		if m.times <= 1 && issue.about != "" && p.left > 600 {
+		if m.times <= 1 && issue.about != "" && issue.Field != issue.top && p.left > 600 {
 			p.add("About " + issue.Field + ": " + string(encode(issue.about, nil)))
 		}
 	}
@@ -158,6 +160,18 @@ func (m *message) writeIssues(p *page) {
 	if more := len(m.issues) - shown + m.more; more > 0 {
 		p.add(fmt.Sprintf("And %s.", plural(more, "more issue")))
 	}
+}
+
+// writeSuggestions sums up what to do if several things are wrong.
+func (m *message) writeSuggestions(p *page, list []Suggestion) {
+	if len(m.issues) < 2 {
+		return
+	}
+	texts := make([]string, len(list))
+	for i, suggestion := range list {
+		texts[i] = suggestion.Text
+	}
+	p.add(bounded(strings.Join(texts, " "), 400))
 }
 
 // writeKept lists the arguments that need no change.
@@ -228,7 +242,7 @@ func (m *message) guessed() string {
 		names = append(slices.Clone(names[:5]), fmt.Sprintf("%d more", len(names)-5))
 	}
 	if len(names) > 0 {
-		parts = append(parts, strings.Join(names, ", ")+word(len(names) == 1, " is a guess; check it", " are guesses; check them"))
+		parts = append(parts, strings.Join(names, ", ")+word(len(names) == 1, " is a guess: replace it with the value that was asked for", " are guesses: replace them with the values that were asked for"))
 	}
 	if strings.Contains(string(m.shown.text()), maskText) {
 		parts = append(parts, `"`+maskText+`" is the value that you sent`)
@@ -236,22 +250,28 @@ func (m *message) guessed() string {
 	return strings.Join(parts, "; ")
 }
 
-// writeUsage documents the arguments.
+// writeUsage documents the tool and its arguments.
 func (m *message) writeUsage(p *page) {
-	lines := m.schema.usage()
+	lines, more := m.schema.usage(m.affected)
 	title := "Arguments:"
 	if m.tool != "" {
 		title = "Arguments of `" + shownTool(m.tool) + "`:"
+	}
+	if about := m.schema.purpose(m.about, 200); about != "" && p.left > 600 {
+		p.add("About the tool: " + string(encode(about, nil)))
 	}
 	if len(lines) == 0 || !p.add(title) {
 		return
 	}
 	for i, line := range lines {
 		if p.left < len(line)+40 {
-			p.add(fmt.Sprintf("- and %d more", len(lines)-i))
-			return
+			more += len(lines) - i
+			break
 		}
 		p.add(line)
+	}
+	if more > 0 {
+		p.add(fmt.Sprintf("- and %d more", more))
 	}
 }
 
@@ -266,22 +286,29 @@ func (m *message) stop() string {
 	return p.text()
 }
 
+// lastNumber matches a number at the end of a text.
+var lastNumber = regexp.MustCompile(`[\d.]*\s*$`)
+
 var characterAt = regexp.MustCompile(` at character (\d+)$`)
 
 // unreadable explains text that is not JSON, and where the problem is.
 func (m *message) unreadable(out Outcome) Message {
 	m.summary = m.status() + ": its arguments are not JSON."
-	why, after := remark(out.unreadable, 200), ""
+	why, after, calculated := remark(out.unreadable, 200), "", false
 	if found := characterAt.FindStringSubmatch(out.unreadable); found != nil {
 		text := unfenced(out.text)
 		at, _ := strconv.Atoi(found[1])
 		at = min(max(at-1, 0), len(text))
+		calculated = isCalculation(lastNumber.FindString(text[:at]) + bounded(text[at:], 20))
 		after = tail(redact.Text(plaintext.Clean(text[max(0, at-2000):at])), 60)
 	} else {
 		after = tail(redact.Text(plaintext.Clean(out.text[max(0, len(out.text)-2000):])), 60)
 	}
 	issue := Issue{Field: Path(nil), Problem: why, Expected: "a JSON object", Fix: "send the whole object as JSON, with every string and bracket closed",
 		groups: []string{groupFormat}}
+	if calculated {
+		issue.Fix = "send JSON with the result of the calculation, as one number"
+	}
 	got := fmt.Sprintf("received %s", plural(len(out.text), "byte"))
 	if after != "" {
 		got += " that are not JSON after " + visible(string(encode(after, nil)))
