@@ -234,6 +234,9 @@ func shownValue(value any) any {
 	return value
 }
 
+// sampleDepth is the number of nested containers in the sample of an argument.
+const sampleDepth = 2
+
 // maxUsage is the number of arguments up to which all are documented in text.
 const maxUsage = 12
 
@@ -288,7 +291,7 @@ func (s *Schema) sampleOf(key string, nodes []*jsonschema.Schema, d *demand) (te
 		return "", false
 	}
 	s.session(func() {
-		c, found := pick(nodes, key, nil, 0, nil)
+		c, found := pick(nodes, key, nil, maxInside-sampleDepth, nil)
 		if found && isEmpty(c.value) {
 			c.value = d.filled(c.value, key)
 		}
@@ -302,14 +305,14 @@ func (s *Schema) sampleOf(key string, nodes []*jsonschema.Schema, d *demand) (te
 // filled returns an empty container with an item, or with its optional properties.
 func (d *demand) filled(empty any, name string) any {
 	if isList(empty) {
-		if item, ok := d.element(nil, name, 0); ok {
+		if item, ok := d.element(nil, name, maxInside-sampleDepth); ok {
 			return []any{item}
 		}
 		return empty
 	}
 	object := map[string]any{}
 	for _, key := range d.declared() {
-		if c, ok := pick(d.inside(key), key, nil, 1, nil); ok && len(object) < maxNamed {
+		if c, ok := pick(d.inside(key), key, nil, maxInside-1, nil); ok && len(object) < maxNamed {
 			object[key] = c.value
 		}
 	}
