@@ -249,13 +249,13 @@ func (s *Schema) usage(affected map[string]bool) (lines []string, more int) {
 			more++
 			continue
 		}
-		lines = append(lines, s.usageLine(key))
+		lines = append(lines, s.usageLine(key, !affected[key]))
 	}
 	return lines, more
 }
 
-// usageLine documents one argument.
-func (s *Schema) usageLine(key string) string {
+// usageLine documents one argument, with its description or without.
+func (s *Schema) usageLine(key string, described bool) string {
 	nodes := s.argumentNodes(key)
 	d := gather(nodes...)
 	phrase := bounded(d.phrase(nil, 0), 200)
@@ -271,7 +271,7 @@ func (s *Schema) usageLine(key string) string {
 	if sample, ok := s.sampleOf(key, nodes, &d); ok && fallback == "" && !strings.Contains(phrase, strings.Trim(sample, `"`)) {
 		line += ", e.g. " + sample
 	}
-	if about != "" {
+	if about != "" && described {
 		line += " - " + string(encode(remark(about, 120), nil))
 	}
 	return line

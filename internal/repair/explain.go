@@ -152,7 +152,7 @@ func (m *message) writeIssues(p *page) {
 			break
 		}
 		shown++
-		if m.times <= 1 && issue.about != "" && issue.Field != issue.top && p.left > 600 {
+		if m.times <= 1 && issue.about != "" && p.left > 600 {
 			p.add("About " + issue.Field + ": " + string(encode(issue.about, nil)))
 		}
 	}
@@ -213,8 +213,11 @@ func (m *message) writeExample(p *page) {
 		label = "Call that matches the schema: " // which the server may still reject
 	}
 	line := label + string(m.shown.text())
-	if note := m.guessed(); note != "" {
-		line += "   (" + note + ")"
+	if strings.Contains(line, maskText) {
+		line += `   ("` + maskText + `" is the value that you sent)`
+	}
+	if note := m.guessed(); len(note)+len(line) < maxExampleLine && note != "" {
+		p.add(note) // before the call, which is copied without what follows it
 	}
 	if len(line) <= maxExampleLine && p.add(line) {
 		return
@@ -234,20 +237,16 @@ func (m *message) writeExample(p *page) {
 	}
 }
 
-// guessed lists the values of the example that are guesses or masked.
+// guessed tells the caller which values of the example to replace; empty if there are none.
 func (m *message) guessed() string {
 	names := m.shown.guesses
-	var parts []string
+	if len(names) == 0 {
+		return ""
+	}
 	if len(names) > 5 {
 		names = append(slices.Clone(names[:5]), fmt.Sprintf("%d more", len(names)-5))
 	}
-	if len(names) > 0 {
-		parts = append(parts, strings.Join(names, ", ")+word(len(names) == 1, " is a guess: replace it with the value that was asked for", " are guesses: replace them with the values that were asked for"))
-	}
-	if strings.Contains(string(m.shown.text()), maskText) {
-		parts = append(parts, `"`+maskText+`" is the value that you sent`)
-	}
-	return strings.Join(parts, "; ")
+	return "Before you send the call below, replace the " + word(len(names) == 1, "guessed value", "guessed values") + " of " + strings.Join(names, ", ") + " with what the request says."
 }
 
 // writeUsage documents the tool and its arguments.

@@ -240,7 +240,7 @@ func TestExampleStartsFromWhatIsRepaired(t *testing.T) {
 	if got := string(data.ValidExample); got != `{"n":5,"list":[1,2],"k":"a"}` {
 		t.Errorf("%s", got)
 	}
-	for _, words := range []string{`n - received "5" (string)`, `list - received "[1,2]" (string)`, "(k is a guess: "} {
+	for _, words := range []string{`n - received "5" (string)`, `list - received "[1,2]" (string)`, "replace the guessed value of k with"} {
 		if !strings.Contains(m.Text, words) {
 			t.Errorf("does not say %s:\n%s", words, m.Text)
 		}

@@ -36,7 +36,11 @@ const (
 	groupExtra   = "extra"
 )
 
-const useChoice = "use one of the choices"
+// Fixes that are worded by what is known about the field.
+const (
+	useChoice = "use one of the choices"
+	addIt     = "add it"
+)
 
 // finding is what is known about a field before it is put into words. There is one finding for each
 // field.
@@ -245,7 +249,7 @@ func (d *issueFinder) lacks(v violation, keys []string, with string) {
 		if d.full(missing.path) {
 			continue
 		}
-		fix := "add it"
+		fix := addIt
 		if from := d.schema.misspelled(v.path, object, key); from != "" {
 			fix = "rename " + field([]string{from}) + " to " + field([]string{key})
 		}
@@ -495,6 +499,8 @@ func (f *finding) fix(received any, shown *example, expected string) string {
 	}
 	text := strings.Join(fixes, "; ")
 	switch {
+	case text == addIt && !ok:
+		text = "add it with the value that the request says or implies"
 	case text == useChoice && ok:
 		text = "use " + value
 	case ok && !strings.Contains(" "+text+" ", " "+value+" ") && !strings.HasPrefix(text, "rename"):
@@ -522,6 +528,9 @@ func (f *finding) sample(received any, shown *example) (string, bool) {
 	value, there := present(shown.value, f.path)
 	if !there || !f.missing && same(value, received) {
 		return "", false
+	}
+	if text, ok := value.(string); ok && strings.HasPrefix(text, "<") && strings.HasSuffix(text, ">") {
+		return "", false // a placeholder
 	}
 	text := visible(string(encode(value, shown.rank)))
 	return text, len([]rune(text)) <= maxLiteral
