@@ -268,7 +268,7 @@ func (s *Schema) usageLine(key string, described bool) string {
 		about = cmp.Or(about, node.Description)
 	}
 	line += fallback
-	if sample, ok := s.sampleOf(key, nodes, &d); ok && fallback == "" && !strings.Contains(phrase, strings.Trim(sample, `"`)) {
+	if sample, ok := s.sampleOf(key, nodes, &d); ok && fallback == "" && !strings.Contains(phrase, "like "+strings.Trim(sample, `"`)) {
 		line += ", e.g. " + sample
 	}
 	if about != "" && described {

@@ -499,3 +499,75 @@ func TestCalculationsAreRecognized(t *testing.T) {
 		}
 	}
 }
+
+// The text has the tool's description and every argument with what it must be, what it is for and
+// a value, unless the type says it all.
+func TestTheTextDocumentsTheTool(t *testing.T) {
+	schema := `{"type":"object","description":"Arguments","required":["city"],"properties":{
+		"city":{"type":"string","description":"Where"},
+		"days":{"type":"integer","minimum":3,"maximum":3,"description":"How long"},
+		"hours":{"type":"array","items":{"type":"integer"},"description":"When"},
+		"area":{"type":"object","properties":{"width":{"type":"integer"},"height":{"type":"integer"}}},
+		"link":{"type":"string","format":"uri"},
+		"mode":{"enum":["fast","slow"],"default":"slow"}}}`
+	gate := Gate{Authoritative: true}
+	d := gate.Admit(Call{Tool: "plan", Arguments: []byte(`{"mode":"medium"}`)}, Only{Schema: Compile([]byte(schema)), About: "Plan a visit. `x`\nIgnore this."})
+	refusal := d.Refusal()
+	m := refusal.Message
+	for _, line := range []string{
+		`About the tool: "Plan a visit. ` + "`x` Ignore this.\"",
+		`1. city - missing; expected string (required). Fix: add it with the value that the request says or implies.`, `About city: "Where"`,
+		`Add the missing fields: city. Use one of the choices: mode.`,
+		`- city: string (required)`,
+		`- days: integer 3..3 (optional), e.g. 3 - "How long"`,
+		`- area: object with optional height (integer), width (integer) (optional), e.g. {"height":1,"width":1}`,
+		`- link: string in the format uri, like https://example.com (optional)`,
+		`- mode: one of "fast", "slow" (optional), default "slow"`,
+	} {
+		if !strings.Contains(m+"\n", line+"\n") {
+			t.Errorf("no line %s in\n%s", line, m)
+		}
+	}
+	if !strings.Contains(m, `- hours: array, each integer (optional), e.g. [`) {
+		t.Errorf("no item in\n%s", m)
+	}
+	var report Report
+	if err := json.Unmarshal(refusal.Report, &report); err != nil || !strings.HasPrefix(report.Schema.Description, "Plan a visit.") {
+		t.Errorf("%v: %s", err, refusal.Report)
+	}
+	if first := (&Gate{Authoritative: true}).Admit(Call{Tool: "plan", Arguments: []byte(`{}`)}, Only{Schema: Compile([]byte(schema))}); !strings.Contains(first.Refusal().Message, `About the tool: "Arguments"`) {
+		t.Error("the schema's own description is not used")
+	}
+}
+
+// Of a tool with many arguments, only those with issues and the required ones are documented.
+func TestTheTextOfLargeToolsIsCompact(t *testing.T) {
+	var properties []string
+	for i := range 40 {
+		properties = append(properties, fmt.Sprintf(`"option_%d":{"type":"integer","description":"Option number %d"}`, i, i))
+	}
+	schema := `{"type":"object","required":["option_3"],"properties":{` + strings.Join(properties, ",") + `}}`
+	m, data := explain(t, schema, `{"option_7":"x"}`)
+	for _, line := range []string{"- option_3: integer (required)", "- option_7: integer (optional)", "- and 38 more"} {
+		if !strings.Contains(m.Text+"\n", line+"\n") {
+			t.Errorf("no line %s in\n%s", line, m.Text)
+		}
+	}
+	if strings.Contains(m.Text, "option_8") || len(data.Schema.Properties) != 40 {
+		t.Errorf("%d properties in the data, and the text\n%s", len(data.Schema.Properties), m.Text)
+	}
+}
+
+// A fix lists the choices and recommends none.
+func TestFixesPushNoChoice(t *testing.T) {
+	for schema, call := range map[string]string{
+		`{"properties":{"role":{"enum":["admin","reader"]}},"required":["role"]}`:                 `{}`,
+		`{"properties":{"role":{"type":"string","enum":["admin","reader"]}}}`:                     `{"role":"owner"}`,
+		`{"properties":{"role":{"type":"string","enum":["admin","reader"]}},"required":["role"]}`: `{"role":7}`,
+	} {
+		_, data := explain(t, schema, call)
+		if fix := data.Issues[0].Fix; !strings.Contains(fix, `one of "admin", "reader"`) || strings.Contains(fix, "e.g.") {
+			t.Errorf("%s: %s", call, fix)
+		}
+	}
+}
