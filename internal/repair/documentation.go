@@ -291,15 +291,26 @@ func (s *Schema) sampleOf(key string, nodes []*jsonschema.Schema, d *demand) (te
 		return "", false
 	}
 	s.session(func() {
+		known := false
+		if text, known = s.samples[key]; known {
+			return
+		}
 		c, found := pick(nodes, key, nil, maxInside-sampleDepth, nil)
 		if found && isEmpty(c.value) {
 			c.value = d.filled(c.value, key)
 		}
-		if ok = found && !isEmpty(c.value) && fitsAll(nodes, c.value); ok {
+		if found && !isEmpty(c.value) && fitsAll(nodes, c.value) {
 			text = visible(string(encode(c.value, nil)))
 		}
+		if len([]rune(text)) > maxLiteral {
+			text = ""
+		}
+		if s.samples == nil {
+			s.samples = map[string]string{}
+		}
+		s.samples[key] = text
 	})
-	return text, ok && len([]rune(text)) <= maxLiteral
+	return text, text != ""
 }
 
 // filled returns an empty container with an item, or with its optional properties.
