@@ -178,7 +178,7 @@ func (d *demand) documentWords(doc map[string]any) {
 		if _, there := doc["description"]; !there && node.Description != "" {
 			doc["description"] = remark(node.Description, 200)
 		}
-		if _, there := doc["default"]; !there && node.Default != nil {
+		if _, there := doc["default"]; !there && node.Default != nil && d.accepts(typeName(*node.Default)) {
 			doc["default"] = shownValue(*node.Default)
 		}
 		if _, there := doc["examples"]; !there && len(node.Examples) > 0 {
@@ -262,7 +262,7 @@ func (s *Schema) usageLine(key string, described bool) string {
 	line := fmt.Sprintf("- %s: %s (%s)", field([]string{key}), phrase, word(s.needs(nil, key), "required", "optional"))
 	fallback, about := "", ""
 	for _, node := range d.nodes {
-		if fallback == "" && node.Default != nil && *node.Default != nil {
+		if fallback == "" && node.Default != nil && *node.Default != nil && d.accepts(typeName(*node.Default)) {
 			fallback = ", default " + bounded(literal(*node.Default), 40)
 		}
 		about = cmp.Or(about, node.Description)

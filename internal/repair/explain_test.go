@@ -540,6 +540,14 @@ func TestTheTextDocumentsTheTool(t *testing.T) {
 	}
 }
 
+// A default of the wrong type is not repeated: the caller would send it.
+func TestWrongDefaultsAreNotDocumented(t *testing.T) {
+	m, data := explain(t, `{"properties":{"year":{"type":"integer","default":"any"},"n":{"type":"integer","default":3}}}`, `{"year":"any","n":"x"}`)
+	if strings.Contains(m.Text, "default \"any\"") || !strings.Contains(m.Text, "default 3") || data.Schema.Properties["year"]["default"] != nil {
+		t.Errorf("%s\n%s", m.Text, m.Data)
+	}
+}
+
 // Of a tool with many arguments, only those with issues and the required ones are documented.
 func TestTheTextOfLargeToolsIsCompact(t *testing.T) {
 	var properties []string

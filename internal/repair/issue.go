@@ -526,7 +526,7 @@ func (f *finding) sample(received any, shown *example) (string, bool) {
 		return "", false
 	}
 	value, there := present(shown.value, f.path)
-	if !there || !f.missing && same(value, received) {
+	if !there || isEmpty(value) || !f.missing && same(value, received) {
 		return "", false
 	}
 	if text, ok := value.(string); ok && strings.HasPrefix(text, "<") && strings.HasSuffix(text, ">") {
