@@ -3,6 +3,7 @@ package repair
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -92,6 +93,11 @@ func (s *Schema) checked(raw []byte, o Options) Outcome {
 // text is Arguments for text that is not JSON.
 func (s *Schema) text(text string, o Options) Outcome {
 	doc, err := decodeLoosely(text)
+	if err != nil && o.Tier >= Told {
+		if damaged, failed := decodeDamaged(text, slices.Sorted(maps.Keys(s.declared))); failed == nil && isObject(damaged.value) {
+			doc, err = damaged, nil
+		}
+	}
 	if _, ok := err.(limitError); ok {
 		return Outcome{Arguments: []byte(text)}.unverified(err.Error())
 	}
@@ -102,7 +108,7 @@ func (s *Schema) text(text string, o Options) Outcome {
 		return Outcome{Verdict: Refused, Arguments: []byte(text), unreadable: err.Error(), text: text}
 	}
 	read := Change{Path: Path(nil), Before: quoted(text), Rule: RuleReadText, Tier: Silent}
-	if slices.Contains(doc.loose, missingBrackets) {
+	if doc.uncertain() {
 		read.Tier = Told
 	}
 	if read.Tier > o.Tier {
@@ -130,7 +136,7 @@ func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Ou
 		checked = true
 		if len(out.violations) > 0 && o.Tier > Off && weigh(out.violations) <= maxViolations {
 			m.value = clone(value)
-			mended = m.mend(out.violations) && keepsValues(value, m.value, m.granted) && o.allows(m.changes)
+			mended = m.mend(out.violations) && keepsValues(value, m.value, m.granted, m.released) && o.allows(m.changes)
 		}
 	})
 	switch {

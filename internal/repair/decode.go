@@ -3,8 +3,10 @@ package repair
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -38,8 +40,19 @@ func decode(text string) (document, error) { return read(text, false) }
 // comments, trailing commas, keys without quotes. It never guesses the rest of an incomplete value.
 func decodeLoosely(text string) (document, error) { return read(unfenced(text), true) }
 
+// decodeDamaged also reads text that lost a quote before one of the keys, that closes with the wrong
+// bracket, or that continues after its end.
+func decodeDamaged(text string, keys []string) (document, error) {
+	r := reader{text: unfenced(text), loosely: true, damaged: true, keys: keys}
+	return r.read()
+}
+
 func read(text string, loose bool) (document, error) {
 	r := reader{text: text, loosely: loose}
+	return r.read()
+}
+
+func (r *reader) read() (document, error) {
 	r.rank = map[string]int{}
 	value, err := r.value()
 	if err == nil {
@@ -47,6 +60,57 @@ func read(text string, loose bool) (document, error) {
 	}
 	r.document.value = value
 	return r.document, err
+}
+
+// salvage returns the values that can be found in text that is not JSON, by the keys they follow. A
+// value that is not JSON itself becomes a string. What may be cut off at the end is left out.
+func salvage(text string, keys []string) document {
+	r := reader{text: unfenced(text), loosely: true}
+	r.text = r.text[:min(len(r.text), maxSalvaged)]
+	r.rank = map[string]int{}
+	found := map[string]any{}
+	for {
+		key, start := r.nextKey(keys)
+		if key == "" {
+			r.document.value = found
+			return r.document
+		}
+		keys = slices.DeleteFunc(slices.Clone(keys), func(name string) bool { return name == key })
+		if _, known := r.rank[key]; !known {
+			r.rank[key] = len(r.rank)
+		}
+		r.pos = start
+		value, err := r.value()
+		if r.space(); err != nil || strings.IndexByte(",}])", r.peek()) < 0 {
+			end := start + strings.IndexAny(r.text[start:]+",", ",}\n")
+			value = strings.Trim(r.text[start:end], " \t\r\"'")
+			r.pos = end
+		}
+		if r.pos < len(r.text) && value != "" {
+			found[key] = value
+		}
+	}
+}
+
+// maxSalvaged limits the text that is searched for values, in bytes.
+const maxSalvaged = 32 << 10
+
+// nextKey returns the next of the keys and where its value starts.
+func (r *reader) nextKey(keys []string) (key string, start int) {
+	best := len(r.text)
+	for _, name := range keys {
+		for _, quoted := range []string{`"` + name + `"`, "'" + name + "'"} {
+			i := strings.Index(r.text[r.pos:best], quoted)
+			if i < 0 {
+				continue
+			}
+			after := r.pos + i + len(quoted)
+			if rest := strings.TrimLeft(r.text[after:], " \t\r\n"); strings.HasPrefix(rest, ":") {
+				key, start, best = name, len(r.text)-len(rest)+1, r.pos+i
+			}
+		}
+	}
+	return key, start
 }
 
 // unfenced returns the text inside a Markdown fence.
@@ -66,8 +130,21 @@ func unfenced(text string) string {
 	return strings.TrimSpace(inner)
 }
 
-// missingBrackets is a deviation that not every tool allows: more than the brackets may be missing.
-const missingBrackets = "a missing bracket at the end"
+// Deviations that not every tool allows: more than the brackets may be missing, and a different
+// bracket or quote may be the wrong one.
+const (
+	missingBrackets = "a missing bracket at the end"
+	wrongBracket    = "a wrong bracket"
+	lostQuote       = "a missing quote"
+	textAfterEnd    = "text after the end"
+)
+
+// uncertain reports whether a document has a deviation that not every tool allows.
+func (d document) uncertain() bool {
+	return slices.ContainsFunc(d.loose, func(what string) bool {
+		return what == missingBrackets || what == wrongBracket || what == lostQuote || what == textAfterEnd
+	})
+}
 
 type reader struct {
 	document
@@ -76,6 +153,8 @@ type reader struct {
 	depth   int
 	values  int
 	loosely bool
+	damaged bool     // read damaged text
+	keys    []string // keys that damaged text may have
 }
 
 func (r *reader) fail(what string) error {
@@ -139,10 +218,30 @@ func (r *reader) comment() bool {
 
 func (r *reader) end() error {
 	r.space()
-	if r.pos < len(r.text) {
+	if r.pos < len(r.text) && !(r.damaged && r.isJunk(r.text[r.pos:]) && r.took(textAfterEnd)) {
 		return r.fail("text after the JSON")
 	}
 	return nil
+}
+
+// isJunk reports whether text after the end belongs to something else: it closes what surrounds the
+// arguments, or is prose on a line of its own. An argument behind a bracket that came too early is
+// not junk.
+func (r *reader) isJunk(rest string) bool {
+	closes := strings.IndexByte("}])", rest[0]) >= 0
+	first, _ := utf8.DecodeRuneInString(rest)
+	prose := r.text[r.pos-1] == '\n' && unicode.IsLetter(first) && !strings.ContainsAny(rest, "{}[]\"':")
+	if !closes && !prose || strings.ContainsFunc(rest, func(c rune) bool { return c < ' ' && !unicode.IsSpace(c) }) {
+		return false
+	}
+	for _, key := range r.keys {
+		for _, quote := range []string{`"`, "'"} {
+			if strings.Contains(rest, quote+key+quote) {
+				return false
+			}
+		}
+	}
+	return !r.uncertain()
 }
 
 func (r *reader) value() (any, error) {
@@ -275,6 +374,9 @@ func (r *reader) more(closing byte) (bool, error) {
 	case c == closing:
 		r.pos++
 		return false, nil
+	case r.damaged && (c == '}' || c == ']') && r.goesOn() && !r.uncertain() && r.took(wrongBracket):
+		r.pos++
+		return false, nil
 	case c == '"' && r.loosely && r.pos > 0 && r.text[r.pos-1] != '"':
 		// An extra quote: {"a":1"}
 		rest := strings.TrimLeft(r.text[r.pos+1:], " \t\r\n")
@@ -291,6 +393,33 @@ func (r *reader) more(closing byte) (bool, error) {
 		return false, r.fail("the JSON is incomplete")
 	}
 	return false, r.fail("a comma or " + string(closing) + " is missing")
+}
+
+// goesOn reports whether a comma and a key follow the bracket here.
+func (r *reader) goesOn() bool {
+	rest, ok := strings.CutPrefix(strings.TrimLeft(r.text[r.pos+1:], " \t\r\n"), ",")
+	rest = strings.TrimLeft(rest, " \t\r\n")
+	return ok && slices.ContainsFunc(r.keys, func(key string) bool { return startsKey(rest, `"`+key+`"`) || startsKey(rest, "'"+key+"'") })
+}
+
+// startsKey reports whether text starts with a key and a colon.
+func startsKey(text, key string) bool {
+	rest, ok := strings.CutPrefix(text, key)
+	return ok && strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), ":")
+}
+
+// lostQuote returns the end of a string whose closing quote is missing, if the quote at i opens the
+// next key: "x, "key": 1.
+func (r *reader) lostQuote(start, i int) (end int, ok bool) {
+	before, comma := strings.CutSuffix(strings.TrimRight(r.text[start:i], " \t"), ",")
+	if !r.damaged || !comma || r.uncertain() {
+		return 0, false
+	}
+	quote := r.text[i : i+1]
+	if !slices.ContainsFunc(r.keys, func(key string) bool { return startsKey(r.text[i+1:], key+quote) }) {
+		return 0, false
+	}
+	return start + len(before), r.took(lostQuote)
 }
 
 func (r *reader) key() (key string, err error) {
@@ -322,6 +451,9 @@ func (r *reader) string(quote byte) (string, error) {
 		switch c := r.text[i]; {
 		case c == quote:
 			r.pos = i + 1
+			if end, ok := r.lostQuote(start, i); ok {
+				r.pos, i = end, end
+			}
 			return r.text[start:i], r.utf8(r.text[start:i])
 		case c == '\\' || c < ' ':
 			return r.escaped(quote, start, i)

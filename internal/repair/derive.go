@@ -24,9 +24,7 @@ func derived(received any, d *demand) []any {
 			return []any{strconv.FormatBool(v)}
 		}
 	case []any:
-		if len(v) == 1 {
-			return v
-		}
+		return nil // see readings
 	}
 	if d.accepts("array") && received != nil && !isList(received) {
 		return []any{[]any{received}}
@@ -53,7 +51,7 @@ func derivedFromText(text string, d *demand) (list []any) {
 		}
 	}
 	if d.accepts("array") && trimmed != "" {
-		list = append(list, splitItems(trimmed), []any{text})
+		list = append(list, d.splitItems(trimmed), []any{text})
 	}
 	if d.accepts("string") {
 		list = append(list, derivedTexts(text, trimmed, d)...)
@@ -95,16 +93,50 @@ func (d *demand) cut(text string) []any {
 
 var formatPrefixes = map[string][]string{"uri": {"https://"}, "url": {"https://"}}
 
-// splitItems splits a string at its commas.
-func splitItems(text string) []any {
+// splitItems splits a string at its commas, into numbers where only numbers are allowed.
+func (d *demand) splitItems(text string) []any {
+	each := gather(d.inside("0")...)
 	var items []any
 	for item := range strings.SplitSeq(text, ",") {
-		if item = strings.TrimSpace(item); item != "" {
+		item = strings.TrimSpace(item)
+		if n, ok := number(item); ok && each.onlyNumbers() {
+			items = append(items, n)
+		} else if item != "" {
 			items = append(items, item)
 		}
 	}
 	return items
 }
+
+// readings returns what a caller may have meant by a value of the wrong form: the value itself, the
+// items of an array, the values of an object, the parts of a comma-separated string.
+func readings(name string, received any) []any {
+	list := []any{received}
+	switch v := received.(type) {
+	case []any:
+		list = append(list, v[:min(len(v), maxReadings)]...)
+	case map[string]any:
+		if value, ok := typedValue(v); ok {
+			list = append(list, value)
+		}
+		if value, ok := v[name]; ok {
+			list = append(list, value)
+		}
+		for _, key := range orderedKeys(v, nil)[:min(len(v), maxReadings)] {
+			list = append(list, v[key])
+		}
+	case string:
+		if parts := strings.Split(v, ","); len(parts) > 1 && len(parts) <= maxReadings {
+			for _, part := range parts {
+				list = append(list, strings.TrimSpace(part))
+			}
+		}
+	}
+	return list
+}
+
+// maxReadings limits the parts of a value that are tried.
+const maxReadings = 20
 
 var (
 	numberForm  = regexp.MustCompile(`-?\d[\d,_]*(?:\.\d+)?`)
@@ -122,8 +154,8 @@ func numberIn(text string) (json.Number, bool) {
 		return "", false
 	}
 	found := numberForm.FindAllString(text, 2)
-	if len(found) != 1 {
-		return "", false
+	if len(found) != 1 || strings.ContainsAny(text, "*/^()") {
+		return calculated(text)
 	}
 	return number(strings.NewReplacer(",", "", "_", "").Replace(found[0]))
 }
@@ -135,6 +167,9 @@ func derivedFromNumber(n json.Number, d *demand) (list []any) {
 		return nil
 	}
 	if d.accepts("number") || d.accepts("integer") {
+		if middle, ok := d.middle(); ok && (value.Cmp(d.least) < 0 || value.Cmp(d.most) > 0) {
+			value = middle
+		}
 		if near, ok := d.nearNumber(value); ok {
 			list = append(list, near)
 		}
@@ -149,6 +184,19 @@ func derivedFromNumber(n json.Number, d *demand) (list []any) {
 		list = append(list, []any{n})
 	}
 	return list
+}
+
+// middle returns the middle of a range with two ends, a whole number if the range is wide. Copying an
+// example must not ask for an extreme.
+func (d *demand) middle() (*big.Rat, bool) {
+	if d.least == nil || d.most == nil {
+		return nil, false
+	}
+	middle := new(big.Rat).Quo(new(big.Rat).Add(d.least, d.most), big.NewRat(2, 1))
+	if width := new(big.Rat).Sub(d.most, d.least); width.Cmp(big.NewRat(4, 1)) > 0 {
+		middle = roundTo(middle, big.NewRat(1, 1))
+	}
+	return middle, true
 }
 
 // nearNumber moves a number to the closest one that is in range and a multiple. The validator

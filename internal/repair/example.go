@@ -183,19 +183,105 @@ func (b *builder) demanded(v violation) []*jsonschema.Schema {
 	return nodes
 }
 
-// replace finds a different value for a field, or removes an optional field.
+// replace finds a different value for a field: what the caller sent in a different form or, for a
+// required field, an invented one. An optional field is rather left out.
 func (b *builder) replace(v violation, at any) bool {
+	if b.firstList(v, at) {
+		return true
+	}
 	nodes := b.demanded(v)
-	if c, ok := pick(nodes, last(v.path), at, 0, b.unlikeOthers(v.path)); ok {
-		if !fitsAll(nodes, c.value) && same(c.value, at) {
-			return false
+	c, ok := pick(nodes, last(v.path), at, 0, b.unlikeOthers(v.path))
+	ok = ok && (fitsAll(nodes, c.value) || !same(c.value, at))
+	if !ok {
+		c, ok = pick(nodes[:1], last(v.path), at, 0, nil) // other schemas may depend on a different field
+		ok = ok && fitsAll(nodes[:1], c.value)
+	}
+	if !ok || !c.own {
+		if b.moveToChoice(v, at) || b.leaveOut(v.path) {
+			return true
 		}
-		return b.put(v.path, c)
 	}
-	if c, ok := pick(nodes[:1], last(v.path), at, 0, nil); ok && fitsAll(nodes[:1], c.value) {
-		return b.put(v.path, c) // other schemas may depend on a different field
+	if !ok {
+		return b.remove(v.path)
 	}
-	return b.remove(v.path)
+	b.lift(v.path, at)
+	return b.put(v.path, c)
+}
+
+// firstList replaces an array of arrays with the first of them, if that is what the schema expects.
+func (b *builder) firstList(v violation, at any) bool {
+	if !isList(at) || len(v.path) == 0 {
+		return false
+	}
+	parent := v.path[:len(v.path)-1]
+	lists, ok := lookup(b.value, parent).([]any)
+	if nodes := b.schema.certain(parent); !ok || len(nodes) == 0 || !fitsAll(nodes, lists[0]) {
+		return false
+	}
+	return b.put(parent, candidate{value: clone(lists[0])})
+}
+
+// moveToChoice moves a value to the only other field that has it as a choice.
+func (b *builder) moveToChoice(v violation, at any) bool {
+	text, ok := at.(string)
+	if !ok || len(v.path) == 0 || text == "" {
+		return false
+	}
+	path := v.path[:len(v.path)-1]
+	object, ok := lookup(b.value, path).(map[string]any)
+	if !ok || b.schema.needs(path, last(v.path)) {
+		return false
+	}
+	var found []string
+	for name, node := range b.schema.properties(path) {
+		_, there := object[name]
+		if d := gather(node); !there && d.chosen && node.Validate(text) == nil {
+			found = append(found, name)
+		}
+	}
+	if len(found) != 1 {
+		return false
+	}
+	b.rename(object, v.path[len(v.path)-1], found[0])
+	b.guess(append(slices.Clone(path), found[0]))
+	return true
+}
+
+// leaveOut removes an optional field, or an item of an array that is long enough without it.
+func (b *builder) leaveOut(path []string) bool {
+	if len(path) == 0 {
+		return false
+	}
+	parent := path[:len(path)-1]
+	if list, ok := lookup(b.value, parent).([]any); ok {
+		d := gather(b.schema.certain(parent)...)
+		return len(list) > max(1, d.items.least) && len(d.inside(strconv.Itoa(len(list)))) > 0 && b.remove(path)
+	}
+	object, _ := lookup(b.value, parent).(map[string]any)
+	return b.schema.properties(parent)[path[len(path)-1]] != nil && (len(object) > 1 || len(parent) == 0) && b.remove(path)
+}
+
+// lift moves the values of an object that is about to be replaced to declared fields next to it.
+func (b *builder) lift(path []string, at any) {
+	inner, ok := at.(map[string]any)
+	if !ok || len(path) == 0 {
+		return
+	}
+	b.liftFrom(path[:len(path)-1], inner)
+}
+
+// liftFrom moves the values of an inner object to declared fields of the object at a path.
+func (b *builder) liftFrom(path []string, inner map[string]any) {
+	object, ok := lookup(b.value, path).(map[string]any)
+	if !ok {
+		return
+	}
+	declared := b.schema.properties(path)
+	for key, value := range inner {
+		if _, there := object[key]; !there && declared[key] != nil {
+			object[key] = value
+		}
+	}
 }
 
 // unlikeOthers returns a filter that rejects duplicates of the items in an array with unique items.
@@ -225,7 +311,7 @@ func (b *builder) remove(path []string) bool {
 			return false
 		}
 		if near := b.schema.meantBy(parent, at, key); near != "" {
-			return b.rename(at, key, near)
+			return b.renameTo(parent, at, key, near)
 		}
 		delete(at, key)
 		return true
@@ -272,7 +358,7 @@ func (b *builder) add(v violation, keys []string) bool {
 	for _, key := range keys {
 		path := append(slices.Clone(v.path), key)
 		if from := b.schema.misspelled(v.path, object, key); from != "" {
-			changed = b.rename(object, from, key)
+			changed = b.renameTo(v.path, object, from, key)
 			continue
 		}
 		nodes := b.schema.property(v, key)
@@ -319,49 +405,23 @@ func (b *builder) drop(path []string, keys []string) bool {
 	}
 	for _, key := range keys {
 		if near := b.schema.meantBy(path, object, key); near != "" {
-			b.rename(object, key, near)
-		} else {
-			delete(object, key)
+			b.renameTo(path, object, key, near)
+			continue
 		}
+		if inner, ok := object[key].(map[string]any); ok {
+			b.liftFrom(path, inner)
+		}
+		delete(object, key)
 	}
 	return true
 }
 
-// meantBy returns the declared key that is missing and similar to an undeclared key, if any.
-func (s *Schema) meantBy(path []string, object map[string]any, key string) string {
-	declared := s.properties(path)
-	if declared[key] != nil {
-		return ""
+// renameTo is rename, and records a guess if the names are not similar.
+func (b *builder) renameTo(path []string, object map[string]any, from, to string) bool {
+	if !alike(from, to) {
+		b.guess(append(slices.Clone(path), to))
 	}
-	var open []string
-	for name := range declared {
-		if _, there := object[name]; !there {
-			open = append(open, name)
-		}
-	}
-	for _, name := range NearestNames(key, open, 1) {
-		if alike(key, name) {
-			return name
-		}
-	}
-	return ""
-}
-
-// misspelled returns the undeclared key that was sent instead of a missing one, if any.
-func (s *Schema) misspelled(path []string, object map[string]any, missing string) string {
-	declared := s.properties(path)
-	var open []string
-	for name := range object {
-		if declared[name] == nil && len(object) <= maxScalars {
-			open = append(open, name)
-		}
-	}
-	for _, name := range NearestNames(missing, open, 1) {
-		if alike(name, missing) {
-			return name
-		}
-	}
-	return ""
+	return b.rename(object, from, to)
 }
 
 // alike reports whether one name may be the other, misspelled or with a prefix.

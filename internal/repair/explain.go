@@ -3,6 +3,7 @@ package repair
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -44,7 +45,9 @@ func (s *Schema) explain(m message, out Outcome) (told Message) {
 	m.known = s.masker(out.sent, out.closest)
 	if out.unreadable != "" {
 		m.sent = map[string]any{}
-		m.shown = s.example(m.sent, nil, m.known, nil)
+		found := salvage(out.text, slices.Sorted(maps.Keys(s.declared)))
+		m.known = s.masker(found.value)
+		m.shown = s.example(found.value, found.rank, m.known, nil)
 		return m.unreadable(out)
 	}
 	m.shown = s.example(out.closest, out.rank, m.known, nil)
@@ -246,7 +249,8 @@ func (m *message) guessed() string {
 	if len(names) > 5 {
 		names = append(slices.Clone(names[:5]), fmt.Sprintf("%d more", len(names)-5))
 	}
-	return "Before you send the call below, replace the " + word(len(names) == 1, "guessed value", "guessed values") + " of " + strings.Join(names, ", ") + " with what the request says."
+	return "In the call below, " + strings.Join(names, ", ") +
+		word(len(names) == 1, " is a guess: replace it if the request says something else.", " are guesses: replace those for which the request says something else.")
 }
 
 // writeUsage documents the tool and its arguments.

@@ -46,7 +46,7 @@ func foldKey(name string) string {
 // sameChoice reports whether a string is a different spelling of a choice. The case of one or two
 // letters can be significant, as in m for minute and M for month.
 func sameChoice(text, choice string) bool {
-	if fold(text) == "" || fold(text) != fold(choice) {
+	if folded := foldChoice(text); folded == "" || folded != foldChoice(choice) {
 		return false
 	}
 	letters, others := 0, 0
@@ -63,4 +63,37 @@ func sameChoice(text, choice string) bool {
 	}
 	oneCase := func(s string) bool { return strings.ToLower(s) == s || strings.ToUpper(s) == s }
 	return strings.TrimSpace(text) == choice || letters == 2 && others == 0 && oneCase(strings.TrimSpace(text)) && oneCase(choice)
+}
+
+// foldChoice is fold without punctuation. A leading exclamation mark negates.
+func foldChoice(text string) string {
+	text = strings.TrimSpace(text)
+	i := 0
+	return fold(strings.Map(func(r rune) rune {
+		i++
+		if strings.ContainsRune(",;:'\"`?()", r) || r == '!' && i > 1 {
+			return ' '
+		}
+		return r
+	}, text))
+}
+
+// inOneCase reports whether all choices are written in the same case, so that case distinguishes
+// none of them.
+func inOneCase(choices []any) bool {
+	upper, lower := true, true
+	for _, choice := range choices {
+		text, ok := choice.(string)
+		upper = upper && ok && strings.ToUpper(text) == text
+		lower = lower && ok && strings.ToLower(text) == text
+	}
+	return upper || lower
+}
+
+// sameShortChoice reports whether a string is a choice of one or two letters in the other case. It
+// excludes letters whose case distinguishes units: minute and month, bit and byte.
+func sameShortChoice(text, choice string) bool {
+	text = strings.TrimSpace(text)
+	letters := strings.IndexFunc(choice, unicode.IsLetter) >= 0
+	return letters && strings.EqualFold(text, choice) && !strings.ContainsAny(strings.ToLower(choice), "mb")
 }

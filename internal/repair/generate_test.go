@@ -18,6 +18,7 @@ type shape struct {
 
 // generator makes schemas and arguments. The same seed makes the same.
 type generator struct {
+	meant string // the JSON of text that is damaged beyond what a lexer can tell
 	*rand.Rand
 	old   bool // draft 7
 	defs  map[string]any
@@ -125,12 +126,18 @@ func (g *generator) patterned() shape {
 	return shape{map[string]any{"type": "string", "pattern": e.pattern}, func() any { return draw(g, e.fits...) }}
 }
 
+// rejectedDefault is a default that no choice is equal to.
+const rejectedDefault = "whatever fits"
+
 func (g *generator) choice() shape {
 	values := draw(g, []any{"celsius", "fahrenheit"}, []any{"in_progress", "done", "to-do"}, []any{"A", "a", "b"}, []any{"OPEN", "CLOSED", "all"},
 		[]any{"1h", "1d", "1w"}, []any{"1", "2", "3"}, []any{"true", "false", "auto"}, []any{"none", "basic"}, []any{"only"})
 	schema := map[string]any{"enum": values}
 	if g.chance(70) {
 		schema["type"] = "string"
+	}
+	if g.chance(60) {
+		schema["default"] = rejectedDefault
 	}
 	return shape{schema, func() any { return draw(g, values...) }}
 }
@@ -450,6 +457,7 @@ func spots(value any) (list []spot) {
 // damaged makes the JSON, or what passes for it, that a model may send
 // instead of the arguments. Tool is the name of the tool.
 func (g *generator) damaged(arguments any, tool string) []byte {
+	g.meant = ""
 	for range g.IntN(4) {
 		if list := spots(arguments); len(list) > 0 {
 			g.damage(draw(g, list...))
@@ -478,7 +486,7 @@ func (g *generator) damage(p spot) {
 		p.put(draw[any](g, fmt.Sprint(v), strings.ToUpper(fmt.Sprint(v)), "True", 1, "yes", []any{v}))
 	case string:
 		p.put(draw[any](g, strings.ToUpper(v), strings.ReplaceAll(v, "_", " "), " "+v, v+"!", []any{v}, map[string]any{"type": "string", "value": v},
-			map[string]any{"value": v}, v[:len(v)/2], v+", "+v, asNumber(v), "\""+v+"\"", "null", ""))
+			map[string]any{"value": v}, map[string]any{"type": v}, v[:len(v)/2], v+", "+v, rejectedDefault, rejectedDefault, asNumber(v), "\""+v+"\"", "null", ""))
 	case nil:
 		p.put(draw[any](g, "null", "None", "undefined", "", 0, false))
 	case []any:
@@ -486,7 +494,7 @@ func (g *generator) damage(p spot) {
 		if len(v) == 1 {
 			items = v[0]
 		}
-		p.put(draw[any](g, items, items, any(string(asJSON(v))), any(asPython(v)), append(v, v...), any([]any{}), any(fmt.Sprint(v...)), any(string(asJSON(v))[1:]), any([]any{v})))
+		p.put(draw[any](g, items, items, any(string(asJSON(v))), any(asPython(v)), append(v, v...), any([]any{}), any(fmt.Sprint(v...)), any(strings.Trim(strings.ReplaceAll(string(asJSON(v)), `"`, ""), "[]")), any(map[string]any{"type": "list", "items": v}), any(string(asJSON(v))[1:]), any([]any{v})))
 	case map[string]any:
 		text := string(asJSON(v))
 		p.put(draw[any](g, any(text), any(asPython(v)), any([]any{v}), any(text[:len(text)-1]), any(text[:len(text)/2]), any(map[string]any{"value": v})))
@@ -501,7 +509,11 @@ func asNumber(text string) any {
 }
 
 func (g *generator) damageKey(p spot) {
-	switch g.IntN(6) {
+	switch g.IntN(7) {
+	case 6:
+		value := p.value
+		delete(p.object, p.key)
+		p.object["my_"+p.key] = value
 	case 0:
 		delete(p.object, p.key)
 	case 1:
@@ -534,7 +546,15 @@ func snakeKey(key string) string { return strings.Join(segments(key), "_") }
 // wrapped spoils arguments as a whole.
 func (g *generator) wrapped(arguments any, tool string) []byte {
 	text := string(asJSON(arguments))
-	switch g.IntN(16) {
+	switch g.IntN(19) {
+	case 16:
+		return asJSON(map[string]any{"name": tool, "arguments": arguments})
+	case 17:
+		g.meant = text
+		return []byte(text + draw(g, "}]", "}\n\ndone", "\n\nThis is the call."))
+	case 18:
+		g.meant = text
+		return []byte(strings.Replace(text, `","`, `,"`, 1))
 	case 0:
 		return asJSON(map[string]any{draw(g, "arguments", "args", "params", "input", "parameters", tool, "whatever"): arguments})
 	case 1:

@@ -2,6 +2,7 @@ package repair
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -25,7 +26,8 @@ const (
 
 // allRules are all there are: each must happen in generated calls.
 var allRules = []string{RuleReadText, RuleNoArguments, RuleEncodedTwice, RuleWrapped, RuleNumberText, RuleBooleanText, RuleJSONText, RulePythonText,
-	RuleNumberToText, RuleNull, RuleEmpty, RuleNullWord, RuleChoice, RuleKey, RuleToList, RuleOneElement, RuleTyped, RuleDefault}
+	RuleNumberToText, RuleNull, RuleEmpty, RuleNullWord, RuleChoice, RuleKey, RuleToList, RuleOneElement, RuleTyped, RuleDefault,
+	RuleRenamed, RuleSplit, RuleRejectedDefault}
 
 // tally counts what happened.
 type tally struct {
@@ -106,6 +108,7 @@ func judgeTool(t *testing.T, g *generator, tally *tally) {
 		arguments := reread(tool.sample())
 		if c.sent = asJSON(arguments); i > 1 {
 			c.sent = g.damaged(arguments, toolName)
+			c.meant = g.meant
 		} else if other != nil {
 			tally.add("undamaged")
 			if c.schema.Arguments(c.sent, Options{}).Verdict == Valid {
@@ -133,6 +136,7 @@ type generatedCall struct {
 	raw     []byte
 	other   *second.Resolved // nil if the second validator cannot read the schema
 	sent    []byte
+	meant   string // what sent says, if a lexer cannot tell
 	out     Outcome
 	message Message // of a refused call
 }
@@ -236,7 +240,7 @@ func (c *generatedCall) othersUntouched() {
 		key, _, _ := strings.Cut(change.Path, ".")
 		touched[key] = true
 		var renamed map[string]json.RawMessage
-		if change.Rule == RuleKey && json.Unmarshal(change.Before, &renamed) == nil {
+		if (change.Rule == RuleKey || change.Rule == RuleRenamed) && json.Unmarshal(change.Before, &renamed) == nil {
 			for key := range renamed {
 				touched[key] = true
 			}
@@ -317,16 +321,25 @@ func (c *generatedCall) tiers() {
 // sameScalars is a second opinion on whether anything was lost or invented:
 // it counts scalars as they are written, with a lexer of its own.
 func (c *generatedCall) sameScalars() {
-	before, after := wordsIn(string(c.sent)), wordsIn(string(c.out.Arguments))
+	before, after := wordsIn(cmp.Or(c.meant, string(c.sent))), wordsIn(string(c.out.Arguments))
 	for _, change := range c.out.Changes {
-		if change.Rule == RuleDefault {
+		if change.Rule == RuleDefault || change.Rule == RuleSplit {
 			for word, n := range wordsIn(string(change.After)) {
 				before[word] += n
 			}
 		}
-		var typed struct{ Type string }
-		if change.Rule == RuleTyped && json.Unmarshal(change.Before, &typed) == nil && typed.Type != "" {
-			before[typed.Type]--
+		if change.Rule == RuleRejectedDefault || change.Rule == RuleSplit {
+			for word, n := range wordsIn(string(change.Before)) {
+				before[word] -= n
+			}
+		}
+		var call struct{ Name, Tool string }
+		if change.Rule == RuleWrapped && json.Unmarshal(change.Before, &call) == nil && call.Name == toolName {
+			before[wordOf(toolName)]--
+		}
+		var typed map[string]any
+		if change.Rule == RuleTyped && json.Unmarshal(change.Before, &typed) == nil && len(typed) == 2 {
+			before[wordOf(strings.ToLower(fmt.Sprint(typed["type"])))]--
 		}
 	}
 	maps.DeleteFunc(before, func(_ string, n int) bool { return n == 0 })
@@ -364,13 +377,18 @@ func wordsIn(text string) map[string]int {
 			count[n.RatString()]++
 			continue
 		}
-		switch word = strings.NewReplacer("_", "", "-", "", " ", "", ".", "", "/", "", "\t", "").Replace(word); word {
+		switch word = wordOf(word); word {
 		case "", "null", "none", "nil", "undefined", "na":
 		default:
 			count[word]++
 		}
 	}
 	return count
+}
+
+// wordOf is a word without what does not count.
+func wordOf(word string) string {
+	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "", "/", "", "\t", "", "!", "", ",", "", "'", "", `"`, "").Replace(word)
 }
 
 func bodyOf(word string) string {

@@ -28,7 +28,7 @@ func (o Options) allows(changes []Change) bool {
 // aspect returns the part of the schema that a change satisfies.
 func (c Change) aspect() Aspect {
 	switch c.Rule {
-	case RuleKey, RuleDefault, RuleWrapped, RuleNoArguments:
+	case RuleKey, RuleRenamed, RuleDefault, RuleWrapped, RuleNoArguments:
 		return Keys
 	case RuleEmpty: // an unknown key, or a value that does not fit
 		return Keys | Values

@@ -23,9 +23,13 @@ type mender struct {
 	rank    map[string]int
 	value   any
 	changes []Change
-	granted []any // values from the schema: defaults
 	within  []string
-	depth   int // nested branches
+
+	// What the last check must not miss: values from the schema, as defaults are, and values that
+	// were removed or became others on purpose.
+	granted, released []any
+
+	depth int // nested branches
 }
 
 // mend repairs violations and validates again, until there are none, or none that a rule applies
@@ -71,21 +75,21 @@ func (m *mender) mendOne(v violation) bool {
 	}
 	switch k := v.kind.(type) {
 	case *kind.Type:
-		return m.omit(v, at) || m.convert(v, at, k.Want)
+		return m.omit(v, at) || m.convert(v, at, k.Want) || m.omitDefault(v, at)
 	case *kind.Enum:
-		return m.choose(v, at, k.Want) || m.omit(v, at)
+		return m.choose(v, at, k.Want) || m.omit(v, at) || m.omitDefault(v, at)
 	case *kind.Const:
-		return m.choose(v, at, []any{k.Want}) || m.omit(v, at)
+		return m.choose(v, at, []any{k.Want}) || m.omit(v, at) || m.omitDefault(v, at)
 	case *kind.AnyOf, *kind.OneOf:
-		return m.branch(v, at) || m.omit(v, at)
+		return m.branch(v, at) || m.omit(v, at) || m.omitDefault(v, at)
 	case *kind.AdditionalProperties:
 		return m.unknown(v, at, k.Properties)
 	case *kind.FalseSchema:
 		return m.refusedKey(v)
 	case *kind.Format, *kind.Pattern, *kind.MinLength:
-		return m.omit(v, at)
+		return m.omit(v, at) || m.omitDefault(v, at)
 	}
-	return false
+	return m.omitDefault(v, at)
 }
 
 // set changes a value and adds the receipt.
@@ -158,6 +162,9 @@ func (m *mender) unwrap(violations []violation) bool {
 }
 
 func (m *mender) unwrapObject(object map[string]any) bool {
+	if len(object) == 2 {
+		return m.unwrapCall(object)
+	}
 	if len(object) != 1 {
 		return false
 	}
@@ -170,24 +177,64 @@ func (m *mender) unwrapObject(object map[string]any) bool {
 		if key == m.options.Tool {
 			tier, ok = Silent, true
 		}
-		if !ok {
+		if !ok && (hasContrary(key) || !m.areArguments(value, declared)) {
 			return false // the key may change the meaning, as not or exclude would
 		}
-		inner := value
-		if text, ok := value.(string); ok {
-			doc, ok := opened(text)
-			if !ok {
-				return false
-			}
-			m.learn(doc)
-			inner, tier = doc.value, doc.tier(tier)
+		if !ok {
+			tier = Told
 		}
-		if !isObject(inner) {
-			return false
-		}
-		return m.set(nil, object, inner, RuleWrapped, tier)
+		return m.unwrapTo(object, value, tier)
 	}
 	return false
+}
+
+// unwrapTo replaces all arguments with an object, or with the object that a string contains.
+func (m *mender) unwrapTo(object map[string]any, value any, tier Tier) bool {
+	if text, ok := value.(string); ok {
+		doc, ok := opened(text)
+		if !ok {
+			return false
+		}
+		m.learn(doc)
+		value, tier = doc.value, doc.tier(tier)
+	}
+	return isObject(value) && m.set(nil, object, value, RuleWrapped, tier)
+}
+
+// areArguments reports whether an object has all required keys and only declared ones.
+func (m *mender) areArguments(value any, declared map[string]*jsonschema.Schema) bool {
+	object, _ := value.(map[string]any)
+	for key := range object {
+		if declared[key] == nil {
+			return false
+		}
+	}
+	d := gather(m.schema.root)
+	return len(object) > 0 && !slices.ContainsFunc(d.required(), func(key string) bool { _, there := object[key]; return !there })
+}
+
+// unwrapCall extracts the arguments from a whole call of this tool, {"name": ..., "arguments": ...}.
+func (m *mender) unwrapCall(object map[string]any) bool {
+	declared := m.schema.properties(nil)
+	name, arguments, found := any(nil), any(nil), 0
+	for key, value := range object {
+		switch foldKey(key) {
+		case "name", "tool", "toolname", "function", "functionname":
+			name = value
+			found++
+		case "arguments", "args", "parameters", "params", "input", "kwargs":
+			arguments = value
+			found++
+			if declared[key] != nil {
+				return false
+			}
+		}
+	}
+	if found != 2 || name != m.options.Tool || name == "" || arguments == nil || !m.unwrapTo(object, arguments, Silent) {
+		return false
+	}
+	m.released = append(m.released, name)
+	return true
 }
 
 // wrappers are the names that models use for the arguments as a whole.
@@ -232,7 +279,7 @@ func opened(text string) (document, bool) {
 
 // tier returns the tier of reading a string as this document.
 func (d document) tier(least Tier) Tier {
-	if slices.Contains(d.loose, missingBrackets) {
+	if d.uncertain() {
 		return Told
 	}
 	return least

@@ -54,19 +54,13 @@ func sameInNamespace(called, tool string) bool {
 // isAction reports whether a word names an action or negates one, and so cannot be a namespace.
 func isAction(word string) bool { return actions[word] }
 
-var actions = func() map[string]bool {
-	set := map[string]bool{}
-	for word := range strings.FieldsSeq(`delete drop remove destroy erase clear purge wipe reset revoke cancel close archive unarchive
-		create add insert new make build write save update edit patch put set change modify replace rename move copy merge append
-		get list read find search fetch show view query count describe check validate verify
-		send post publish submit share upload download import export sync push pull commit
-		run execute exec start stop restart kill pause resume enable disable lock unlock approve reject accept decline
-		buy sell pay refund charge order book transfer grant deny invite
-		undo redo un no not non never dry test preview draft simulate mock fake try what if bulk all force`) {
-		set[word] = true
-	}
-	return set
-}()
+var actions = wordSet(`delete drop remove destroy erase clear purge wipe reset revoke cancel close archive unarchive
+	create add insert new make build write save update edit patch put set change modify replace rename move copy merge append
+	get list read find search fetch show view query count describe check validate verify
+	send post publish submit share upload download import export sync push pull commit
+	run execute exec start stop restart kill pause resume enable disable lock unlock approve reject accept decline
+	buy sell pay refund charge order book transfer grant deny invite
+	undo redo un no not non never dry test preview draft simulate mock fake try what if bulk all force`)
 
 // cutNamespace returns the text after a namespace separator at its start, or nothing.
 func cutNamespace(text string) string {

@@ -92,7 +92,7 @@ func (s *Schema) shownValue(c Change, raw json.RawMessage) json.RawMessage {
 		return quoted(maskText)
 	}
 	path := strings.Split(c.Path, ".")
-	if c.Path == Path(nil) || c.Rule == RuleKey {
+	if c.Path == Path(nil) || c.Rule == RuleKey || c.Rule == RuleRenamed {
 		path = path[:len(path)-1] // the value contains its own key
 	}
 	if text, ok := doc.value.(string); ok && looksLikeContainer(text) {

@@ -27,10 +27,14 @@ const (
 	RuleNullWord     = "word for null"
 	RuleChoice       = "spelling of a choice"
 	RuleKey          = "spelling of a key"
+	RuleRenamed      = "renamed key"
 	RuleToList       = "single value to an array"
 	RuleOneElement   = "array of one to its element"
+	RuleSplit        = "comma-separated string to an array"
 	RuleTyped        = "value unwrapped from {type, value}"
 	RuleDefault      = "default of a required field"
+
+	RuleRejectedDefault = "default that the schema rejects"
 )
 
 // omit removes an optional field that is null, empty or a word for null, where that is not allowed.
@@ -47,7 +51,32 @@ func (m *mender) omit(v violation, at any) bool {
 			rule = RuleNullWord
 		}
 	}
-	if rule == "" || tier > m.options.Tier || len(v.path) == 0 {
+	if rule == "" {
+		return false
+	}
+	if m.leaveOut(v, at, rule, tier) {
+		return true
+	}
+	return rule == RuleNullWord && m.acceptsNull(v) && m.set(v.path, at, nil, rule, tier)
+}
+
+// omitDefault removes an optional field that has its declared default, where the schema rejects
+// that default.
+func (m *mender) omitDefault(v violation, at any) bool {
+	if len(v.path) == 0 {
+		return false
+	}
+	property := m.schema.properties(v.path[:len(v.path)-1])[v.path[len(v.path)-1]]
+	if property == nil || property.Default == nil || !same(at, *property.Default) || !m.leaveOut(v, at, RuleRejectedDefault, Told) {
+		return false
+	}
+	m.released = append(m.released, at)
+	return true
+}
+
+// leaveOut removes the field of a violation if it is optional.
+func (m *mender) leaveOut(v violation, at any, rule string, tier Tier) bool {
+	if tier > m.options.Tier || len(v.path) == 0 {
 		return false
 	}
 	parent, ok := lookup(m.value, v.path[:len(v.path)-1]).(map[string]any)
@@ -64,7 +93,7 @@ func (m *mender) omit(v violation, at any) bool {
 	delete(parent, key)
 	if m.schema.mayRequire(v.path[:len(v.path)-1], key) && m.requires(v.path[:len(v.path)-1], key) {
 		parent[key] = at
-		return rule == RuleNullWord && m.acceptsNull(v) && m.set(v.path, at, nil, rule, tier)
+		return false
 	}
 	m.receipt(v.path, at, absent{}, rule, tier)
 	return true
@@ -124,8 +153,8 @@ func (m *mender) convert(v violation, at any, want []string) bool {
 			return m.set(v.path, at, at[0], RuleOneElement, Told)
 		}
 	case map[string]any:
-		if inner, ok := typedValue(at); ok && m.fits(v.node, inner) {
-			return m.set(v.path, at, inner, RuleTyped, Told)
+		if m.open(v, at) {
+			return true
 		}
 	}
 	if wants("array") && at != nil && !isList(at) {
@@ -134,6 +163,33 @@ func (m *mender) convert(v violation, at any, want []string) bool {
 		}
 	}
 	return false
+}
+
+// open extracts the value from an object that describes it, as {"type": "number", "value": 5} does,
+// or that repeats the name of the field. An item of an array may describe several items.
+func (m *mender) open(v violation, at map[string]any) bool {
+	inner, ok := typedValue(at)
+	if !ok {
+		inner, ok = at[last(v.path)]
+		ok = ok && len(at) == 1
+	}
+	if !ok {
+		return false
+	}
+	if m.fits(v.node, inner) {
+		return m.set(v.path, at, inner, RuleTyped, Told)
+	}
+	several, _ := inner.([]any)
+	if len(several) == 0 || slices.ContainsFunc(several, func(item any) bool { return !m.fits(v.node, item) }) {
+		return false
+	}
+	parent := v.path[:len(v.path)-1]
+	list, ok := lookup(m.value, parent).([]any)
+	i, err := strconv.Atoi(v.path[len(v.path)-1])
+	if !ok || err != nil {
+		return false
+	}
+	return m.set(parent, list, slices.Concat(list[:i], several, list[i+1:]), RuleTyped, Told)
 }
 
 func isList(value any) bool { _, ok := value.([]any); return ok }
@@ -169,7 +225,60 @@ func (m *mender) convertText(v violation, at string, wants func(string) bool) bo
 	if wants("array") && isOneItem(at) && m.fits(v.node, []any{at}) {
 		return m.set(v.path, at, []any{at}, RuleToList, Told)
 	}
-	return false
+	return wants("array") && m.split(v, at)
+}
+
+// split reads comma-separated text as an array of numbers or of choices. In free text a comma may
+// belong to a sentence.
+func (m *mender) split(v violation, at string) bool {
+	if m.options.Tier < Told || !strings.Contains(at, ",") || len(at) > maxChoiceLen || hasThousands(at) {
+		return false
+	}
+	d := gather(v.node)
+	items := gather(d.inside("0")...)
+	if !items.onlyNumbers() && !items.chosen || slices.ContainsFunc(items.choices, hasComma) {
+		return false
+	}
+	var parts []any
+	for part := range strings.SplitSeq(at, ",") {
+		parts = append(parts, strings.TrimSpace(part))
+	}
+	list, inner, ok := m.fitted(v.node, parts, v.path, Told)
+	if !ok || slices.Contains(parts, "") {
+		return false
+	}
+	m.released = append(m.released, inner.released...)
+	m.exchange(at, parts)
+	m.granted = append(m.granted, inner.granted...)
+	return m.set(v.path, at, list, RuleSplit, Told)
+}
+
+// exchange tells the last check that a scalar became others with the same content.
+func (m *mender) exchange(before, after any) {
+	m.released, m.granted = append(m.released, before), append(m.granted, after)
+}
+
+func hasComma(choice any) bool {
+	text, ok := choice.(string)
+	return ok && strings.Contains(text, ",")
+}
+
+// hasThousands reports whether the commas of a string may separate the thousands of one number.
+func hasThousands(text string) bool {
+	parts := strings.Split(strings.TrimPrefix(strings.TrimSpace(text), "-"), ",")
+	for i, part := range parts {
+		whole, _, _ := strings.Cut(part, ".")
+		if n := digits(whole); n != len(whole) || n == 0 || n > 3 || i > 0 && n != 3 {
+			return false
+		}
+	}
+	return true
+}
+
+// onlyNumbers reports whether a value must be a number.
+func (d *demand) onlyNumbers() bool {
+	kinds := d.kinds()
+	return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(name string) bool { return name != "number" && name != "integer" })
 }
 
 // isOneItem reports whether a string is a single item, not several and not an encoded array.
@@ -201,22 +310,35 @@ func isExact(n json.Number) bool {
 	return len(strings.Trim(strings.Replace(strings.TrimPrefix(mantissa, "-"), ".", "", 1), "0")) <= 15
 }
 
-// typedValue returns x of {"type": "number", "value": x}.
+// typedValue returns x of an object in the form of a schema: {"type": "number", "value": x}, the
+// same with the items or choices of an array, or {"type": x} where x is not a type.
 func typedValue(object map[string]any) (any, bool) {
-	value, has := object["value"]
 	name, typed := object["type"].(string)
-	if !has || len(object) > 2 || len(object) == 2 && !typed {
+	typed = typed && typeNames[strings.ToLower(name)]
+	switch {
+	case len(object) == 1:
+		if value, has := object["value"]; has {
+			return value, true
+		}
+		value, has := object["type"].(string)
+		return value, has && !typed
+	case len(object) != 2 || !typed:
 		return nil, false
 	}
-	if typed {
-		switch name {
-		case "string", "number", "integer", "boolean", "array", "object":
-		default:
-			return nil, false
+	if value, has := object["value"]; has {
+		return value, true
+	}
+	for _, key := range []string{"items", "enum"} {
+		if list, ok := object[key].([]any); ok {
+			return list, true
 		}
 	}
-	return value, true
+	return nil, false
 }
+
+// typeNames are names of types in schemas and in the languages that models write.
+var typeNames = wordSet(`string str text char varchar number numeric integer int int32 int64 long float float32 float64 double decimal
+	boolean bool array list tuple object dict map any date datetime date-time time timestamp`)
 
 // fits reports whether a value fits a schema, possibly after repair.
 func (m *mender) fits(node *jsonschema.Schema, value any) bool {
@@ -281,6 +403,7 @@ func (m *mender) branch(v violation, at any) bool {
 	m.value = replaced(m.value, v.path, best.value)
 	m.changes = append(m.changes, best.by.changes...)
 	m.granted = append(m.granted, best.by.granted...)
+	m.released = append(m.released, best.by.released...)
 	return true
 }
 
@@ -298,6 +421,7 @@ func (m *mender) choose(v violation, at any, choices []any) bool {
 		return m.convertChoice(v, at, choices)
 	}
 	var found []any
+	tier := Silent
 	for _, choice := range choices {
 		switch choice := choice.(type) {
 		case string:
@@ -314,10 +438,21 @@ func (m *mender) choose(v violation, at any, choices []any) bool {
 			}
 		}
 	}
-	if len(found) != 1 {
+	if len(found) == 0 && inOneCase(choices) {
+		tier = Told
+		for _, choice := range choices {
+			if name, ok := choice.(string); ok && sameShortChoice(text, name) {
+				found = append(found, name)
+			}
+		}
+	}
+	if len(found) != 1 || !m.set(v.path, at, found[0], RuleChoice, tier) {
 		return false
 	}
-	return m.set(v.path, at, found[0], RuleChoice, Silent)
+	if fold(text) != fold(plain(found[0])) {
+		m.exchange(text, found[0])
+	}
+	return true
 }
 
 // maxChoiceLen limits the strings that are compared with choices.
@@ -333,8 +468,11 @@ func (m *mender) chooseNumber(v violation, n json.Number, choices []any) bool {
 	return false
 }
 
-// convertChoice extracts the only item of an array if it is a choice.
+// convertChoice extracts a choice from an array of one, or from an object that describes it.
 func (m *mender) convertChoice(v violation, at any, choices []any) bool {
+	if object, ok := at.(map[string]any); ok {
+		return m.open(v, object)
+	}
 	list, ok := at.([]any)
 	if ok && len(list) == 1 && m.fits(v.node, list[0]) {
 		return m.set(v.path, at, list[0], RuleOneElement, Told)
@@ -360,6 +498,9 @@ func (m *mender) missing(v violation, at any, keys []string) bool {
 	}
 	if renamed || m.options.Tier < Told {
 		return renamed
+	}
+	if len(keys) == 1 && m.renameOnly(v, object, keys[0]) {
+		return true
 	}
 	declared := m.schema.properties(v.path)
 	for key, value := range object {
@@ -399,16 +540,21 @@ func (m *mender) rename(path []string, object map[string]any, key string) bool {
 	if len(found) != 1 || m.options.Tier < Silent {
 		return false
 	}
-	value := object[found[0]]
-	delete(object, found[0])
-	object[key] = value
-	if i, ok := m.rank[found[0]]; ok {
-		if _, known := m.rank[key]; !known {
-			m.rank[key] = i
+	m.moveKey(path, object, found[0], key, RuleKey, Silent)
+	return true
+}
+
+// moveKey gives a value a different key.
+func (m *mender) moveKey(path []string, object map[string]any, from, to, rule string, tier Tier) {
+	value := object[from]
+	delete(object, from)
+	object[to] = value
+	if i, ok := m.rank[from]; ok {
+		if _, known := m.rank[to]; !known {
+			m.rank[to] = i
 		}
 	}
-	m.receipt(append(slices.Clone(path), key), map[string]any{found[0]: value}, map[string]any{key: value}, RuleKey, Silent)
-	return true
+	m.receipt(append(slices.Clone(path), to), map[string]any{from: value}, map[string]any{to: value}, rule, tier)
 }
 
 // unknown handles keys that the object may not have.

@@ -3,6 +3,7 @@ package repair
 import (
 	"iter"
 	"math/big"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,24 +22,41 @@ const (
 type candidate struct {
 	value any
 	sure  bool // the schema allows nothing else, or the caller sent almost the same
+	own   bool // it is what the caller sent, in a different form
 }
 
-// candidates returns values that may satisfy d, the likeliest first. name is the name of the field,
-// and received its value in the call.
+// candidates returns values that may satisfy d, the likeliest first: what the caller sent, what the
+// schema suggests, and samples. name is the name of the field, and received its value in the call.
 func (d *demand) candidates(name string, received any, depth int) iter.Seq[candidate] {
 	return func(yield func(candidate) bool) {
-		for _, choice := range nearest(received, d.choices, len(d.choices)) {
-			if !yield(candidate{choice, len(d.choices) == 1 || isNear(received, choice)}) {
+		parts := readings(name, received)
+		for i := 1; i < len(parts) && d.chosen; i++ {
+			if !yield(candidate{parts[i], false, true}) {
 				return
 			}
 		}
-		for _, value := range derived(received, d) {
-			if !yield(candidate{value, isNear(received, value)}) {
+		for i, reading := range parts {
+			if i > 0 && !yield(candidate{reading, false, true}) {
 				return
+			}
+			for _, choice := range meantChoices(reading, d.choices) {
+				if !yield(candidate{choice, len(d.choices) == 1 || isNear(reading, choice), true}) {
+					return
+				}
+			}
+			for _, value := range derived(reading, d) {
+				if !yield(candidate{value, isNear(received, value), true}) {
+					return
+				}
 			}
 		}
 		for _, value := range d.suggested() {
-			if !yield(candidate{value, false}) {
+			if !yield(candidate{value: value}) {
+				return
+			}
+		}
+		for _, choice := range d.safeChoices() {
+			if !yield(candidate{choice, len(d.choices) == 1, len(d.choices) == 1}) {
 				return
 			}
 		}
@@ -55,7 +73,7 @@ func (d *demand) candidates(name string, received any, depth int) iter.Seq[candi
 		}
 		for _, kind := range d.kindsFor(received) {
 			for value := range d.ofKind(kind, name, depth) {
-				if !yield(candidate{value, false}) {
+				if !yield(candidate{value: value}) {
 					return
 				}
 			}
@@ -83,8 +101,30 @@ func (d *demand) suggested() (list []any) {
 			list = append(list, *node.Default)
 		}
 	}
+	for _, node := range d.nodes {
+		if text := describedDefault(node.Description); text != "" {
+			list = append(list, meantChoices(text, d.choices)...)
+			list = append(list, derived(text, d)...)
+			if doc, err := decode(text); err == nil {
+				list = append(list, doc.value)
+			}
+		}
+	}
 	return list
 }
+
+var defaultForm = regexp.MustCompile(`(?i)\bdefault(?:s|ed)?(?: value)?(?: is| to|:|=)?(?: to)? ?(?:'([^']{1,60})'|"([^"]{1,60})"|` + "`([^`]{1,60})`" + `|(-?\d+(?:\.\d+)?|true|false)\b)`)
+
+// describedDefault returns the default that a description states, as in "Default is 'celsius'".
+func describedDefault(description string) string {
+	if found := defaultForm.FindStringSubmatch(bounded(description, maxDescription)); found != nil {
+		return found[1] + found[2] + found[3] + found[4]
+	}
+	return ""
+}
+
+// maxDescription limits the part of a description that is searched for a default.
+const maxDescription = 2000
 
 // branchesFor returns the alternatives, those that accept the received value first.
 func (d *demand) branchesFor(received any) []*jsonschema.Schema {
@@ -262,14 +302,16 @@ func placeholders(name string, length span) (list []string) {
 	return append(list, "")
 }
 
-// numbers counts up from the smallest allowed number, or down from the largest.
+// numbers counts up and down from the middle of the allowed range.
 func (d *demand) numbers(kind string) iter.Seq[any] {
 	return func(yield func(any) bool) {
 		whole := *d
 		whole.types = []string{kind}
 		start := big.NewRat(1, 1)
-		switch {
-		case d.least != nil:
+		switch middle, ok := d.middle(); {
+		case ok:
+			start = middle
+		case d.least != nil && d.least.Cmp(start) > 0:
 			start = d.least
 		case d.most != nil && d.most.Cmp(start) < 0:
 			start = d.most
@@ -376,7 +418,7 @@ const maxTries = 300
 // the first container, whose contents can be fixed later. It must be called within a session.
 func pick(nodes []*jsonschema.Schema, name string, received any, depth int, accept func(any) bool) (candidate, bool) {
 	d := gather(nodes...)
-	if isSecret(name, received) {
+	if slices.ContainsFunc(readings(name, received), func(reading any) bool { return isSecret(name, reading) }) {
 		received = nil // a value derived from a secret reveals it
 	}
 	var rough *candidate
@@ -393,7 +435,7 @@ func pick(nodes []*jsonschema.Schema, name string, received any, depth int, acce
 			return c, true
 		}
 		if rough == nil && (isObject(c.value) || isList(c.value)) && d.accepts(typeName(c.value)) {
-			rough = &candidate{value: clone(c.value)}
+			rough = &candidate{value: clone(c.value), own: c.own}
 		}
 	}
 	if rough != nil {

@@ -7,13 +7,17 @@ import (
 )
 
 // keepsValues is the last check: no scalar may be lost or invented between the sent and the
-// repaired value, except null, empty strings and words for null, and what the schema granted.
-func keepsValues(sent, sending any, granted []any) bool {
+// repaired value, except null, empty strings and words for null, what the schema granted, and what
+// a rule released.
+func keepsValues(sent, sending any, granted, released []any) bool {
 	before, after := map[string]int{}, map[string]int{}
 	scalars(sent, before)
 	scalars(sending, after)
 	for _, value := range granted {
 		scalars(value, before)
+	}
+	for _, value := range released {
+		scalars(value, after)
 	}
 	for scalar, n := range before {
 		if after[scalar] != n {

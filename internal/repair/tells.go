@@ -1,0 +1,227 @@
+package repair
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// renameOnly renames the only unknown key of an object to the only required one that is missing, if
+// the value fits and the names or the schema tell that it is meant.
+func (m *mender) renameOnly(v violation, object map[string]any, missing string) bool {
+	from, ok := m.schema.onlyUnknown(v.path, object)
+	if !ok || isEmpty(object[from]) {
+		return false
+	}
+	nodes := m.schema.property(v, missing)
+	if len(nodes) == 0 || hasOpposite(from, missing) || !m.sharesWords(v.path, from, missing) && !isSpecific(nodes, object[from]) {
+		return false
+	}
+	for _, node := range nodes {
+		if _, _, ok := m.fitted(node, object[from], v.path, Silent); !ok {
+			return false
+		}
+	}
+	m.moveKey(v.path, object, from, missing, RuleRenamed, Told)
+	return true
+}
+
+// onlyUnknown returns the only key of an object that no schema declares.
+func (s *Schema) onlyUnknown(path []string, object map[string]any) (key string, ok bool) {
+	unknown := s.unknown(path, object)
+	if len(unknown) != 1 {
+		return "", false
+	}
+	return unknown[0], true
+}
+
+// unknown returns the keys of an object that no schema declares.
+func (s *Schema) unknown(path []string, object map[string]any) (keys []string) {
+	nodes := s.nodesAt(path)
+	for key := range object {
+		if !slices.ContainsFunc(nodes, func(node *jsonschema.Schema) bool { return len(step(node, key)) > 0 }) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// isSpecific reports whether schemas accept so little that a value which fits must be meant for
+// them: a choice, or an object with certain keys.
+func isSpecific(nodes []*jsonschema.Schema, value any) bool {
+	d := gather(nodes...)
+	switch value := value.(type) {
+	case string:
+		return d.chosen && fitsAll(nodes, value)
+	case map[string]any:
+		return len(d.required()) > 0 && len(value) > 1 && fitsAll(nodes, value)
+	}
+	return false
+}
+
+// sharesWords reports whether an unknown key says the same as a declared one: it lacks some of its
+// words, or adds words before them. What is added before a word like id must be the name of what
+// surrounds it, because user_id is not the id of a project.
+func (m *mender) sharesWords(path []string, unknown, declared string) bool {
+	if bare := beforeMarkup(unknown); bare != unknown {
+		return foldKey(bare) == foldKey(declared)
+	}
+	x, y := nameWords(unknown), nameWords(declared)
+	if len(x) == 0 || len(y) == 0 {
+		return false
+	}
+	if len(x) <= len(y) {
+		return !slices.ContainsFunc(x, func(word string) bool { return !slices.Contains(y, word) })
+	}
+	added := x[:len(x)-len(y)]
+	if !slices.Equal(x[len(added):], y) {
+		return false
+	}
+	around := nameWords(m.options.Tool + " " + strings.Join(slices.Concat(m.within, path), " "))
+	return len(y) > 1 || !generic[y[0]] || !slices.ContainsFunc(added, func(word string) bool { return !slices.Contains(around, word) })
+}
+
+// beforeMarkup returns the name at the start of a key that continues with markup, as in
+// rooms" kind="list.
+func beforeMarkup(key string) string {
+	if i := strings.IndexAny(key, "\"'=<>:"); i > 0 {
+		return strings.TrimSpace(key[:i])
+	}
+	return key
+}
+
+// generic are words that many different things have.
+var generic = wordSet(`id name type kind key code number value title text status description`)
+
+// nameWords returns the words of a name that mean something, in the singular.
+func nameWords(name string) (words []string) {
+	for _, word := range segments(name) {
+		if !fillers[word] {
+			words = append(words, singular(word))
+		}
+	}
+	return words
+}
+
+var fillers = wordSet(`of the a an for my your param params parameter parameters arg args argument arguments kwargs`)
+
+// hasOpposite reports whether one name has a word that the other lacks and that changes the meaning.
+func hasOpposite(a, b string) bool {
+	x, y := segments(a), segments(b)
+	lacks := func(words []string) func(string) bool {
+		return func(word string) bool { return contrary[word] && !slices.Contains(words, word) }
+	}
+	return slices.ContainsFunc(x, lacks(y)) || slices.ContainsFunc(y, lacks(x))
+}
+
+// hasContrary reports whether a name has a word that changes the meaning of what follows.
+func hasContrary(name string) bool {
+	return slices.ContainsFunc(segments(name), func(word string) bool { return contrary[word] || isAction(word) })
+}
+
+// contrary are words of which another name may have the opposite.
+var contrary = wordSet(`not no non never without exclude excluded excluding except skip ignore ignored omit disable disabled deny denied
+	include included only enable enabled allow allowed from to source src target dest destination origin start end begin stop before after since until
+	min max minimum maximum least most lower upper old new previous prev next first last original parent child in out input output result
+	left right up down on off inner outer own other another alternative default fallback backup`)
+
+// meantBy returns the declared key that is missing and that an undeclared key was sent for, if any:
+// one with a similar name, one that shares a word, or the only place that is left for a value of its
+// type. Required keys come first.
+func (s *Schema) meantBy(path []string, object map[string]any, key string) string {
+	declared := s.properties(path)
+	if declared[key] != nil {
+		return ""
+	}
+	var open []string
+	for name := range declared {
+		if _, there := object[name]; !there {
+			open = append(open, name)
+		}
+	}
+	slices.Sort(open)
+	if name := likeliest(key, open); name != "" {
+		return name
+	}
+	if only, ok := s.onlyUnknown(path, object); !ok || only != key {
+		return ""
+	}
+	if missing := s.missingFrom(path, object); len(missing) > 0 {
+		open = missing
+	} else if _, flag := object[key].(bool); flag {
+		return "" // copying an example must not switch anything on
+	}
+	open = slices.DeleteFunc(open, func(name string) bool { return !suits(declared[name], object[key]) || hasOpposite(key, name) })
+	if len(open) != 1 {
+		return ""
+	}
+	return open[0]
+}
+
+// misspelled returns the undeclared key that was sent instead of a missing one, if any. It is the
+// other direction of meantBy.
+func (s *Schema) misspelled(path []string, object map[string]any, missing string) string {
+	unknown := s.unknown(path, object)
+	if len(unknown) > maxScalars {
+		return ""
+	}
+	if name := likeliest(missing, unknown); name != "" {
+		return name
+	}
+	if len(unknown) == 1 && s.meantBy(path, object, unknown[0]) == missing {
+		return unknown[0]
+	}
+	return ""
+}
+
+// likeliest returns the name that is similar to another, or the only one that shares a word with it.
+func likeliest(name string, names []string) string {
+	for _, near := range NearestNames(name, names, 1) {
+		if alike(near, name) && !hasOpposite(near, name) {
+			return near
+		}
+	}
+	words := nameWords(name)
+	best, most, tied := "", 0, false
+	for _, other := range names {
+		n := sharedWords(words, nameWords(other))
+		if n == 0 || hasOpposite(name, other) {
+			continue
+		}
+		switch {
+		case n > most:
+			best, most, tied = other, n, false
+		case n == most:
+			tied = true
+		}
+	}
+	if tied {
+		return ""
+	}
+	return best
+}
+
+// missingFrom returns the required keys that an object lacks.
+func (s *Schema) missingFrom(path []string, object map[string]any) (keys []string) {
+	d := gather(s.certain(path)...)
+	for _, key := range d.required() {
+		if _, there := object[key]; !there {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// suits reports whether a schema accepts values of this type, or of the type of its first item.
+func suits(node *jsonschema.Schema, value any) bool {
+	if node == nil || isEmpty(value) {
+		return false
+	}
+	d := gather(node)
+	if list, ok := value.([]any); ok && !d.accepts("array") {
+		value = list[0]
+	}
+	return d.accepts(typeName(value))
+}
