@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
@@ -197,11 +197,14 @@ func (c wrongCall) answer(arm string) (string, error) {
 	return "", fmt.Errorf("invalid -arms %q: must be of %s", arm, strings.Join(nextTryArms, ", "))
 }
 
-// sampleCalls returns n of the calls in a random order that the seed determines.
+// sampleCalls returns n of the calls in a random order that the seed determines. A call that is no
+// longer refused does not change the order of the others, so that samples can be compared.
 func sampleCalls(calls []wrongCall, seed uint64, skip, n int) []wrongCall {
-	slices.SortFunc(calls, func(a, b wrongCall) int { return strings.Compare(a.ID, b.ID) })
-	random := rand.New(rand.NewPCG(seed, 0))
-	random.Shuffle(len(calls), func(i, j int) { calls[i], calls[j] = calls[j], calls[i] })
+	order := func(c wrongCall) string {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", seed, c.ID))
+		return string(sum[:])
+	}
+	slices.SortFunc(calls, func(a, b wrongCall) int { return strings.Compare(order(a), order(b)) })
 	calls = calls[min(skip, len(calls)):]
 	if n > 0 {
 		calls = calls[:min(n, len(calls))]

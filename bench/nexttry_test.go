@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -107,6 +108,10 @@ func TestSampleIsTheSameForASeed(t *testing.T) {
 	first, rest := ids(sampleCalls(calls, 1, 0, 4)), ids(sampleCalls(calls, 1, 4, 0))
 	if again := ids(sampleCalls(calls, 1, 0, 4)); again != first || len(rest) != 6 || strings.ContainsAny(rest, first) {
 		t.Errorf("%s, %s, %s", first, again, rest)
+	}
+	fewer := slices.DeleteFunc(slices.Clone(calls), func(c wrongCall) bool { return c.ID == first[1:2] })
+	if got := ids(sampleCalls(fewer, 1, 0, 3)); got != first[:1]+first[2:] {
+		t.Errorf("without %s: %s, before %s", first[1:2], got, first)
 	}
 	if other := ids(sampleCalls(calls, 2, 0, 10)); other == first+rest {
 		t.Errorf("the seed does not matter: %s", other)
