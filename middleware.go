@@ -81,7 +81,11 @@ type listedTool struct {
 // Tool returns a tool by its name.
 func (l toolList) Tool(name string) (repair.Tool, bool) {
 	tool, listed := l.tools[name]
-	return repair.Tool{Schema: tool.schema, Safe: tool.safe, Mode: l.mode}, listed
+	t := repair.Tool{Schema: tool.schema, Safe: tool.safe, Mode: l.mode}
+	if listed {
+		t.About = tool.source.Description
+	}
+	return t, listed
 }
 
 // Names returns the names of all tools, in order.

@@ -7,6 +7,8 @@
 //	go run ./bench kills      steady calls while the server is killed, idle and during calls
 //	go run ./bench sessions   a thousand clients, one of them stuck, and the cost of an idle one
 //	go run ./bench repair     the cost of validating, repairing and explaining arguments
+//	go run ./bench nexttry    what a model does next with our answer to a wrong call, and with a
+//	                          validator's
 //
 // The executable also plays the other processes, re-executed with a role: the minimal server, the
 // byte pump, the reverse proxy and the faulty servers.
@@ -35,6 +37,7 @@ var commands = []command{
 	{"kills", "steady calls while the server is killed, idle and during calls", runKills},
 	{"sessions", "many clients of one gauze serve, some idle and one stuck", runSessions},
 	{"repair", "the cost of validating, repairing and explaining arguments", runRepair},
+	{"nexttry", "the next call of a model after a validator's error and after our message", runNextTry},
 }
 
 // roles lists the processes that the benchmarks start. They are not for users.

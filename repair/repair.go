@@ -83,8 +83,7 @@ func SilentOnly() Option { return func(o *options) { o.silentOnly = true } }
 // repaired is refused with a message that a model can act on. Valid arguments are not changed.
 //
 // arguments is what a model wrote, and need not be JSON; it is nil if the call has none. If the schema
-// cannot be checked safely, or only formats such as dates do not match, the outcome is [Unverified].
-// Compiled schemas are cached.
+// cannot be checked safely, the outcome is [Unverified]. Compiled schemas are cached.
 func Arguments(schema, arguments json.RawMessage, opts ...Option) Result {
 	var o options
 	for _, opt := range opts {

@@ -34,6 +34,7 @@ type repairCall struct {
 // repairTool is a tool as in tools/list. A batch may contain only its name.
 type repairTool struct {
 	Name        string
+	Description string
 	InputSchema json.RawMessage
 }
 
@@ -43,6 +44,7 @@ func (t *repairTool) UnmarshalJSON(raw []byte) error {
 	}
 	var tool struct {
 		Name        string          `json:"name"`
+		Description string          `json:"description"`
 		InputSchema json.RawMessage `json:"inputSchema"`
 	}
 	err := json.Unmarshal(raw, &tool)
@@ -59,6 +61,7 @@ type repairAnswer struct {
 	Changes []repair.Change `json:"changes"`
 	Notes   []string        `json:"notes,omitempty"`
 	Message string          `json:"message,omitempty"`
+	Details json.RawMessage `json:"details,omitempty"` // Message for programs
 }
 
 // judge passes a call through the repair gate. The arguments of an unknown tool are still checked
@@ -70,7 +73,7 @@ func (c repairCall) judge(tier repair.Tier) repairAnswer {
 	a := repairAnswer{ID: c.ID, Tool: d.Tool}
 	if d.Verdict == repair.Refused {
 		refusal := d.Refusal()
-		a.Message = refusal.Message
+		a.Message, a.Details = refusal.Message, refusal.Report
 		if refusal.Code == fault.ToolUnknown {
 			a.Tool = ""
 			if compiled := compile(c.Schema); compiled != nil {
@@ -131,10 +134,14 @@ type repairTools struct {
 func (l repairTools) Tool(name string) (repair.Tool, bool) {
 	i := slices.IndexFunc(l.tools, func(t repairTool) bool { return t.Name == name })
 	tool := l.all
-	if i >= 0 && tool.Schema == nil {
+	if i < 0 {
+		return tool, false
+	}
+	tool.About = l.tools[i].Description
+	if tool.Schema == nil {
 		tool.Schema = compile(l.tools[i].InputSchema)
 	}
-	return tool, i >= 0
+	return tool, true
 }
 
 func (l repairTools) Names() []string { return toolNames(l.tools) }

@@ -72,6 +72,9 @@ type Repaired struct {
 	Notes     []string `json:"notes,omitempty"`
 	Message   string   `json:"message,omitempty" jsonschema:"if refused: the errors and an example of a valid call"`
 	Reason    string   `json:"reason,omitempty" jsonschema:"if unverified: why the arguments could not be checked"`
+
+	// Details is Message for programs.
+	Details map[string]any `json:"details,omitempty" jsonschema:"the message for programs: type, summary, issues, schema, suggestions, validExample"`
 }
 
 func (r Repaired) text() string {
@@ -103,15 +106,21 @@ func (c *call) repair(in repairIn) (out Repaired, err error) {
 		out.Changes = append(out.Changes, change.String())
 	}
 	if d.Verdict == repair.Refused {
-		out.Message = d.Refusal().Message
-		return out, nil
+		refusal := d.Refusal()
+		out.Message = refusal.Message
+		return out, decodeNumbers(refusal.Report, &out.Details)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(d.Arguments))
-	decoder.UseNumber()
-	if len(d.Arguments) > 0 && decoder.Decode(&out.Arguments) != nil {
+	if len(d.Arguments) > 0 && decodeNumbers(d.Arguments, &out.Arguments) != nil {
 		out.Arguments = string(d.Arguments) // unverified, and not JSON
 	}
 	return out, nil
+}
+
+// decodeNumbers decodes JSON and keeps numbers as they are written.
+func decodeNumbers(raw []byte, to any) error {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	return decoder.Decode(to)
 }
 
 type searchIn struct {

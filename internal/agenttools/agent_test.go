@@ -675,6 +675,12 @@ func TestToldWithoutRunningAnything(t *testing.T) {
 	if r.get("outcome") != "refused" || !strings.Contains(r.get("message"), "n") {
 		t.Errorf("%+v", r)
 	}
+	details, _ := r.data["details"].(map[string]any)
+	for _, key := range []string{"type", "summary", "issues", "schema", "suggestions", "validExample"} {
+		if details[key] == nil {
+			t.Errorf("the details have no %s: %v", key, details)
+		}
+	}
 	r = a.call("search_servers", object{"query": "weather", "online": true})
 	if r.failed || !strings.Contains(r.get("note"), "--online") {
 		t.Errorf("%+v", r)

@@ -58,7 +58,7 @@ func (l *listedTools) Tool(name string) (t repair.Tool, listed bool) {
 		return t, true // the server has announced different tools
 	}
 	known, listed := l.catalog.tools[name]
-	t.Schema, t.Safe = known.schema, listed && policy.class(known.class) != Unsafe
+	t.Schema, t.About, t.Safe = known.schema, known.about, listed && policy.class(known.class) != Unsafe
 	return t, listed
 }
 

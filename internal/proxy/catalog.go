@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"hash/maphash"
+	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/repair"
 	"github.com/gauze-mcp/gauze/internal/wire"
@@ -33,7 +34,11 @@ type tool struct {
 	class   Class
 	mirrors []wire.Mirror  // arguments that HTTP repeats in headers
 	schema  *repair.Schema // of its arguments
+	about   string         // its description, shortened
 }
+
+// maxAbout limits the bytes that are kept of a tool's description.
+const maxAbout = 600
 
 // kinds maps a list method to the key of its items and the notification that it changed.
 var kinds = map[string]struct{ items, changed string }{
@@ -120,8 +125,8 @@ func (k *catalog) settle(c *call) {
 // readTool reads what a tool declares. By the spec's defaults, neither read-only nor idempotent, a
 // tool without annotations is unsafe.
 func readTool(item []byte) (name string, t tool, ok bool) {
-	var values [3][]byte
-	if wire.Fields(item, values[:], "name", "inputSchema", "annotations") != nil {
+	var values [4][]byte
+	if wire.Fields(item, values[:], "name", "inputSchema", "annotations", "description") != nil {
 		return "", t, false
 	}
 	if name, ok = wire.Text(values[0]); !ok {
@@ -129,11 +134,12 @@ func readTool(item []byte) (name string, t tool, ok bool) {
 	}
 	var hash maphash.Hash
 	hash.SetSeed(signSeed)
-	for _, value := range values {
+	for _, value := range values[:3] {
 		hash.Write(value)
 		hash.WriteByte(0)
 	}
-	t = tool{shape: hash.Sum64(), class: Unsafe, mirrors: wire.Mirrors(values[1]), schema: repair.Compile(values[1])}
+	about, _ := wire.Text(values[3])
+	t = tool{about: strings.Clone(about[:min(len(about), maxAbout)]), shape: hash.Sum64(), class: Unsafe, mirrors: wire.Mirrors(values[1]), schema: repair.Compile(values[1])}
 	var hints [2][]byte
 	if wire.Fields(values[2], hints[:], "readOnlyHint", "idempotentHint") != nil {
 		return name, t, true

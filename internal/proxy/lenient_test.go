@@ -52,7 +52,6 @@ var oddArguments = []string{
 	`{"city":"Oslo","tags":["a","b","c"]}`,
 	`{"city":"Oslo","tags":null}`,
 	`{"city":"Oslo","tags":[1,null]}`,
-	`{"city":"Oslo","when":"tomorrow"}`,
 	`{"city":"Oslo","when":7}`,
 	`{"city":"Oslo","place":{"lat":1,"lon":2}}`,
 	`{"city":"Oslo","place":"home"}`,
@@ -97,6 +96,20 @@ func TestACallTheServerAcceptsIsNotRefused(t *testing.T) {
 	for i, id := range ids {
 		if got := s.answer(id).raw; got != want[i] {
 			t.Errorf("%s\nwrapped %s\ndirect  %s", params[i], got, want[i])
+		}
+	}
+	s.want(event.Repaired, 0)
+	s.want(event.Failed, 0)
+}
+
+// A string in the wrong format is sent as it is, and the model reads a note after the result.
+func TestAWrongFormatIsNoted(t *testing.T) {
+	s := beginListed(t, "lenient", quick())
+	const arguments = `{"city":"Oslo","when":"tomorrow"}`
+	got := s.answer(s.request("tools/call", `{"name":"write","arguments":`+arguments+`}`)).raw
+	for _, part := range []string{strings.ReplaceAll(arguments, `"`, `\"`), "when is not in the format date"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("no %s in %s", part, got)
 		}
 	}
 	s.want(event.Repaired, 0)

@@ -200,8 +200,8 @@ func onlyOverlaps(list []violation, value any) bool {
 	return len(list) > 0
 }
 
-// onlyFormats reports whether the only violations are string formats. Many servers do not check
-// formats, or accept more than the format's definition.
+// onlyFormats reports whether the only violations are string formats, which many servers do not
+// check.
 func (out *Outcome) onlyFormats() bool { return onlyFormats(out.violations) }
 
 func onlyFormats(list []violation) bool {

@@ -18,6 +18,7 @@ var rejectionPrefixes = sync.OnceValue(func() *regexp.Regexp {
 		`(?:MCP error -32602: |Error: |Error executing tool (?P<tool>\S+): |Error calling tool '[^']{1,100}': |invalid params: )*(?:` + strings.Join([]string{
 			`invalid (?:tool )?arguments for tool\b`,
 			`input validation error:`,
+			`validation (?:errors?|failed|failure):\s`,
 			`validating "arguments":`,
 			`\d+ validation errors? for (?:call\[|\w+Arguments\b)`,
 			`failed to deserialize parameters\b`,
@@ -87,7 +88,11 @@ func IsComplaint(text string, coded bool) bool {
 
 // Complaint explains a server's rejection of the arguments raw. The message is empty if the
 // server's text names no argument.
-func (s *Schema) Complaint(tool string, raw []byte, said string, times int) (told Message) {
+func (s *Schema) Complaint(tool string, raw []byte, said string, times int) Message {
+	return s.complaint(message{schema: s, tool: tool, times: times}, raw, said)
+}
+
+func (s *Schema) complaint(m message, raw []byte, said string) (told Message) {
 	defer func() {
 		if recover() != nil {
 			told = Message{}
@@ -99,7 +104,7 @@ func (s *Schema) Complaint(tool string, raw []byte, said string, times int) (tol
 	if err != nil {
 		doc = document{value: map[string]any{}}
 	}
-	m := message{schema: s, tool: tool, times: times, rejected: true, sent: doc.value, rank: doc.rank, known: s.masker(doc.value)}
+	m.rejected, m.sent, m.rank, m.known = true, doc.value, doc.rank, s.masker(doc.value)
 	d := s.blamed(doc.value, said)
 	if len(d.found) == 0 {
 		return Message{}
@@ -123,12 +128,42 @@ func (s *Schema) blamed(sent any, said string) *issueFinder {
 			f := d.at(path)
 			f.need = s.need(path[:len(path)-1], path[len(path)-1])
 		case there && known:
-			d.note(violation{path: path}, groupType, "the server's message mentions it", "send the value that the server's message asks for")
+			d.note(violation{path: path}, complaintGroup(said, last(path)), "the server's message mentions it", "send the value that the server's message asks for")
 		case there && s.root != nil:
 			d.extra(violation{path: path[:len(path)-1]}, path[len(path)-1:])
 		}
 	}
 	return d
+}
+
+// complaintGroups matches what is wrong with a field in the words of a server, the most specific
+// first.
+var complaintGroups = []struct {
+	group string
+	words *regexp.Regexp
+}{
+	{groupEnum, regexp.MustCompile(`(?i)\b(?:one of|enum|choices?|options?)\b`)},
+	{groupPattern, regexp.MustCompile(`(?i)\b(?:pattern|regex|regular expression)\b`)},
+	{groupRange, regexp.MustCompile(`(?i)\b(?:at least|at most|(?:greater|less|more|fewer|larger|smaller|longer|shorter) than|minimum|maximum|between|exceeds?|out of range|too (?:long|short|large|small|big|many|few|high|low))\b`)},
+	{groupFormat, regexp.MustCompile(`(?i)\bformat\b|\bvalid (?:e-?mail|url|uri|uuid|date|time|datetime|ip|address|hostname)`)},
+}
+
+// clauseEnd matches the end of what a server says about one field.
+var clauseEnd = regexp.MustCompile(`[;\n]|, [\w.\[\]]+(?::| must| should| is )`)
+
+// complaintGroup returns the group of the fix that a server asks for, by what it says after a name.
+func complaintGroup(said, name string) string {
+	at := max(mention(said, name), 0)
+	clause := strings.TrimLeft(said[min(at+len(name), len(said)):], " \t\r\n:\"'`]")
+	if end := clauseEnd.FindStringIndex(clause); end != nil {
+		clause = clause[:end[0]]
+	}
+	for _, g := range complaintGroups {
+		if g.words.MatchString(clause) {
+			return g.group
+		}
+	}
+	return groupType
 }
 
 // corrected returns a call with different values for the given fields, or nil if there is none.
@@ -160,6 +195,9 @@ func (b *builder) reconsider(f *finding) {
 	nodes := b.schema.certain(f.path)
 	if len(nodes) == 0 {
 		nodes = b.schema.nodesAt(f.path)[:1]
+	}
+	if d := gather(nodes...); d.saysAll() && !d.chosen {
+		return // any other value would be as good as the rejected one
 	}
 	if c, ok := pick(nodes, last(f.path), at, 0, func(value any) bool { return !same(value, at) }); ok && fitsAll(nodes, c.value) {
 		c.sure = false
@@ -280,8 +318,18 @@ func isMention(before, after string) bool {
 	line = line[max(0, len(line)-200):]
 	rest, _, _ := strings.Cut(after, "\n")
 	alone := strings.Trim(line, " \t-*•") == ""
-	return alone && (strings.TrimSpace(rest) == "" || strings.HasPrefix(rest, ":")) || namedAfter(line, rest)
+	return alone && (strings.TrimSpace(rest) == "" || strings.HasPrefix(rest, ":")) || namedAfter(line, rest) || beginsClause(line, rest)
 }
+
+// beginsClause recognizes `Validation error: days: too many` and `...; days must be at most 14`.
+func beginsClause(line, rest string) bool {
+	return clauseStart.MatchString(line) && saidOfField.MatchString(rest)
+}
+
+var (
+	clauseStart = regexp.MustCompile(`[:;,(]\s+$|^\s*[-*•]\s+$`)
+	saidOfField = regexp.MustCompile(`^(?:: ?\S| (?:must|should|is (?:not|required|missing|invalid|too)|has to|cannot|exceeds|does not match)\b)`)
+)
 
 // namedAfter recognizes `parameter days is` and `arguments: days, units`.
 func namedAfter(line, rest string) bool {

@@ -219,3 +219,51 @@ func TestASchemaThatContainsItselfIsDescribed(t *testing.T) {
 	out := schema.Arguments([]byte(`{"a":1}`), Options{})
 	schema.Explain("tool", out, 1)
 }
+
+// A server that writes its complaint as a sentence is understood like one that writes a list of
+// issues.
+func TestPlainComplaints(t *testing.T) {
+	const schema = `{"type":"object","required":["email"],"properties":{"email":{"type":"string"},"age":{"type":"integer"},"role":{"type":"string"},
+		"website":{"type":"string"},"notes":{"type":"string"},"limit":{"type":"integer"}}}`
+	const sent = `{"email":"ada","age":7,"role":"boss","website":"example","limit":9000}`
+	for _, c := range []struct{ said, fields, groups string }{
+		{"Validation Error: email: Invalid email format", "email", "format"},
+		{"Validation Error: email: Invalid email format, age: must be at least 18", "email age", "format range"},
+		{"Validation failed: age must be greater than 17; role must be one of admin, user", "age role", "range enum"},
+		{"Invalid arguments for tool create_user: website is not a valid URL", "website", "format"},
+		{"Error: Validation error: limit should be less than or equal to 100", "limit", "range"},
+		{"Invalid arguments for tool create_user: notes is required", "notes", "missing"},
+		{"Invalid arguments for tool create_user: role: unknown value (email is fine)", "role", "type"},
+		{"Validation errors:\n- age: expected a string\n- website: does not match the pattern", "age website", "type pattern"},
+	} {
+		if !IsComplaint(c.said, false) {
+			t.Errorf("not a complaint: %s", c.said)
+		}
+		m := Compile([]byte(schema)).Complaint("create_user", []byte(sent), c.said, 1)
+		if m.Text == "" {
+			t.Errorf("not explained: %s", c.said)
+			continue
+		}
+		report := readReport(t, m)
+		var fields, groups []string
+		for _, issue := range report.Issues {
+			fields = append(fields, issue.Field)
+			groups = append(groups, issue.groups...)
+		}
+		for _, s := range report.Suggestions {
+			groups = append(groups, s.Group)
+		}
+		if strings.Join(fields, " ") != c.fields || strings.Join(groups, " ") != c.groups {
+			t.Errorf("%s: %v %v\n%s", c.said, fields, groups, m.Text)
+		}
+	}
+	for _, said := range []string{
+		"Validation Error: the build failed in 3 of 7 modules",
+		"Validation failed: see the age limit in the handbook",
+		"Invalid arguments for tool create_user: the role model is wrong",
+	} {
+		if m := Compile([]byte(schema)).Complaint("create_user", []byte(sent), said, 1); m.Text != "" {
+			t.Errorf("%s: no argument is named:\n%s", said, m.Text)
+		}
+	}
+}

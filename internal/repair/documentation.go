@@ -1,9 +1,11 @@
 package repair
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -16,6 +18,7 @@ type Documentation struct {
 
 	brevity int
 	schema  *Schema
+	about   string
 }
 
 // Limits of documentation.
@@ -24,28 +27,27 @@ const (
 	maxListed     = 20 // choices, examples
 )
 
-func (s *Schema) documentation() *Documentation { return s.documented(0) }
+// documentation describes a tool that is described by about, and its arguments.
+func (s *Schema) documentation(about string) *Documentation { return s.documented(about, 0) }
 
 // less returns the same with less detail, or nil.
 func (d *Documentation) less() *Documentation {
 	if d.brevity >= 3 {
 		return nil
 	}
-	return d.schema.documented(d.brevity + 1)
+	return d.schema.documented(d.about, d.brevity+1)
 }
 
 // documented describes the arguments: completely, without nested values, without descriptions, or
 // only the required ones.
-func (s *Schema) documented(brevity int) *Documentation {
-	doc := &Documentation{Required: []string{}, Properties: map[string]map[string]any{}, brevity: brevity, schema: s}
+func (s *Schema) documented(about string, brevity int) *Documentation {
+	doc := &Documentation{Required: []string{}, Properties: map[string]map[string]any{}, brevity: brevity, schema: s, about: about}
 	if s.root == nil {
 		return doc
 	}
 	root := gather(s.root)
-	for _, node := range root.nodes {
-		if doc.Description == "" && brevity < 3 {
-			doc.Description = remark(node.Description, 300)
-		}
+	if brevity < 3 {
+		doc.Description = s.purpose(about, 300)
 	}
 	for _, key := range root.required() {
 		if len(doc.Required) < maxDocumented {
@@ -63,6 +65,16 @@ func (s *Schema) documented(brevity int) *Documentation {
 		doc.Properties[visible(bounded(key, 120))] = s.document(key, depth, brevity < 2)
 	}
 	return doc
+}
+
+// purpose returns what the tool does: its own description, or that of its arguments.
+func (s *Schema) purpose(about string, n int) string {
+	if s.root != nil {
+		for _, node := range gather(s.root).nodes {
+			about = cmp.Or(about, node.Description)
+		}
+	}
+	return remark(about, n)
 }
 
 // argumentNames returns the declared arguments, required ones first, each group in the order of the
@@ -89,12 +101,13 @@ func order(first bool) int {
 }
 
 func (s *Schema) document(key string, depth int, words bool) map[string]any {
-	nodes := s.certain([]string{key})
-	if len(nodes) == 0 {
-		nodes = []*jsonschema.Schema{s.declared[key]}
-	}
+	nodes := s.argumentNodes(key)
 	d := gather(nodes...)
-	return d.document(depth, words)
+	doc := d.document(depth, words)
+	if sample, ok := s.sampleOf(key, nodes, &d); ok && words && doc["examples"] == nil && doc["default"] == nil {
+		doc["examples"] = []any{json.RawMessage(sample)}
+	}
+	return doc
 }
 
 // document describes what the schemas require, in JSON Schema keywords.
@@ -165,7 +178,7 @@ func (d *demand) documentWords(doc map[string]any) {
 		if _, there := doc["description"]; !there && node.Description != "" {
 			doc["description"] = remark(node.Description, 200)
 		}
-		if _, there := doc["default"]; !there && node.Default != nil {
+		if _, there := doc["default"]; !there && node.Default != nil && d.accepts(typeName(*node.Default)) {
 			doc["default"] = shownValue(*node.Default)
 		}
 		if _, there := doc["examples"]; !there && len(node.Examples) > 0 {
@@ -221,22 +234,107 @@ func shownValue(value any) any {
 	return value
 }
 
-// usage returns the documentation as lines of text.
-func (s *Schema) usage() (lines []string) {
-	for _, key := range s.argumentNames() {
-		nodes := s.certain([]string{key})
-		if len(nodes) == 0 {
-			nodes = []*jsonschema.Schema{s.declared[key]}
+// sampleDepth is the number of nested containers in the sample of an argument.
+const sampleDepth = 2
+
+// maxUsage is the number of arguments up to which all are documented in text.
+const maxUsage = 12
+
+// usage returns the documentation as lines of text, and the number of arguments it leaves out. Of a
+// tool with many arguments it documents those that are required or have an issue.
+func (s *Schema) usage(affected map[string]bool) (lines []string, more int) {
+	names := s.argumentNames()
+	for _, key := range names {
+		if len(names) > maxUsage && !affected[key] && !s.needs(nil, key) {
+			more++
+			continue
 		}
-		d := gather(nodes...)
-		line := fmt.Sprintf("- %s: %s (%s)", field([]string{key}), bounded(d.phrase(nil, 0), 200), word(s.needs(nil, key), "required", "optional"))
-		for _, node := range d.nodes {
-			if node.Default != nil && *node.Default != nil {
-				line += ", default " + bounded(literal(*node.Default), 40)
-				break
-			}
-		}
-		lines = append(lines, line)
+		lines = append(lines, s.usageLine(key, !affected[key]))
 	}
-	return lines
+	return lines, more
+}
+
+// usageLine documents one argument, with its description or without.
+func (s *Schema) usageLine(key string, described bool) string {
+	nodes := s.argumentNodes(key)
+	d := gather(nodes...)
+	phrase := bounded(d.phrase(nil, 0), 200)
+	line := fmt.Sprintf("- %s: %s (%s)", field([]string{key}), phrase, word(s.needs(nil, key), "required", "optional"))
+	fallback, about := "", ""
+	for _, node := range d.nodes {
+		if fallback == "" && node.Default != nil && *node.Default != nil && d.accepts(typeName(*node.Default)) {
+			fallback = ", default " + bounded(literal(*node.Default), 40)
+		}
+		about = cmp.Or(about, node.Description)
+	}
+	line += fallback
+	if sample, ok := s.sampleOf(key, nodes, &d); ok && fallback == "" && !strings.Contains(phrase, "like "+strings.Trim(sample, `"`)) {
+		line += ", e.g. " + sample
+	}
+	if about != "" && described {
+		line += " - " + string(encode(remark(about, 120), nil))
+	}
+	return line
+}
+
+// argumentNodes returns the schemas of an argument.
+func (s *Schema) argumentNodes(key string) []*jsonschema.Schema {
+	if nodes := s.certain([]string{key}); len(nodes) > 0 {
+		return nodes
+	}
+	return []*jsonschema.Schema{s.declared[key]}
+}
+
+// sampleOf returns a value for an argument, if it shows more than the type already says.
+func (s *Schema) sampleOf(key string, nodes []*jsonschema.Schema, d *demand) (text string, ok bool) {
+	if d.chosen || d.saysAll() {
+		return "", false
+	}
+	s.session(func() {
+		known := false
+		if text, known = s.samples[key]; known {
+			return
+		}
+		c, found := pick(nodes, key, nil, maxInside-sampleDepth, nil)
+		if found && isEmpty(c.value) {
+			c.value = d.filled(c.value, key)
+		}
+		if found && !isEmpty(c.value) && fitsAll(nodes, c.value) {
+			text = visible(string(encode(c.value, nil)))
+		}
+		if len([]rune(text)) > maxLiteral {
+			text = ""
+		}
+		if s.samples == nil {
+			s.samples = map[string]string{}
+		}
+		s.samples[key] = text
+	})
+	return text, text != ""
+}
+
+// filled returns an empty container with an item, or with its optional properties.
+func (d *demand) filled(empty any, name string) any {
+	if isList(empty) {
+		if item, ok := d.element(nil, name, maxInside-sampleDepth); ok {
+			return []any{item}
+		}
+		return empty
+	}
+	object := map[string]any{}
+	for _, key := range d.declared() {
+		if c, ok := pick(d.inside(key), key, nil, maxInside-1, nil); ok && len(object) < maxNamed {
+			object[key] = c.value
+		}
+	}
+	return object
+}
+
+// saysAll reports whether the requirements are only types of scalars, for which any sample would be
+// arbitrary.
+func (d *demand) saysAll() bool {
+	if len(d.suggested()) > 0 || d.format != "" || len(d.patterns) > 0 || d.least != nil || d.most != nil || len(d.steps) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(d.kinds(), func(name string) bool { return name == "array" || name == "object" })
 }

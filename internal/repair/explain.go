@@ -79,6 +79,7 @@ func (m *message) plainRefusal() Message {
 type message struct {
 	schema   *Schema
 	tool     string
+	about    string // the tool's description
 	times    int
 	rejected bool // by the server
 	sent     any
@@ -123,7 +124,7 @@ func (m *message) write() Message {
 		report.ValidExample = m.shown.text()
 	}
 	if m.times <= 1 {
-		report.Schema = m.schema.documentation()
+		report.Schema = m.schema.documentation(m.about)
 	}
 	if m.times >= 3 {
 		return Message{m.stop(), report.encoded()}
@@ -134,6 +135,7 @@ func (m *message) write() Message {
 		p.add(line)
 	}
 	m.writeIssues(&p)
+	m.writeSuggestions(&p, report.Suggestions)
 	m.writeKept(&p)
 	m.writeExample(&p)
 	if m.times <= 1 {
@@ -161,6 +163,18 @@ func (m *message) writeIssues(p *page) {
 	if more := len(m.issues) - shown + m.more; more > 0 {
 		p.add(fmt.Sprintf("And %s.", plural(more, "more issue")))
 	}
+}
+
+// writeSuggestions sums up what to do if several things are wrong.
+func (m *message) writeSuggestions(p *page, list []Suggestion) {
+	if len(m.issues) < 2 {
+		return
+	}
+	texts := make([]string, len(list))
+	for i, suggestion := range list {
+		texts[i] = suggestion.Text
+	}
+	p.add(bounded(strings.Join(texts, " "), 400))
 }
 
 // writeKept lists the arguments that need no change.
@@ -202,8 +216,11 @@ func (m *message) writeExample(p *page) {
 		label = "Call that matches the schema: " // which the server may still reject
 	}
 	line := label + string(m.shown.text())
-	if note := m.guessed(); note != "" {
-		line += "   (" + note + ")"
+	if strings.Contains(line, maskText) {
+		line += `   ("` + maskText + `" is the value that you sent)`
+	}
+	if note := m.guessed(); len(note)+len(line) < maxExampleLine && note != "" {
+		p.add(note) // before the call, which is copied without what follows it
 	}
 	if len(line) <= maxExampleLine && p.add(line) {
 		return
@@ -223,38 +240,41 @@ func (m *message) writeExample(p *page) {
 	}
 }
 
-// guessed lists the values of the example that are guesses or masked.
+// guessed tells the caller which values of the example to replace; empty if there are none.
 func (m *message) guessed() string {
 	names := m.shown.guesses
-	var parts []string
+	if len(names) == 0 {
+		return ""
+	}
 	if len(names) > 5 {
 		names = append(slices.Clone(names[:5]), fmt.Sprintf("%d more", len(names)-5))
 	}
-	if len(names) > 0 {
-		parts = append(parts, strings.Join(names, ", ")+word(len(names) == 1, " is a guess; check it", " are guesses; check them"))
-	}
-	if strings.Contains(string(m.shown.text()), maskText) {
-		parts = append(parts, `"`+maskText+`" is the value that you sent`)
-	}
-	return strings.Join(parts, "; ")
+	return "In the call below, " + strings.Join(names, ", ") +
+		word(len(names) == 1, " is a guess: replace it if the request says something else.", " are guesses: replace those for which the request says something else.")
 }
 
-// writeUsage documents the arguments.
+// writeUsage documents the tool and its arguments.
 func (m *message) writeUsage(p *page) {
-	lines := m.schema.usage()
+	lines, more := m.schema.usage(m.affected)
 	title := "Arguments:"
 	if m.tool != "" {
 		title = "Arguments of `" + shownTool(m.tool) + "`:"
+	}
+	if about := m.schema.purpose(m.about, 200); about != "" && p.left > 600 {
+		p.add("About the tool: " + string(encode(about, nil)))
 	}
 	if len(lines) == 0 || !p.add(title) {
 		return
 	}
 	for i, line := range lines {
 		if p.left < len(line)+40 {
-			p.add(fmt.Sprintf("- and %d more", len(lines)-i))
-			return
+			more += len(lines) - i
+			break
 		}
 		p.add(line)
+	}
+	if more > 0 {
+		p.add(fmt.Sprintf("- and %d more", more))
 	}
 }
 
@@ -269,22 +289,29 @@ func (m *message) stop() string {
 	return p.text()
 }
 
+// lastNumber matches a number at the end of a text.
+var lastNumber = regexp.MustCompile(`[\d.]*\s*$`)
+
 var characterAt = regexp.MustCompile(` at character (\d+)$`)
 
 // unreadable explains text that is not JSON, and where the problem is.
 func (m *message) unreadable(out Outcome) Message {
 	m.summary = m.status() + ": its arguments are not JSON."
-	why, after := remark(out.unreadable, 200), ""
+	why, after, calculated := remark(out.unreadable, 200), "", false
 	if found := characterAt.FindStringSubmatch(out.unreadable); found != nil {
 		text := unfenced(out.text)
 		at, _ := strconv.Atoi(found[1])
 		at = min(max(at-1, 0), len(text))
+		calculated = isCalculation(lastNumber.FindString(text[:at]) + bounded(text[at:], 20))
 		after = tail(redact.Text(plaintext.Clean(text[max(0, at-2000):at])), 60)
 	} else {
 		after = tail(redact.Text(plaintext.Clean(out.text[max(0, len(out.text)-2000):])), 60)
 	}
 	issue := Issue{Field: Path(nil), Problem: why, Expected: "a JSON object", Fix: "send the whole object as JSON, with every string and bracket closed",
 		groups: []string{groupFormat}}
+	if calculated {
+		issue.Fix = "send JSON with the result of the calculation, as one number"
+	}
 	got := fmt.Sprintf("received %s", plural(len(out.text), "byte"))
 	if after != "" {
 		got += " that are not JSON after " + visible(string(encode(after, nil)))

@@ -61,7 +61,7 @@ func TestExplainKeywords(t *testing.T) {
 		{"enum", one(`{"enum":["celsius","fahrenheit"]}`), `{"x":"Celcius"}`, "x", []string{`one of "celsius", "fahrenheit"`, "use one of these"}, `{"x":"celsius"}`},
 		{"enum without type", one(`{"enum":["a",1,null]}`), `{"x":true}`, "x", []string{`one of "a", 1, null`}, `{"x":"a"}`},
 		{"const", one(`{"const":"v1"}`), `{"x":"v2"}`, "x", []string{`exactly "v1"`}, `{"x":"v1"}`},
-		{"minimum and maximum", one(`{"type":"integer","minimum":18,"maximum":120}`), `{"x":15}`, "x", []string{"18..120", "send 18 or more"}, `{"x":69}`},
+		{"minimum and maximum", one(`{"type":"integer","minimum":18,"maximum":120}`), `{"x":15}`, "x", []string{"18..120", "send a number from 18 to 120"}, `{"x":69}`},
 		{"maximum", one(`{"type":"integer","maximum":-5}`), `{"x":1}`, "x", []string{"up to -5"}, `{"x":-5}`},
 		{"exclusive bounds", one(`{"type":"integer","exclusiveMinimum":0,"exclusiveMaximum":2}`), `{"x":5}`, "x", []string{"above 0, below 2"}, `{"x":1}`},
 		{"exclusive bounds of a fraction", one(`{"exclusiveMinimum":0,"exclusiveMaximum":0.5,"type":"number"}`), `{"x":5}`, "x", []string{"above 0, below 0.5"}, `{"x":0.25}`},
@@ -241,7 +241,7 @@ func TestExampleStartsFromWhatIsRepaired(t *testing.T) {
 	if got := string(data.ValidExample); got != `{"n":5,"list":[1,2],"k":"a"}` {
 		t.Errorf("%s", got)
 	}
-	for _, words := range []string{`n - received "5" (string)`, `list - received "[1,2]" (string)`, "(k is a guess; check it)"} {
+	for _, words := range []string{`n - received "5" (string)`, `list - received "[1,2]" (string)`, "In the call below, k is a guess: "} {
 		if !strings.Contains(m.Text, words) {
 			t.Errorf("does not say %s:\n%s", words, m.Text)
 		}
@@ -480,5 +480,103 @@ func TestExplainAtOnce(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestCalculationsAreRecognized(t *testing.T) {
+	for text, want := range map[string]bool{"2 * pi": true, "2*3.14": true, "pi": true, "math.pi / 2": true, "(1+2)*3": true, "1/3": true, "10 ^ 4": true,
+		"five": false, "7 days": false, "pixel": false, "3.5": false, "a-b": false, "": false, "well-known": false} {
+		if got := isCalculation(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	for _, c := range [][2]string{
+		{one(`{"type":"number"}`), `{"x":"2 * pi"}`},
+		{one(`{"type":"number"}`), `{"x": 2 * 3.14}`},
+		{one(`{"type":"integer"}`), `{"x": 60/7}`},
+	} {
+		if m, _ := explain(t, c[0], c[1]); !strings.Contains(m.Text, "the result of the calculation") {
+			t.Errorf("%s:\n%s", c[1], m.Text)
+		}
+	}
+}
+
+// The text has the tool's description and every argument with what it must be, what it is for and
+// a value, unless the type says it all.
+func TestTheTextDocumentsTheTool(t *testing.T) {
+	schema := `{"type":"object","description":"Arguments","required":["city"],"properties":{
+		"city":{"type":"string","description":"Where"},
+		"days":{"type":"integer","minimum":3,"maximum":3,"description":"How long"},
+		"hours":{"type":"array","items":{"type":"integer"},"description":"When"},
+		"area":{"type":"object","properties":{"width":{"type":"integer"},"height":{"type":"integer"}}},
+		"link":{"type":"string","format":"uri"},
+		"mode":{"enum":["fast","slow"],"default":"slow"}}}`
+	gate := Gate{Authoritative: true}
+	d := gate.Admit(Call{Tool: "plan", Arguments: []byte(`{"mode":"medium"}`)}, Only{Schema: Compile([]byte(schema)), About: "Plan a visit. `x`\nIgnore this."})
+	refusal := d.Refusal()
+	m := refusal.Message
+	for _, line := range []string{
+		`About the tool: "Plan a visit. ` + "`x` Ignore this.\"",
+		`1. city - missing; expected string (required). Fix: add it with the value that the request says or implies.`, `About city: "Where"`,
+		`Add the missing fields: city. Use one of the choices: mode.`,
+		`- city: string (required)`,
+		`- days: integer 3..3 (optional), e.g. 3 - "How long"`,
+		`- area: object with optional height (integer), width (integer) (optional), e.g. {"height":1,"width":1}`,
+		`- link: string in the format uri, like https://example.com (optional)`,
+		`- mode: one of "fast", "slow" (optional), default "slow"`,
+	} {
+		if !strings.Contains(m+"\n", line+"\n") {
+			t.Errorf("no line %s in\n%s", line, m)
+		}
+	}
+	if !strings.Contains(m, `- hours: array, each integer (optional), e.g. [`) {
+		t.Errorf("no item in\n%s", m)
+	}
+	var report Report
+	if err := json.Unmarshal(refusal.Report, &report); err != nil || !strings.HasPrefix(report.Schema.Description, "Plan a visit.") {
+		t.Errorf("%v: %s", err, refusal.Report)
+	}
+	if first := (&Gate{Authoritative: true}).Admit(Call{Tool: "plan", Arguments: []byte(`{}`)}, Only{Schema: Compile([]byte(schema))}); !strings.Contains(first.Refusal().Message, `About the tool: "Arguments"`) {
+		t.Error("the schema's own description is not used")
+	}
+}
+
+// A default of the wrong type is not repeated: the caller would send it.
+func TestWrongDefaultsAreNotDocumented(t *testing.T) {
+	m, data := explain(t, `{"properties":{"year":{"type":"integer","default":"any"},"n":{"type":"integer","default":3}}}`, `{"year":"any","n":"x"}`)
+	if strings.Contains(m.Text, "default \"any\"") || !strings.Contains(m.Text, "default 3") || data.Schema.Properties["year"]["default"] != nil {
+		t.Errorf("%s\n%s", m.Text, m.Data)
+	}
+}
+
+// Of a tool with many arguments, only those with issues and the required ones are documented.
+func TestTheTextOfLargeToolsIsCompact(t *testing.T) {
+	var properties []string
+	for i := range 40 {
+		properties = append(properties, fmt.Sprintf(`"option_%d":{"type":"integer","description":"Option number %d"}`, i, i))
+	}
+	schema := `{"type":"object","required":["option_3"],"properties":{` + strings.Join(properties, ",") + `}}`
+	m, data := explain(t, schema, `{"option_7":"x"}`)
+	for _, line := range []string{"- option_3: integer (required)", "- option_7: integer (optional)", "- and 38 more"} {
+		if !strings.Contains(m.Text+"\n", line+"\n") {
+			t.Errorf("no line %s in\n%s", line, m.Text)
+		}
+	}
+	if strings.Contains(m.Text, "option_8") || len(data.Schema.Properties) != 40 {
+		t.Errorf("%d properties in the data, and the text\n%s", len(data.Schema.Properties), m.Text)
+	}
+}
+
+// A fix lists the choices and recommends none.
+func TestFixesPushNoChoice(t *testing.T) {
+	for schema, call := range map[string]string{
+		`{"properties":{"role":{"enum":["admin","reader"]}},"required":["role"]}`:                 `{}`,
+		`{"properties":{"role":{"type":"string","enum":["admin","reader"]}}}`:                     `{"role":"owner"}`,
+		`{"properties":{"role":{"type":"string","enum":["admin","reader"]}},"required":["role"]}`: `{"role":7}`,
+	} {
+		_, data := explain(t, schema, call)
+		if fix := data.Issues[0].Fix; !strings.Contains(fix, `one of "admin", "reader"`) || strings.Contains(fix, "e.g.") {
+			t.Errorf("%s: %s", call, fix)
+		}
 	}
 }

@@ -53,6 +53,7 @@ const maxRemembered = 1000
 // Tool is what a Gate has to know about a tool.
 type Tool struct {
 	Schema *Schema // of its arguments; nil if unknown
+	About  string  // its description, for explanations
 	Mode   Mode
 	Safe   bool // the tool is read-only or idempotent, so a wrong repair does no harm
 }
@@ -85,6 +86,7 @@ type Decision struct {
 	called  string
 	mode    Mode
 	schema  *Schema  // nil if the arguments were not checked
+	about   string   // the tool's description
 	outcome *Outcome // of arguments that do not fit
 	names   []string // the listed tools, if the called tool is not one of them
 }
@@ -147,7 +149,7 @@ func (d *Decision) resolve(tool Tool, names []string) (meant string, found bool)
 
 // check validates the arguments against the tool's schema and repairs them.
 func (d *Decision) check(tool Tool) {
-	d.schema, d.mode = tool.Schema, tool.Mode
+	d.schema, d.about, d.mode = tool.Schema, tool.About, tool.Mode
 	if tool.Schema.Ready().plain.fits(d.Arguments) {
 		return
 	}
@@ -159,10 +161,13 @@ func (d *Decision) check(tool Tool) {
 		d.Verdict, d.Receipt.Changes = Valid, nil // no arguments and {} mean the same
 	case out.Verdict == Refused:
 		d.outcome = &out
-		if out.onlyFormats() { // servers accept more forms of a date than the schema's format
-			d.Verdict, d.Reason = Unverified, "a string is not in the format that the schema specifies; the server decides"
-		} else if !d.gate.enforces(tool) {
-			d.Verdict, d.Reason = Unverified, "the arguments do not match the tool's schema; the server decides"
+		if d.gate.enforces(tool) {
+			return
+		}
+		d.Verdict, d.Reason = Unverified, "the arguments do not match the tool's schema; the server decides"
+		if out.onlyFormats() { // many servers do not check formats, so the caller would not notice
+			d.Reason = "a string is not in the format that the schema specifies; the server decides"
+			d.Receipt.Notes = formatNotes(out.violations)
 		}
 	}
 }
@@ -239,6 +244,8 @@ func (d *Decision) Answered(sent []byte, r Response) (a Addition) {
 	}
 	if a.Explanation == "" {
 		d.gate.forget(d.mistakeKey())
+	} else if d.outcome != nil {
+		d.Receipt.Notes = nil // the explanation says the same
 	}
 	if !d.Receipt.empty() {
 		a.Receipt, _ = json.Marshal(d.Receipt) // strings and JSON: cannot fail
@@ -289,9 +296,9 @@ func (d *Decision) explain(sent []byte, r Response, rejected bool) (code fault.C
 		case d.names != nil:
 			return unknownTool(d.called, d.names, times, rejected)
 		case d.outcome != nil:
-			return d.schema.explain(message{schema: d.schema, tool: d.Tool, times: times, rejected: rejected}, *d.outcome)
+			return d.schema.explain(message{schema: d.schema, tool: d.Tool, about: d.about, times: times, rejected: rejected}, *d.outcome)
 		}
-		return d.schema.Complaint(d.Tool, sent, r.Text, times)
+		return d.schema.complaint(message{schema: d.schema, tool: d.Tool, about: d.about, times: times}, sent, r.Text)
 	})
 }
 

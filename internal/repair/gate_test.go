@@ -40,13 +40,16 @@ func TestGateModes(t *testing.T) {
 		{false, false, ModeStrict, list, Refused, ""},
 		{false, true, ModeDefault, wrong, Unverified, ""},
 		{false, true, ModeStrict, wrong, Refused, ""},
-		{false, true, ModeStrict, format, Unverified, ""},
+		{false, true, ModeDefault, format, Unverified, "[gauze] The arguments were sent unchanged, but when is not in the format date"},
+		{false, true, ModeSilent, format, Unverified, ""},
+		{false, true, ModeStrict, format, Refused, ""},
 		{true, true, ModeDefault, list, Repaired, `tags: "a" became ["a"]`},
 		{true, true, ModeSilent, list, Repaired, ""},
 		{true, true, ModeReport, text, Repaired, `days: "5" became 5`},
 		{true, true, ModeOff, text, Refused, ""},
 		{true, true, ModeDefault, wrong, Refused, ""},
-		{true, true, ModeDefault, format, Unverified, ""},
+		{true, true, ModeDefault, format, Refused, ""},
+		{true, true, ModeOff, format, Refused, ""},
 		{true, true, ModeDefault, `{"city":"Oslo","dayz":1}`, Valid, "[gauze] The arguments were sent unchanged, but "},
 		{true, true, ModeSilent, `{"city":"Oslo","dayz":1}`, Valid, ""},
 	} {
@@ -59,6 +62,21 @@ func TestGateModes(t *testing.T) {
 		if !strings.Contains(a.Note, c.note) || (a.Note == "") != (c.note == "") || (a.Receipt != nil) != (len(d.Receipt.Changes)+len(d.Receipt.Notes) > 0) {
 			t.Errorf("%+v: note %q, receipt %s", c, a.Note, a.Receipt)
 		}
+	}
+}
+
+// The explanation of a rejected call takes the place of the note about its formats, and neither
+// quotes the value.
+func TestGateNotesFormatsOnce(t *testing.T) {
+	g, sent := &Gate{}, []byte(`{"city":"Oslo","when":"tomorrow"}`)
+	d := g.Admit(Call{Tool: "book", Arguments: sent}, tools(ModeDefault, true))
+	if a := d.Answered(sent, Response{}); !strings.Contains(a.Note, "when is not in the format date") || strings.Contains(a.Note, "tomorrow") {
+		t.Errorf("note %q", a.Note)
+	}
+	d = g.Admit(Call{Tool: "book", Arguments: sent}, tools(ModeDefault, true))
+	a := d.Answered(sent, Response{Code: codeInvalidParams, Text: "when: not a date"})
+	if a.Note != "" || !strings.Contains(a.Explanation, `1. when - `) {
+		t.Errorf("note %q, explanation %q", a.Note, a.Explanation)
 	}
 }
 

@@ -3,6 +3,7 @@ package repair
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -35,7 +36,11 @@ const (
 	groupExtra   = "extra"
 )
 
-const useChoice = "use one of these"
+// Fixes that are worded by what is known about the field.
+const (
+	useChoice = "use one of the choices"
+	addIt     = "add it"
+)
 
 // finding is what is known about a field before it is put into words. There is one finding for each
 // field.
@@ -133,9 +138,12 @@ func (d *issueFinder) visit(v violation) {
 	}
 	switch k := v.kind.(type) {
 	case *kind.Type:
-		fix := "send " + article(strings.Join(reordered(k.Want), " or "))
+		fix := "send " + article(strings.Join(reordered(k.Want), " or ")) + d.limits(v)
 		if k.Got == "array" && !slices.Contains(k.Want, "object") {
 			fix = "send one " + strings.Join(reordered(k.Want), " or ") + ", not an array (for several values, call the tool once for each)"
+		}
+		if text, ok := lookup(d.sent, v.path).(string); ok && isCalculation(text) && fix != "send a string" {
+			fix += ", the result of the calculation"
 		}
 		d.note(v, groupType, "it is "+article(k.Got)+", not "+article(strings.Join(k.Want, " or ")), fix)
 	case *kind.Enum:
@@ -161,18 +169,21 @@ func (d *issueFinder) visit(v violation) {
 	}
 }
 
+var calculation = regexp.MustCompile(`^[\s\d.()*/^+-]*\d[\s)]*[*/^+]|^(?:\d[\d.]*\s*\*?\s*)?(?:math\.)?pi\b|[*/^+-]\s*(?:math\.)?pi\b`)
+
+// isCalculation reports whether text is a calculation, such as 2 * pi, where a number is expected.
+func isCalculation(text string) bool {
+	return len(text) <= maxLiteral && calculation.MatchString(strings.ToLower(text))
+}
+
 // bound describes numbers and lengths that are out of range.
 func (d *issueFinder) bound(v violation) {
 	problem, fix := "it is not the expected value", "send the expected value"
 	switch k := v.kind.(type) {
-	case *kind.Minimum:
-		problem, fix = "it is too small", "send "+ratText(k.Want)+" or more"
-	case *kind.Maximum:
-		problem, fix = "it is too large", "send "+ratText(k.Want)+" or less"
-	case *kind.ExclusiveMinimum:
-		problem, fix = "it is too small", "send more than "+ratText(k.Want)
-	case *kind.ExclusiveMaximum:
-		problem, fix = "it is too large", "send less than "+ratText(k.Want)
+	case *kind.Minimum, *kind.ExclusiveMinimum:
+		problem, fix = "it is too small", "send a number"+d.limits(v)
+	case *kind.Maximum, *kind.ExclusiveMaximum:
+		problem, fix = "it is too large", "send a number"+d.limits(v)
 	case *kind.MultipleOf:
 		problem, fix = "it is not a multiple of "+ratText(k.Want), "send a multiple of "+ratText(k.Want)
 	case *kind.MinLength:
@@ -180,9 +191,9 @@ func (d *issueFinder) bound(v violation) {
 	case *kind.MaxLength:
 		problem, fix = fmt.Sprintf("it has %s, which is too many", plural(k.Got, "character")), fmt.Sprintf("shorten it to at most %s", plural(k.Want, "character"))
 	case *kind.MinItems:
-		problem, fix = fmt.Sprintf("it has %s, which is too few", plural(k.Got, "item")), fmt.Sprintf("add %d more to have at least %s", k.Want-k.Got, plural(k.Want, "item"))
+		problem, fix = fmt.Sprintf("it has %s, which is too few", plural(k.Got, "item")), fmt.Sprintf("add %d more to have %s", k.Want-k.Got, d.count(v, "item"))
 	case *kind.MaxItems:
-		problem, fix = fmt.Sprintf("it has %s, which is too many", plural(k.Got, "item")), fmt.Sprintf("remove %d to keep at most %s", k.Got-k.Want, plural(k.Want, "item"))
+		problem, fix = fmt.Sprintf("it has %s, which is too many", plural(k.Got, "item")), fmt.Sprintf("remove %d to have %s", k.Got-k.Want, d.count(v, "item"))
 	case *kind.MinProperties:
 		problem, fix = fmt.Sprintf("it has %s, which is too few", plural(k.Got, "key")), fmt.Sprintf("add %d more to have at least %s", k.Want-k.Got, plural(k.Want, "key"))
 	case *kind.MaxProperties:
@@ -202,6 +213,29 @@ func (d *issueFinder) bound(v violation) {
 	d.note(v, groupRange, problem, fix)
 }
 
+// limits describes the bounds of a number, for the end of a phrase; empty if there are none.
+func (d *issueFinder) limits(v violation) string {
+	need := gather(append([]*jsonschema.Schema{v.node}, d.schema.certain(v.path)...)...)
+	var parts []string
+	if need.least != nil {
+		parts = append(parts, word(need.exclusiveLeast, "above ", "from ")+ratText(need.least))
+	}
+	if need.most != nil {
+		to := word(need.least != nil && !need.exclusiveLeast, "to ", "up to ")
+		parts = append(parts, word(need.exclusiveMost, "below ", to)+ratText(need.most))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " " + strings.Join(parts, word(need.exclusiveLeast || need.exclusiveMost, " and ", " "))
+}
+
+// count describes the allowed number of items.
+func (d *issueFinder) count(v violation, noun string) string {
+	need := gather(append([]*jsonschema.Schema{v.node}, d.schema.certain(v.path)...)...)
+	return need.items.words(noun)
+}
+
 func (d *issueFinder) contained(v violation) string {
 	inner := gather(v.node.Contains)
 	return inner.words(nil)
@@ -215,7 +249,7 @@ func (d *issueFinder) lacks(v violation, keys []string, with string) {
 		if d.full(missing.path) {
 			continue
 		}
-		fix := "add it"
+		fix := addIt
 		if from := d.schema.misspelled(v.path, object, key); from != "" {
 			fix = "rename " + field([]string{from}) + " to " + field([]string{key})
 		}
@@ -432,7 +466,7 @@ func (s *Schema) issue(sent any, f *finding, known *masker, shown *example) Issu
 	if issue.Expected == "" {
 		issue.Expected = d.words(known.safe(received, f.path))
 	}
-	issue.Fix = f.fix(received, shown, &d)
+	issue.Fix = f.fix(received, shown, issue.Expected)
 	issue.about = s.about(f, &d)
 	got := "missing"
 	if !f.missing {
@@ -446,33 +480,44 @@ func (s *Schema) issue(sent any, f *finding, known *masker, shown *example) Issu
 	if f.need != "" {
 		issue.line += " (" + f.need + ")"
 	}
-	issue.line += ". Fix: " + issue.Fix + "."
+	fix := issue.Fix
+	if strings.HasPrefix(issue.Expected, "one of ") {
+		fix = strings.Replace(fix, issue.Expected, "one of these", 1)
+	}
+	issue.line += ". Fix: " + fix + "."
 	return issue
 }
 
-// fix says what to do, with a value from the example if there is one.
-func (f *finding) fix(received any, shown *example, d *demand) string {
-	text := strings.Join(f.fixes, "; ")
+// fix says what to do, with a value from the example if there is one. Of several choices it lists
+// all and pushes none.
+func (f *finding) fix(received any, shown *example, expected string) string {
+	fixes := f.fixes
 	value, ok := f.sample(received, shown)
-	if text == useChoice {
-		if len(d.choices) == 1 {
-			text = "use " + literal(d.choices[0])
-		}
-	} else if ok && !strings.Contains(" "+text+" ", " "+value+" ") && !strings.HasPrefix(text, "rename") {
+	if strings.HasPrefix(expected, "one of ") && !slices.Contains(f.groups, groupExtra) {
+		fixes = slices.DeleteFunc(slices.Clone(fixes), func(fix string) bool { return fix == useChoice })
+		fixes, ok = append(fixes, "use "+expected), false
+	}
+	text := strings.Join(fixes, "; ")
+	switch {
+	case text == addIt && !ok:
+		text = "add it with the value that the request says or implies"
+	case text == useChoice && ok:
+		text = "use " + value
+	case ok && !strings.Contains(" "+text+" ", " "+value+" ") && !strings.HasPrefix(text, "rename"):
 		text += ", e.g. " + value
 	}
-	if f.need == "optional" && !f.missing && (isEmpty(received) || f.leftOut(shown)) {
+	if f.need == "optional" && !f.missing && (isEmpty(received) || shown.omits(f.path)) {
 		text += ", or omit it"
 	}
 	return text
 }
 
-// leftOut reports whether the example does without the field.
-func (f *finding) leftOut(shown *example) bool {
-	if shown == nil || slices.Contains(f.groups, groupExtra) {
+// omits reports whether there is an example that does without a field.
+func (e *example) omits(path []string) bool {
+	if e == nil {
 		return false
 	}
-	_, there := present(shown.value, f.path)
+	_, there := present(e.value, path)
 	return !there
 }
 
@@ -481,8 +526,11 @@ func (f *finding) sample(received any, shown *example) (string, bool) {
 		return "", false
 	}
 	value, there := present(shown.value, f.path)
-	if !there || !f.missing && same(value, received) {
+	if !there || isEmpty(value) || !f.missing && same(value, received) {
 		return "", false
+	}
+	if text, ok := value.(string); ok && strings.HasPrefix(text, "<") && strings.HasSuffix(text, ">") {
+		return "", false // a placeholder
 	}
 	text := visible(string(encode(value, shown.rank)))
 	return text, len([]rune(text)) <= maxLiteral

@@ -1,6 +1,27 @@
 package repair
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// formatNotes returns a note about every string that is not in its format. It does not quote the
+// string.
+func formatNotes(list []violation) (notes []string) {
+	for _, v := range list {
+		if k, ok := v.kind.(*kind.Format); ok && len(notes) < maxIssues {
+			notes = append(notes, field(v.path)+" is not in the format "+k.Want)
+		}
+		for _, branch := range v.branches {
+			notes = append(notes, formatNotes(branch)...)
+		}
+	}
+	slices.Sort(notes)
+	notes = slices.Compact(notes)
+	return notes[:min(len(notes), maxIssues)]
+}
 
 // unknownKeys returns notes about undeclared keys that are similar to a missing declared key. Most
 // schemas allow unknown keys, and the server then ignores the value.

@@ -41,8 +41,9 @@ type Schema struct {
 	declared map[string]*jsonschema.Schema // the declared arguments
 	folded   map[string]string             // their folded names
 
-	mu    sync.Mutex // guards meter, and so all validation
-	meter *meter
+	mu      sync.Mutex // guards the rest, and so all validation
+	meter   *meter
+	samples map[string]string // values for arguments, as JSON; empty if there is none
 }
 
 // meter is the budget of one call.

@@ -202,9 +202,12 @@ func (d *demand) objectWords(depth int) string {
 	if depth > 1 {
 		return text
 	}
+	named, optional := d.required(), ""
+	if len(named) == 0 {
+		named, optional = d.declared(), "optional "
+	}
 	var names []string
-	required := d.required()
-	for _, key := range required {
+	for _, key := range named {
 		inner := gather(d.inside(key)...)
 		name := Path([]string{visible(key)})
 		if detail := inner.phrase(nil, depth+1); detail != "any value" {
@@ -216,10 +219,7 @@ func (d *demand) objectWords(depth int) string {
 		names = append(names[:maxNamed], fmt.Sprintf("%d more", len(names)-maxNamed))
 	}
 	if len(names) > 0 {
-		text += " with " + strings.Join(names, ", ")
-	} else if declared := d.declared(); len(declared) > 0 {
-		shown := declared[:min(len(declared), maxNamed)]
-		text += " with optional " + visible(strings.Join(shown, ", "))
+		text += " with " + optional + strings.Join(names, ", ")
 	}
 	for _, node := range d.nodes {
 		if node.PropertyNames != nil {
