@@ -27,7 +27,7 @@ func (c *Checked) ofCall(command func(State, string, Action) Verdict) Verdict {
 	if c.Recalled.Changed {
 		return command(Warned, strings.TrimSuffix(cause, ".")+"; "+c.Recalled.About, Repair)
 	}
-	return Verdict{Warned, cause, ByHand, c.Recalled.Todo}
+	return Verdict{State: Warned, Cause: cause, Action: ByHand, Next: c.Recalled.Todo}
 }
 
 // reword plans to write what is likely to help a server whose calls fail. The values come from the
