@@ -63,7 +63,8 @@ func (r *reader) read() (document, error) {
 }
 
 // salvage returns the values that can be found in text that is not JSON, by the keys they follow. A
-// value that is not JSON itself becomes a string. What may be cut off at the end is left out.
+// value that is not JSON itself becomes a string. What may be cut off at the end is left out. The
+// keys are sorted.
 func salvage(text string, keys []string) document {
 	r := reader{text: unfenced(text), loosely: true}
 	r.text = r.text[:min(len(r.text), maxSalvaged)]
@@ -95,22 +96,26 @@ func salvage(text string, keys []string) document {
 // maxSalvaged limits the text that is searched for values, in bytes.
 const maxSalvaged = 32 << 10
 
+// maxSalvagedKey limits the length of a key that is searched for.
+const maxSalvagedKey = 200
+
 // nextKey returns the next of the keys and where its value starts.
 func (r *reader) nextKey(keys []string) (key string, start int) {
-	best := len(r.text)
-	for _, name := range keys {
-		for _, quoted := range []string{`"` + name + `"`, "'" + name + "'"} {
-			i := strings.Index(r.text[r.pos:best], quoted)
-			if i < 0 {
-				continue
-			}
-			after := r.pos + i + len(quoted)
-			if rest := strings.TrimLeft(r.text[after:], " \t\r\n"); strings.HasPrefix(rest, ":") {
-				key, start, best = name, len(r.text)-len(rest)+1, r.pos+i
-			}
+	for i := r.pos; i < len(r.text); i++ {
+		quote := r.text[i]
+		if quote != '"' && quote != '\'' {
+			continue
+		}
+		length := strings.IndexByte(r.text[i+1:min(len(r.text), i+maxSalvagedKey)], quote)
+		if length < 0 {
+			continue
+		}
+		name := r.text[i+1 : i+1+length]
+		if _, found := slices.BinarySearch(keys, name); found && startsKey(r.text[i+1:], name+string(quote)) {
+			return name, i + 2 + length + strings.IndexByte(r.text[i+2+length:], ':') + 1
 		}
 	}
-	return key, start
+	return "", 0
 }
 
 // unfenced returns the text inside a Markdown fence.
@@ -235,7 +240,7 @@ func (r *reader) isJunk(rest string) bool {
 	if next, comma := strings.CutPrefix(after, ","); comma && strings.IndexAny(strings.TrimLeft(next, " \t\r\n"), "\"'") == 0 {
 		return false
 	}
-	if !closes && !prose || strings.ContainsFunc(rest, func(c rune) bool { return c < ' ' && !unicode.IsSpace(c) }) {
+	if !closes && !prose || len(rest) > maxSalvaged || strings.ContainsFunc(rest, func(c rune) bool { return c < ' ' && !unicode.IsSpace(c) }) {
 		return false
 	}
 	for _, key := range r.keys {

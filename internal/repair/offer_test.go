@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -142,5 +143,24 @@ func TestOfferHidesSecrets(t *testing.T) {
 		if strings.Contains(m.Text, secret) || strings.Contains(string(m.Data), secret) {
 			t.Errorf("%s: the message contains the secret:\n%s", sent, m.Text)
 		}
+	}
+}
+
+// The search for what was sent ends, however much was sent.
+func TestOfferOfHugeCalls(t *testing.T) {
+	var properties, values []string
+	for i := range 300 {
+		properties = append(properties, fmt.Sprintf(`"key_%d":{"type":"integer"}`, i))
+		values = append(values, fmt.Sprintf(`"other_%d":"x"`, i))
+	}
+	schema := closedTool(`"!first":{"type":"string"},` + strings.Join(properties, ","))
+	for _, sent := range []string{
+		`{` + strings.Join(values, ",") + `}`,
+		`{"first": oops, ` + strings.Repeat(`"key_299": "x" `, 20_000),
+		`{"first": "x"}}` + strings.Repeat(`, 'key`, 50_000),
+		`{"first":["` + strings.Repeat(`a,`, 10_000) + `","b"]}`,
+	} {
+		m := Compile([]byte(schema)).Explain("tool", refuse(t, schema, sent), 1)
+		checkBounds(t, m)
 	}
 }

@@ -29,18 +29,18 @@ func (m *mender) renameOnly(v violation, object map[string]any, missing string) 
 
 // onlyUnknown returns the only key of an object that no schema declares.
 func (s *Schema) onlyUnknown(path []string, object map[string]any) (key string, ok bool) {
-	unknown := s.unknown(path, object)
+	unknown := s.unknown(path, object, 2)
 	if len(unknown) != 1 {
 		return "", false
 	}
 	return unknown[0], true
 }
 
-// unknown returns the keys of an object that no schema declares.
-func (s *Schema) unknown(path []string, object map[string]any) (keys []string) {
+// unknown returns the keys of an object that no schema declares, at most n.
+func (s *Schema) unknown(path []string, object map[string]any, n int) (keys []string) {
 	nodes := s.nodesAt(path)
 	for key := range object {
-		if !slices.ContainsFunc(nodes, func(node *jsonschema.Schema) bool { return len(step(node, key)) > 0 }) {
+		if len(keys) < n && !slices.ContainsFunc(nodes, func(node *jsonschema.Schema) bool { return len(step(node, key)) > 0 }) {
 			keys = append(keys, key)
 		}
 	}
@@ -166,10 +166,10 @@ func (s *Schema) meantBy(path []string, object map[string]any, key string) strin
 // misspelled returns the undeclared key that was sent instead of a missing one, if any. It is the
 // other direction of meantBy.
 func (s *Schema) misspelled(path []string, object map[string]any, missing string) string {
-	unknown := s.unknown(path, object)
-	if len(unknown) > maxScalars {
+	if len(object) > maxScalars {
 		return ""
 	}
+	unknown := s.unknown(path, object, len(object))
 	if name := likeliest(missing, unknown); name != "" {
 		return name
 	}
@@ -185,6 +185,9 @@ func likeliest(name string, names []string) string {
 		if alike(near, name) && !hasOpposite(near, name) {
 			return near
 		}
+	}
+	if len(names) > maxNamesCompared {
+		return ""
 	}
 	words := nameWords(name)
 	best, most, tied := "", 0, false
@@ -205,6 +208,9 @@ func likeliest(name string, names []string) string {
 	}
 	return best
 }
+
+// maxNamesCompared limits the names that are compared word by word.
+const maxNamesCompared = 200
 
 // missingFrom returns the required keys that an object lacks.
 func (s *Schema) missingFrom(path []string, object map[string]any) (keys []string) {
