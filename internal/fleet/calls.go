@@ -41,7 +41,7 @@ func (v *View) reword(d *draft, c *Checked, allowed func(clientconfig.Problem) b
 	if i < 0 {
 		return
 	}
-	edit, ok := now.Reword(&now.Entries[i], c.Recalled.Was, c.Recalled.Spec)
+	edit, ok := revalued(now, &now.Entries[i], c.Recalled.Was, c.Recalled.Spec)
 	switch {
 	case !ok:
 		d.postpone(c.ID(), "gauze cannot change the entry: "+c.Recalled.Todo)

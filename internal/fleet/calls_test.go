@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // lazyEntries are three ways to write an entry whose server connects to port 5999 only when it is
@@ -79,23 +78,5 @@ func TestAFailedCallWithoutAChangeIsLeftToThePerson(t *testing.T) {
 	h.fleet.recall(c, h.fleet.machine(false))
 	if v := c.Verdict(); v.State != Warned || v.Action != ByHand || v.Cause != "starts, but the last call of count failed 3 hours ago: The service rejected the key." {
 		t.Errorf("%+v", v)
-	}
-}
-
-// A value that the file has as a reference, twice, or not at all cannot be changed.
-func TestRewordChangesOnlyWhatItFinds(t *testing.T) {
-	for _, args := range []string{`["${ADDRESS}"]`, `["http://localhost:1", "http://localhost:1"]`, `["--quiet"]`} {
-		h := newHome(t)
-		h.write(".cursor/mcp.json", `{"mcpServers": {"orders": {"command": "orders-mcp", "args": `+args+`}}}`)
-		for _, s := range h.fleet.Look().Servers {
-			if s.Name != "orders" {
-				continue
-			}
-			from := launch.Spec{Command: "orders-mcp", Args: []string{"http://localhost:1"}, Env: []string{}}
-			to := launch.Spec{Command: "orders-mcp", Args: []string{"http://localhost:2"}, Env: []string{}}
-			if edit, ok := s.Config.Reword(s.Entry, from, to); ok {
-				t.Errorf("%s: %+v", args, edit)
-			}
-		}
 	}
 }

@@ -37,11 +37,11 @@ func (v *View) Keep(all []*Checked) Plan {
 	})
 }
 
-// revalued returns the edit that writes the arguments and variables that made a server work into its
-// entry. It returns false if it takes more than that.
-func (c *Checked) revalued(config *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, bool) {
+// revalued returns the edit that writes into an entry the arguments and variables in which two Specs
+// of its server differ. It returns false if they differ in more than that.
+func revalued(config *clientconfig.Config, e *clientconfig.Entry, was, now launch.Spec) (clientconfig.Edit, bool) {
 	written := config.Written(e)
-	with, ok := withValues(written, c.started, c.Report.Spec)
+	with, ok := withValues(written, was, now)
 	if !ok {
 		return nil, false
 	}
@@ -51,7 +51,7 @@ func (c *Checked) revalued(config *clientconfig.Config, e *clientconfig.Entry) (
 // inEntry returns the edit that makes a server work as its entry is: with different arguments and
 // variables, and with more time to start. It returns false if it takes more than that.
 func (c *Checked) inEntry(config *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, bool) {
-	edit, ok := c.revalued(config, e)
+	edit, ok := revalued(config, e, c.started, c.Report.Spec)
 	timeOnly := !slices.ContainsFunc(c.healedBy(), func(s doctor.Step) bool { return !s.Waited })
 	if c.Report.Wait > 0 && (ok || timeOnly) {
 		more, _ := config.SlowStart(e, c.Report.Wait)
