@@ -56,7 +56,8 @@ func legible(text string) string {
 // withoutPrefix returns a line of a server's stderr without what a client puts before it: the level
 // there is the client's, and patterns of several lines must match.
 func withoutPrefix(line string) string {
-	if len(line) < len("2006-01-02") || line[4] != '-' || !strings.Contains(line, "] ") {
+	_, rest, found := strings.Cut(line[:min(len(line), 80)], "] ")
+	if !found || !strings.HasPrefix(rest, "[server stderr] ") && !strings.HasPrefix(rest, "user-") && !strings.HasPrefix(rest, "project-") && !strings.HasPrefix(rest, "plugin-") && !strings.HasPrefix(rest, "extension-") {
 		return line
 	}
 	if where := clientPrefix.FindStringIndex(line); where != nil {

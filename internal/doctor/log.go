@@ -44,7 +44,7 @@ var facts = []fact{
 		takeStatus,
 	},
 	{ // a request line of a web framework, and statuses after their text
-		`(?:\b(?:GET|POST|DELETE|PUT|HEAD) \S+ (?:HTTP/[\d.]+"? )?|(?i:not found|unauthorized|forbidden|not allowed|bad request|unavailable|redirect|\bgot|received|via SSE:|failed:) \(?)(?P<status>[1-5]\d\d)\b`,
+		`(?:\b(?:GET|POST|DELETE|PUT|HEAD) \S+ (?:HTTP/[\d.]+"? )?|(?i:not found|unauthorized|forbidden|not allowed|bad request|unavailable|redirect|\bgot|received|via SSE:|failed:|failed with(?: status| code| HTTP)?) \(?)(?P<status>[1-5]\d\d)\b`,
 		takeStatus,
 	},
 	{ // JSON-RPC errors as the SDKs word them

@@ -13,6 +13,9 @@ func frameworkClues() map[string][]clue {
 		"old_node_first_in_path": {
 			{certain, `The requested module '(?P<hit>node:[\w/]+)' does not provide an export named|error:0308010C:digital envelope routines|\bERR_OSSL_EVP_UNSUPPORTED\b`, nil},
 		},
+		"shared_library_missing": {
+			{certain, `(?i)\bcannot load library '(?P<module>[^'\n]+)'`, nil},
+		},
 		"native_build_failed": {
 			{strong, `(?i)could not locate the bindings file`, nil},
 		},

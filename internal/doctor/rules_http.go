@@ -221,7 +221,8 @@ func endpointCauses() []cause {
 		{
 			name: "http_server_run_as_stdio", category: TransportMismatch,
 			explain: "The server listens for HTTP on {theport|a port}, but the client started it as a stdio server and waits for messages on stdout.",
-			fix:     "Start the server in stdio mode (`--transport stdio` or MCP_TRANSPORT=stdio), or run it separately and configure its URL in the client.",
+			fix:     "Start the server in stdio mode (`--transport stdio` or MCP_TRANSPORT=stdio), or run it separately and connect to its URL: `gauze run --url http://127.0.0.1:{port|PORT}/mcp`",
+			instead: []advice{{when: live, fix: "Start the server in stdio mode (`--transport stdio` or MCP_TRANSPORT=stdio), or run it separately and configure its URL in the client."}},
 			clues: []clue{
 				{strong, `Uvicorn running on (?:socket )?(?P<port>\S+)`, stdioClient},
 				{likely, `INFO: +Started server process \[\d+\]`, stdioClient},

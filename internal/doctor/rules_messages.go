@@ -271,17 +271,19 @@ func schemaCauses() []cause {
 				{certain, `\b\w+\(\) (?:missing \d+ required (?:positional|keyword-only) argument|got an unexpected keyword argument)`, func(x *exam, _ *match) bool { return ofACall.MatchString(x.text) }},
 				{strong, `(?i)missing required parameters?:? ['"` + "`" + `]?[a-z]\w*\b|\bparameter ['"` + "`" + `]?\w+['"` + "`" + `]? (?:is not of type|is required|must be (?:of type|an?)) `, func(_ *exam, m *match) bool { return bareParameter.MatchString(m.said) }},
 				{strong, `(?i)expected (?:object|array|record|number|string|boolean|integer|map),? but (?:received|got) \w+`, func(x *exam, m *match) bool { return !aboutConfig(x, m) }},
-				{strong, `(?i)\bmust have required property '|'\w+' is a required property|Additional properties are not allowed \(|must NOT have additional properties`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !strings.Contains(m.said, "ervers/") }},
+				{strong, `(?i)\bmust have required property '|'\w+' is a required property|Additional properties are not allowed \(|must NOT have additional properties`, func(x *exam, m *match) bool {
+					return !aboutConfig(x, m) && !strings.Contains(m.said, "ervers/") && notResult(x, m)
+				}},
 				{likely, `-32602\b[^\n]{0,60}\b(?:missing|required|unknown|unexpected|must)\b`, nil},
 				{strong, `(?i)expected (?:object|array|record|number|string|boolean|integer|map), (?:received|got) (?:string|number|array|object|undefined|null|boolean)`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !strings.Contains(x.text, "mcpServers") }},
 				{strong, "(?i)the required parameter `?\\w+`? is missing|An unexpected parameter `?\\w+`? was provided", nil},
-				{strong, `(?i)Input should be a valid (?:dictionary|list|integer|number|boolean|string)`, nil},
+				{strong, `(?i)Input should be a valid (?:dictionary|list|integer|number|boolean|string)`, notResult},
 				{strong, `(?i)(?:missing|unexpected) (?:\d+ )?required (?:positional |keyword-only )?(?:argument|parameter|property|propert)[^\n]{0,60}`, func(x *exam, m *match) bool {
 					return aboutCall(x, m) && !asksForWords(x, m) || ofACall.MatchString(x.text)
 				}},
 				{strong, `(?i)(?:tool|function)[ -]?(?:call )?(?:arguments|parameters|input)[^\n]{0,40}(?:invalid|not valid|malformed|could not be parsed|failed validation)`, nil},
 				{strong, `(?i)is not (?:of type|a valid) ['"](?:object|array|number|integer|boolean|string)['"]`, nil},
-				{likely, "", func(x *exam, m *match) bool { return x.rpc(m, -32602) }},
+				{likely, "", func(x *exam, m *match) bool { return x.rpc(m, -32602) && notResult(x, m) }},
 			},
 			hides: []string{"invalid_jsonrpc_message", "required_argument_missing"},
 		},

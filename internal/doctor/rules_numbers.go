@@ -37,7 +37,7 @@ func numberClues() map[string][]clue {
 			{certain, `\bSSL_ERROR_(?:SYSCALL|SSL|ZERO_RETURN)\b|\bcurl: \(35\)|NSURLErrorDomain Code=-1200`, nil},
 		},
 		"proxy_env_breaks": {
-			{strong, `(?i)\bproxy\b[^\n]{0,60}\b(?:ECONNREFUSED|ETIMEDOUT|ENOTFOUND|407)\b`, func(_ *exam, m *match) bool {
+			{strong, `(?i)\bproxy\b[^\n]{0,60}\b(?:ECONNREFUSED|ETIMEDOUT|ENOTFOUND|407)\b|\bECONNREFUSED\b[^\n]{0,40}\bproxy\b`, func(_ *exam, m *match) bool {
 				return !strings.Contains(m.said, "MCP Proxy") && !strings.Contains(m.said, "mcp-proxy")
 			}},
 		},

@@ -18,6 +18,7 @@ func oauthClues() map[string][]clue {
 			{certain, `(?i)\bhas not been used in project\b|\bSERVICE_DISABLED\b|\baccessNotConfigured\b|\bAPI (?:is |has )?not (?:been )?enabled\b|\bexplicit deny\b|\bAuthorization_RequestDenied\b`, nil},
 		},
 		"oauth_client_not_registered": {
+			{certain, `(?i)\b(?:unable|failed|could not) (?:to )?register (?:the )?(?:oauth )?client\b`, nil},
 			{certain, `(?i)\b(?:dynamic )?client registration\b[^\n]{0,30}\b(?:failed|rejected|denied|not (?:supported|allowed|enabled|available)|unsupported|error|HTTP 4\d\d|status 4\d\d)`, nil},
 		},
 		"invalid_api_key": {
@@ -29,9 +30,11 @@ func oauthClues() map[string][]clue {
 			{likely, `(?i)\bunauthorized: |\bHTTP Basic: Access denied|code = Unauthenticated\b|Unexpected server response: 401\b`, anAnswer},
 		},
 		"http_forbidden": {
+			{likely, `(?i)\baccess denied\b[^\n]{0,40}\b(?:IP|allow ?-?list|whitelist|account|plan|subscription)\b`, anAnswer},
 			{likely, `code = PermissionDenied\b|Unexpected server response: 403\b`, anAnswer},
 		},
 		"oauth_not_completed": {
+			{strong, `(?i)\bno (?:refresh|access) token\b[^\n]{0,20}\b(?:available|stored|saved|found)|\bmust re-?authori[sz]e\b`, oauthContext},
 			// command-line programs that servers use for signing in
 			{strong, `(?i)\brun:? ['"` + "`" + `]?[\w.-]+(?: auth| account)? log-?in\b|\bhave you run [\w.-]+ login\b|\bnot (?:currently |yet )?authenticated\b|\b(?:no|not (?:currently )?have an?) active account\b|\brequires (?:SSO|single sign-on)\b`, signInComplaint},
 			// the error member of a response, and the query of a redirect

@@ -30,7 +30,7 @@ var notFound = []string{
 	`(?:execvp?e?(?:\(\d\))?|posix_spawnp?)[^\n]{0,20}(?:failed)?[^\n]{0,20}No such file or directory`,
 	`(?i)fail(?:ed|ure)? to (?:spawn|start|launch|execute|run)[^\n]*?(?:No such file or directory|The system cannot find the file specified\.?) \(os error 2\)`,
 	// Python
-	`FileNotFoundError: (?:\[Errno 2\] No such file or directory: )?['"]?(?P<command>[A-Za-z][\w-]*|(?:/[\w.-]+)*/s?bin/[\w.-]+|[A-Za-z]:\\[^\n'"]+\.(?:exe|cmd|bat))['"]?(?:$|[\s,;)])`,
+	`FileNotFoundError: (?:\[Errno 2\] No such file or directory: )?['"]?(?P<command>[A-Za-z][\w-]*|(?:/[\w.-]+)*/s?bin/[\w.-]+|[A-Za-z]:\\[^\n'"]+\.(?:exe|cmd|bat))['"]?[ \t]*(?:$|[\n,;)])`,
 	`\[Errno 2\] No such file or directory:? ["“](?P<command>[A-Za-z][\w-]*)["”]`,
 	`\[WinError 2\]`,
 	`(?i)CreateProcess(?:W|A)? ?(?:failed|error)[^\n]{0,12}\b2\b`,
