@@ -310,7 +310,7 @@ func (m *message) unreadable(out Outcome) Message {
 	issue := Issue{Field: Path(nil), Problem: why, Expected: "a JSON object", Fix: "send the whole object as JSON, with every string and bracket closed",
 		groups: []string{groupFormat}}
 	if calculated {
-		issue.Fix = "send JSON with the result of the calculation, as one number"
+		issue.Fix = "JSON has no arithmetic: send the result of the calculation" + word(m.shown != nil, ", as in the call below", "")
 	}
 	got := fmt.Sprintf("received %s", plural(len(out.text), "byte"))
 	if after != "" {
