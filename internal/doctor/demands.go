@@ -26,8 +26,8 @@ func (x *exam) statement(m *match) string {
 	return x.text[at:end]
 }
 
-// listItem matches a line of a list of variables.
-var listItem = &wording{source: `^\s*(?:[-*•·+]|\d{1,2}[.)])?\s*['"` + "`" + `$]?(?:export )?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+['"` + "`" + `]?\s*(?:$|[=:(–—-]| - )`}
+// listItem matches a line of a list of variables, or of a validator's list of errors before it.
+var listItem = &wording{source: `^\s*_errors: \[\],?$|^\s*(?:[-*•·+]|\d{1,2}[.)])?\s*['"` + "`" + `$]?(?:export )?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+['"` + "`" + `]?\s*(?:$|[=:(–—-]| - )`}
 
 // variableWord matches a word that can be the name of a variable.
 var variableWord = &wording{source: `\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`}

@@ -33,6 +33,7 @@ func TestVariablesAreReadFromAnyComplaint(t *testing.T) {
 		{"an unrelated variable", "PLAN_TOKEN is not set. See LOG_FILE_PATH for details.", nil, []string{"PLAN_TOKEN"}, []string{"LOG_FILE_PATH"}},
 		{"an example to copy", "ERROR: a database is required. Choose one:\n1. Command line argument: --dsn=\"...\"\n2. Environment variable: export DSN=\"...\"", nil, []string{`"DSN"`}, nil},
 		{"None in a stack trace", "Traceback (most recent call last):\n" + strings.Repeat("  File \"/x/run.py\", line 14, in main\n    run()\n", 20) + "  File \"/x/server.py\", line 148, in create\n    client = Client(base=NOTES_URL)\n  File \"/x/client.py\", line 12, in __init__\n    self.base = base.rstrip(\"/\")\nAttributeError: 'NoneType' object has no attribute 'rstrip'", nil, []string{"NOTES_URL"}, nil},
+		{"keys of a validator's errors", "Invalid environment variables {\n  _errors: [],\n  NOTES_USER_ROLE: {\n    _errors: [ 'Required' ]\n  }\n}", nil, []string{"NOTES_USER_ROLE"}, nil},
 		{"all are set", "CHAT_TOKEN environment variable is required", []string{"CHAT_TOKEN"}, []string{"Check the value of CHAT_TOKEN"}, []string{`"VALUE"`}},
 		{"none is named", "Error: API key is required", nil, []string{"documentation"}, []string{"NAME"}},
 	} {
