@@ -26,8 +26,8 @@ func (x *exam) statement(m *match) string {
 	return x.text[at:end]
 }
 
-// listItem matches a line of a list of variables.
-var listItem = &wording{source: `^\s*(?:[-*•·+]|\d{1,2}[.)])?\s*['"` + "`" + `$]?(?:export )?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+['"` + "`" + `]?\s*(?:$|[=:(–—-]| - )`}
+// listItem matches a line of a list of variables, or of a validator's list of errors before it.
+var listItem = &wording{source: `^\s*_errors: \[\],?$|^\s*(?:[-*•·+]|\d{1,2}[.)])?\s*['"` + "`" + `$]?(?:export )?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+['"` + "`" + `]?\s*(?:$|[=:(–—-]| - )`}
 
 // variableWord matches a word that can be the name of a variable.
 var variableWord = &wording{source: `\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`}
@@ -139,8 +139,8 @@ func demandClues() map[string][]clue {
 			{strong, `(?i:environment variables?|env(?:ironment)? vars?|\bexport):? +(?i:export |set )?['"` + "`" + `]?(?P<variable>[A-Z][A-Z0-9_]{2,})=`, func(x *exam, m *match) bool {
 				return beforeSession(x, m) && x.Exit.Code != 0 && !isAside(m) && !loads(m.names["variable"]) && !slices.Contains(x.Set, m.names["variable"])
 			}},
-			{likely, `(?s)Traceback .*[(,= ](?P<variable>[A-Z][A-Z0-9]*_(?:[A-Z0-9]+_)*(?:URL|URI|KEY|TOKEN|HOST|SECRET|PASSWORD|ID|DSN))[,)\s].*'NoneType' object has no attribute`, func(x *exam, m *match) bool {
-				return beforeSession(x, m) && !loads(m.names["variable"]) && !slices.Contains(x.Set, m.names["variable"])
+			{likely, `(?s)[(,= ](?P<variable>[A-Z][A-Z0-9]*_(?:[A-Z0-9]+_)*(?:URL|URI|KEY|TOKEN|HOST|SECRET|PASSWORD|ID|DSN))[,)\s].{0,600}'NoneType' object has no attribute`, func(x *exam, m *match) bool {
+				return beforeSession(x, m) && strings.Contains(x.text, "Traceback") && !loads(m.names["variable"]) && !slices.Contains(x.Set, m.names["variable"])
 			}},
 			{strong, `"message": ?"[^"\n]*",\s*"path": ?\[\s*"\w+"`, func(x *exam, m *match) bool {
 				return beforeSession(x, m) && emptyValue.MatchString(m.hit)

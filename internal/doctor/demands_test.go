@@ -32,7 +32,8 @@ func TestVariablesAreReadFromAnyComplaint(t *testing.T) {
 		{"alternatives", "Either DRAW_API_KEY or DRAW_OAUTH_TOKEN is required", nil, []string{"DRAW_API_KEY"}, []string{"DRAW_OAUTH_TOKEN"}},
 		{"an unrelated variable", "PLAN_TOKEN is not set. See LOG_FILE_PATH for details.", nil, []string{"PLAN_TOKEN"}, []string{"LOG_FILE_PATH"}},
 		{"an example to copy", "ERROR: a database is required. Choose one:\n1. Command line argument: --dsn=\"...\"\n2. Environment variable: export DSN=\"...\"", nil, []string{`"DSN"`}, nil},
-		{"None in a stack trace", "Traceback (most recent call last):\n  File \"/x/server.py\", line 148, in create\n    client = Client(base=NOTES_URL)\n  File \"/x/client.py\", line 12, in __init__\n    self.base = base.rstrip(\"/\")\nAttributeError: 'NoneType' object has no attribute 'rstrip'", nil, []string{"NOTES_URL"}, nil},
+		{"None in a stack trace", "Traceback (most recent call last):\n" + strings.Repeat("  File \"/x/run.py\", line 14, in main\n    run()\n", 20) + "  File \"/x/server.py\", line 148, in create\n    client = Client(base=NOTES_URL)\n  File \"/x/client.py\", line 12, in __init__\n    self.base = base.rstrip(\"/\")\nAttributeError: 'NoneType' object has no attribute 'rstrip'", nil, []string{"NOTES_URL"}, nil},
+		{"keys of a validator's errors", "Invalid environment variables {\n  _errors: [],\n  NOTES_USER_ROLE: {\n    _errors: [ 'Required' ]\n  }\n}", nil, []string{"NOTES_USER_ROLE"}, nil},
 		{"all are set", "CHAT_TOKEN environment variable is required", []string{"CHAT_TOKEN"}, []string{"Check the value of CHAT_TOKEN"}, []string{`"VALUE"`}},
 		{"none is named", "Error: API key is required", nil, []string{"documentation"}, []string{"NAME"}},
 	} {
@@ -83,6 +84,16 @@ func TestPythonThatMeetsARequirement(t *testing.T) {
 	d := Diagnose(atStartup("uvx notes-mcp", "error: No solution found when resolving tool dependencies\n  cause: Because the current Python version (3.11.2) does not satisfy Python>=3.13 and all versions of notes-mcp depend on Python>=3.13, we can conclude that all versions of notes-mcp cannot be used."))
 	if !strings.Contains(d.Fix, "uvx --python 3.13 notes-mcp") {
 		t.Error(d.Fix)
+	}
+}
+
+// A consequence of the cause is not offered as a different cause.
+func TestConsequencesAreNotOtherCauses(t *testing.T) {
+	d := Diagnose(atStartup("uvx boxes", "docker.errors.DockerException: Error while fetching server API version: ('Connection aborted.', FileNotFoundError(2, 'No such file or directory'))\nFileNotFoundError: [Errno 2] No such file or directory"))
+	for _, other := range d.Others {
+		if other.Cause == "gui_path_missing" || other.Cause == "data_file_missing" {
+			t.Errorf("%s beside %s", other.Cause, d.Cause)
+		}
 	}
 }
 

@@ -122,7 +122,7 @@ func Diagnose(c Case) Diagnosis {
 	}
 	d := x.tell(found[0])
 	for _, other := range found[1:] {
-		if len(d.Others) < 3 && !slices.ContainsFunc(d.Others, func(o Diagnosis) bool { return o.Cause == other.cause.name }) && other.cause.name != d.Cause {
+		if !other.hidden && len(d.Others) < 3 && !slices.ContainsFunc(d.Others, func(o Diagnosis) bool { return o.Cause == other.cause.name }) && other.cause.name != d.Cause {
 			d.Others = append(d.Others, x.tell(other))
 		}
 	}
