@@ -243,6 +243,9 @@ func (r *reader) isJunk(rest string) bool {
 	if !closes && !prose || len(rest) > maxSalvaged || strings.ContainsFunc(rest, func(c rune) bool { return c < ' ' && !unicode.IsSpace(c) }) {
 		return false
 	}
+	if slices.ContainsFunc(strings.FieldsFunc(rest, func(c rune) bool { return c == '\n' || c == ',' }), r.startsWithKey) {
+		return false
+	}
 	for _, key := range r.keys {
 		for _, quote := range []string{`"`, "'"} {
 			if strings.Contains(rest, quote+key+quote) {
@@ -251,6 +254,16 @@ func (r *reader) isJunk(rest string) bool {
 		}
 	}
 	return !r.uncertain()
+}
+
+// startsWithKey reports whether text starts with a key that the document lacks, in any spelling.
+func (r *reader) startsWithKey(text string) bool {
+	start := reader{text: strings.TrimLeft(text, " \t\r}])")}
+	word := fold(start.name())
+	return word != "" && slices.ContainsFunc(r.keys, func(key string) bool {
+		_, read := r.rank[key]
+		return !read && fold(key) == word
+	})
 }
 
 func (r *reader) value() (any, error) {

@@ -1,13 +1,14 @@
 package repair
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
 
 // fold makes names equal that differ only in case and in the separators between words. A separator
 // at the beginning or end of a string can be a sign, a sort order or a path; one between digits
-// belongs to a number.
+// belongs to a number, as does a sign after an operator.
 func fold(text string) string {
 	var b strings.Builder
 	last, separators := rune(0), ""
@@ -20,7 +21,7 @@ func fold(text string) string {
 		case separators == "":
 		case last == 0:
 			b.WriteString(separators)
-		case unicode.IsDigit(r) && unicode.IsDigit(last):
+		case unicode.IsDigit(r) && (unicode.IsDigit(last) || !unicode.IsLetter(last) && strings.HasSuffix(separators, "-")):
 			b.WriteByte('-')
 		}
 		b.WriteRune(r)
@@ -65,17 +66,38 @@ func sameChoice(text, choice string) bool {
 	return strings.TrimSpace(text) == choice || letters == 2 && others == 0 && oneCase(strings.TrimSpace(text)) && oneCase(choice)
 }
 
-// foldChoice is fold without punctuation. A leading exclamation mark negates.
+// foldChoice is fold without punctuation.
 func foldChoice(text string) string {
-	text = strings.TrimSpace(text)
-	i := 0
-	return fold(strings.Map(func(r rune) rune {
-		i++
-		if strings.ContainsRune(",;:'\"`?()", r) || r == '!' && i > 1 {
+	runes := []rune(strings.TrimSpace(text))
+	plain := slices.Clone(runes)
+	for i := range runes {
+		if isPunctuation(runes, i) {
+			plain[i] = ' '
+		}
+	}
+	return fold(string(plain))
+}
+
+// isPunctuation reports whether the character at i is punctuation. An exclamation mark before
+// something negates it, a quote after a digit is a unit, and a mark between digits belongs to a
+// number, a time or a ratio.
+func isPunctuation(text []rune, i int) bool {
+	at := func(i int) rune {
+		if i < 0 || i >= len(text) {
 			return ' '
 		}
-		return r
-	}, text))
+		return text[i]
+	}
+	before, after := at(i-1), at(i+1)
+	switch text[i] {
+	case '!':
+		return i > 0 && !unicode.IsLetter(after) && !unicode.IsDigit(after) && !unicode.IsSymbol(after)
+	case '\'', '"':
+		return !unicode.IsDigit(before) || text[0] == text[i] && i == len(text)-1
+	case ',', ':':
+		return !unicode.IsDigit(before) || !unicode.IsDigit(after)
+	}
+	return strings.ContainsRune(";`?()", text[i])
 }
 
 // inOneCase reports whether all choices are written in the same case, so that case distinguishes
@@ -91,9 +113,9 @@ func inOneCase(choices []any) bool {
 }
 
 // sameShortChoice reports whether a string is a choice of one or two letters in the other case. It
-// excludes letters whose case distinguishes units: minute and month, bit and byte.
+// excludes letters whose case distinguishes units, minute and month, bit and byte, and flags.
 func sameShortChoice(text, choice string) bool {
 	text = strings.TrimSpace(text)
 	letters := strings.IndexFunc(choice, unicode.IsLetter) >= 0
-	return letters && strings.EqualFold(text, choice) && !strings.ContainsAny(strings.ToLower(choice), "mb")
+	return letters && strings.EqualFold(text, choice) && !strings.ContainsAny(strings.ToLower(choice), "mb") && choice[0] != '-'
 }

@@ -216,11 +216,11 @@ func (m *mender) areArguments(value any, declared map[string]*jsonschema.Schema)
 // unwrapCall extracts the arguments from a whole call of this tool, {"name": ..., "arguments": ...}.
 func (m *mender) unwrapCall(object map[string]any) bool {
 	declared := m.schema.properties(nil)
-	name, arguments, found := any(nil), any(nil), 0
+	name, arguments, found, nameKey := any(nil), any(nil), 0, ""
 	for key, value := range object {
 		switch foldKey(key) {
 		case "name", "tool", "toolname", "function", "functionname":
-			name = value
+			name, nameKey = value, key
 			found++
 		case "arguments", "args", "parameters", "params", "input", "kwargs":
 			arguments = value
@@ -229,6 +229,9 @@ func (m *mender) unwrapCall(object map[string]any) bool {
 				return false
 			}
 		}
+	}
+	if inner, _ := arguments.(map[string]any); declared[nameKey] != nil && inner[nameKey] == nil {
+		return false // the name may be an argument itself
 	}
 	if found != 2 || name != m.options.Tool || name == "" || arguments == nil || !m.unwrapTo(object, arguments, Silent) {
 		return false

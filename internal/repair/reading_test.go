@@ -36,6 +36,19 @@ func TestRenamedKeys(t *testing.T) {
 		{name: "another thing of the same owner", properties: `"!user_password":{"type":"string"}`, sent: `{"user":"ann"}`},
 		{name: "a part of it", properties: `"!email":{"type":"string"}`, sent: `{"email_body":"hi"}`},
 		{name: "an optional one", properties: `"path":{"type":"string"}`, sent: `{"file_path":"x"}`},
+		{name: "a name that two keys end with", properties: `"!owner_name":{"type":"string"},"repo_name":{"type":"string"}`, sent: `{"name":"gauze"}`},
+		{name: "what kind of thing it is", properties: `"!task_type":{"type":"string"}`, sent: `{"task":"buy milk"}`},
+		{name: "one of them and how many", properties: `"!number_of_pages":{"type":"integer"}`, sent: `{"page":2}`},
+		{name: "how many", properties: `"!number_of_seats":{"type":"integer"}`, sent: `{"seats":2}`, want: `{"number_of_seats":2}`, rule: RuleRenamed},
+		{name: "another thing with the same choices", properties: `"!quote_currency":{"enum":["USD","EUR"]}`, sent: `{"base_currency":"USD"}`},
+		{name: "a choice that says yes", properties: `"!confirm":{"enum":["yes","no"]}`, sent: `{"verbose":"yes"}`},
+		{name: "a word before a boolean", properties: `"!details":{"type":"boolean"}`, sent: `{"hide_details":true}`},
+		{name: "a word before the declared boolean", properties: `"!bypass_cache":{"type":"boolean"}`, sent: `{"cache":true}`},
+		{name: "a word that says nothing before a boolean", properties: `"!active":{"type":"boolean"}`, sent: `{"is_active":true}`, want: `{"active":true}`, rule: RuleRenamed},
+		{name: "what should be done with them", properties: `"!ids":{"type":"array","items":{"type":"integer"}}`, sent: `{"delete_ids":[1]}`},
+		{name: "the other side", properties: `"!path":{"type":"string"}`, sent: `{"remote_path":"/x"}`},
+		{name: "another place of the same shape", properties: `"!dropoff":{"type":"object","properties":{"lat":{"type":"number"},"lon":{"type":"number"}},"required":["lat","lon"]}`,
+			sent: `{"pickup":{"lat":1,"lon":2}}`},
 	} {
 		e.run(t)
 	}
@@ -74,6 +87,10 @@ func TestCommaSeparatedText(t *testing.T) {
 		{name: "one number with thousands", properties: numbers, sent: `{"n":"12,500"}`},
 		{name: "a choice with a comma", properties: `"!n":{"type":"array","items":{"enum":["a, b","a","b"]}}`, sent: `{"n":"a, b"}`},
 		{name: "nothing between the commas", properties: numbers, sent: `{"n":"1,,2"}`},
+		{name: "a decimal comma", properties: numbers, sent: `{"n":"0,75"}`},
+		{name: "a decimal comma and thousands", properties: numbers, sent: `{"n":"1.234,56"}`},
+		{name: "integers have no decimal comma", properties: `"!n":{"type":"array","items":{"type":"integer"}}`, sent: `{"n":"3,5"}`, want: `{"n":[3,5]}`, rule: RuleSplit},
+		{name: "numbers with thousands", properties: numbers, sent: `{"n":"1,234, 5,678"}`},
 	} {
 		e.run(t)
 	}
@@ -106,12 +123,16 @@ func TestWrappersOfAnyName(t *testing.T) {
 		{name: "a required key is missing", properties: `"!a":{"type":"integer"},"!b":{"type":"integer","default":1}`, sent: `{"thing":{"a":1}}`},
 		{name: "an undeclared key", properties: anInteger, sent: `{"thing":{"n":1,"m":2}}`},
 		{name: "a name that negates", properties: anInteger, sent: `{"without":{"n":1}}`},
+		{name: "a condition", properties: anInteger, sent: `{"unless":{"n":1}}`},
+		{name: "not the arguments themselves", properties: anInteger, sent: `{"defaults":{"n":1}}`},
 		{name: "empty", properties: `"n":{"type":"integer"}`, sent: `{"thing":{"m":1}}`},
 		{name: "the whole call", properties: anInteger, sent: `{"name":"` + toolName + `","arguments":{"n":1}}`, want: `{"n":1}`, rule: RuleWrapped, tier: Silent},
 		{name: "the whole call with parameters", properties: anInteger, sent: `{"tool":"` + toolName + `","parameters":{"n":1}}`, want: `{"n":1}`, rule: RuleWrapped, tier: Silent},
 		{name: "the whole call with text", properties: anInteger, sent: `{"function":"` + toolName + `","arguments":"{\"n\":1}"}`, want: `{"n":1}`, rule: RuleWrapped, tier: Silent},
 		{name: "the call of another tool", properties: anInteger, sent: `{"name":"other_tool","arguments":{"n":1}}`},
 		{name: "more than a call", properties: anInteger, sent: `{"name":"` + toolName + `","arguments":{"n":1},"m":2}`},
+		{name: "a name that is an argument", properties: `"name":{"type":"string"},"n":{"type":"integer"}`, sent: `{"name":"` + toolName + `","arguments":{"n":1}}`},
+		{name: "the name is also among the arguments", properties: `"name":{"type":"string"}`, sent: `{"name":"` + toolName + `","arguments":{"name":"x"}}`, want: `{"name":"x"}`, rule: RuleWrapped, tier: Silent},
 	} {
 		e.run(t)
 	}
@@ -130,6 +151,12 @@ func TestPunctuationOfChoices(t *testing.T) {
 		{name: "both cases occur", properties: `"!n":{"enum":["x","Y"]}`, sent: `{"n":"X"}`},
 		{name: "a sign is no punctuation", properties: `"!n":{"enum":["A","A+"]}`, sent: `{"n":"A-"}`},
 		{name: "an operator", properties: `"!n":{"enum":["or","and"]}`, sent: `{"n":"!or"}`},
+		{name: "a negated operator", properties: `"!n":{"enum":["status=open","status=closed"]}`, sent: `{"n":"status!=open"}`},
+		{name: "a negated part", properties: `"!n":{"enum":["tag:open","tag:closed"]}`, sent: `{"n":"tag:!open"}`},
+		{name: "feet and inches", properties: `"!n":{"enum":["12\"","6\""]}`, sent: `{"n":"12'"}`},
+		{name: "a ratio and a fraction", properties: `"!n":{"enum":["1:2","1:4"]}`, sent: `{"n":"1.2"}`},
+		{name: "a sign after a comparison", properties: `"!n":{"enum":["> -5","> 0"]}`, sent: `{"n":"> 5"}`},
+		{name: "a flag", properties: `"!n":{"enum":["-D","-R"]}`, sent: `{"n":"-d"}`},
 		{name: "two that differ in punctuation", properties: `"!n":{"enum":["yes!","yes?"]}`, sent: `{"n":"yes"}`},
 	} {
 		e.run(t)
@@ -149,6 +176,9 @@ func TestDamagedText(t *testing.T) {
 		{name: "an argument after the end", properties: two, sent: `{"a": "x"}, "b": 2}`},
 		{name: "an argument after two ends", properties: two, sent: `{"a": "x"}}, "b": 2}`},
 		{name: "an unknown argument after two ends", properties: two, sent: `{"a": "x"}}, "c": 2}`},
+		{name: "an argument without quotes after two ends", properties: two, sent: `{"a": "x"}]}, b: 2}`},
+		{name: "an argument on a line of its own", properties: two, sent: "{\"a\": \"x\"}\nb = 2"},
+		{name: "an argument without a sign", properties: `"!a":{"type":"string"},"dry_run":{"type":"boolean"}`, sent: "{\"a\": \"x\"}\ndryRun true"},
 		{name: "another call after the end", properties: two, sent: `{"a": "x"}}], [find(4)]`, want: `{"a":"x"}`, rule: RuleReadText},
 		{name: "a second document", properties: two, sent: `{"a": "x"} {"a": "y"}`},
 		{name: "another bracket", properties: `"!a":{"type":"object"},"b":{"type":"string"}`, sent: `{"a": {"x": [1]], "b": "y"}`, want: `{"a":{"x":[1]},"b":"y"}`, rule: RuleReadText},

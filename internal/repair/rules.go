@@ -239,6 +239,9 @@ func (m *mender) split(v violation, at string) bool {
 	if !items.onlyNumbers() && !items.chosen || slices.ContainsFunc(items.choices, hasComma) {
 		return false
 	}
+	if !items.chosen && (hasMixedCommas(at) || !items.onlyIntegers() && hasDecimalComma(at)) {
+		return false
+	}
 	var parts []any
 	for part := range strings.SplitSeq(at, ",") {
 		parts = append(parts, strings.TrimSpace(part))
@@ -273,6 +276,21 @@ func hasThousands(text string) bool {
 		}
 	}
 	return true
+}
+
+// hasMixedCommas reports whether only some commas of a string are followed by a space, so that the
+// others may be part of a number: "1,234, 5,678".
+func hasMixedCommas(text string) bool {
+	spaced := strings.Count(text, ", ")
+	return spaced > 0 && spaced < strings.Count(text, ",")
+}
+
+// hasDecimalComma reports whether a string may be one number with a decimal comma: "0,75" and
+// "1.234,56".
+func hasDecimalComma(text string) bool {
+	whole, fraction, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(text), "-"), ",")
+	isWhole := digits(whole) == len(whole) || hasThousands(strings.ReplaceAll(whole, ".", ","))
+	return isWhole && fraction != "" && digits(fraction) == len(fraction)
 }
 
 // onlyNumbers reports whether a value must be a number.

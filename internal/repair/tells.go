@@ -15,7 +15,10 @@ func (m *mender) renameOnly(v violation, object map[string]any, missing string) 
 		return false
 	}
 	nodes := m.schema.property(v, missing)
-	if len(nodes) == 0 || hasOpposite(from, missing) || !m.sharesWords(v.path, from, missing) && !isSpecific(nodes, object[from]) {
+	if len(nodes) == 0 || hasOpposite(from, missing) || isSwitch(nodes) && !sameSwitch(from, missing) {
+		return false
+	}
+	if !m.onlyShares(v.path, object, from, missing) && (areSiblings(from, missing) || !isSpecific(nodes, object[from])) {
 		return false
 	}
 	for _, node := range nodes {
@@ -25,6 +28,48 @@ func (m *mender) renameOnly(v violation, object map[string]any, missing string) 
 	}
 	m.moveKey(v.path, object, from, missing, RuleRenamed, Told)
 	return true
+}
+
+// onlyShares reports whether an unknown key says the same as the missing one, and as no other key
+// that is not used: name may be the name of an owner or of a repository.
+func (m *mender) onlyShares(path []string, object map[string]any, from, missing string) bool {
+	if !m.sharesWords(path, from, missing) {
+		return false
+	}
+	for other := range m.schema.properties(path) {
+		_, there := object[other]
+		if other != missing && !there && m.sharesWords(path, from, other) && !slices.Equal(nameWords(from), nameWords(missing)) {
+			return false
+		}
+	}
+	return true
+}
+
+// isSwitch reports whether a value must be true or false.
+func isSwitch(nodes []*jsonschema.Schema) bool {
+	d := gather(nodes...)
+	return slices.Equal(d.kinds(), []string{"boolean"})
+}
+
+// sameSwitch reports whether the names of two booleans differ only in words like is. Any other word
+// may say the opposite: hide_details is not details.
+func sameSwitch(a, b string) bool {
+	words := func(name string) []string {
+		return slices.DeleteFunc(nameWords(name), func(word string) bool { return auxiliaries[word] })
+	}
+	return slices.Equal(words(a), words(b))
+}
+
+var auxiliaries = wordSet(`is are be has have should do does will can`)
+
+// areSiblings reports whether two names share a word and each has one of its own: base_currency and
+// quote_currency are different things of the same kind.
+func areSiblings(a, b string) bool {
+	x, y := nameWords(a), nameWords(b)
+	own := func(words, others []string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return !generic[word] && !slices.Contains(others, word) })
+	}
+	return own(x, y) && own(y, x) && slices.ContainsFunc(x, func(word string) bool { return slices.Contains(y, word) })
 }
 
 // onlyUnknown returns the only key of an object that no schema declares.
@@ -49,17 +94,20 @@ func (s *Schema) unknown(path []string, object map[string]any, n int) (keys []st
 }
 
 // isSpecific reports whether schemas accept so little that a value which fits must be meant for
-// them: a choice, or an object with certain keys.
+// them: a choice other than yes and no, or an object with certain keys.
 func isSpecific(nodes []*jsonschema.Schema, value any) bool {
 	d := gather(nodes...)
 	switch value := value.(type) {
 	case string:
-		return d.chosen && fitsAll(nodes, value)
+		return d.chosen && !switchWords[strings.ToLower(value)] && fitsAll(nodes, value)
 	case map[string]any:
 		return len(d.required()) > 0 && len(value) > 1 && fitsAll(nodes, value)
 	}
 	return false
 }
+
+// switchWords are choices that say nothing about what they are for.
+var switchWords = wordSet(`yes no y n on off true false 0 1 all none any auto default`)
 
 // sharesWords reports whether an unknown key says the same as a declared one: path and file_path,
 // shelf and shelf_number. The last word tells what it is, so a longer name must end with the
@@ -74,9 +122,9 @@ func (m *mender) sharesWords(path []string, unknown, declared string) bool {
 		return false
 	}
 	if len(x) <= len(y) {
-		rest := slices.DeleteFunc(slices.Clone(y), func(word string) bool { return slices.Contains(x, word) })
-		return slices.Equal(y[len(y)-len(x):], x) ||
-			len(rest) == len(y)-len(x) && !slices.ContainsFunc(rest, func(word string) bool { return !generic[word] })
+		before, after := y[:len(y)-len(x)], y[len(x):]
+		return slices.Equal(y[len(before):], x) && (isPlural(unknown) || !slices.ContainsFunc(before, func(word string) bool { return counting[word] })) ||
+			slices.Equal(y[:len(x)], x) && !slices.ContainsFunc(after, func(word string) bool { return !identifying[word] })
 	}
 	added := x[:len(x)-len(y)]
 	if !slices.Equal(x[len(added):], y) {
@@ -98,6 +146,17 @@ func beforeMarkup(key string) string {
 // generic are words that many different things have.
 var generic = wordSet(`id name type kind key code number value title text status description`)
 
+// identifying are words after the name of a thing that only say which one it is.
+var identifying = wordSet(`id name key code number value title text`)
+
+// counting are words before the name of things that say how many there are.
+var counting = wordSet(`number num count total`)
+
+func isPlural(name string) bool {
+	words := segments(name)
+	return len(words) > 0 && singular(words[len(words)-1]) != words[len(words)-1]
+}
+
 // nameWords returns the words of a name that mean something, in the singular.
 func nameWords(name string) (words []string) {
 	for _, word := range segments(name) {
@@ -114,21 +173,25 @@ var fillers = wordSet(`of the a an for my your param params parameter parameters
 func hasOpposite(a, b string) bool {
 	x, y := segments(a), segments(b)
 	lacks := func(words []string) func(string) bool {
-		return func(word string) bool { return contrary[word] && !slices.Contains(words, word) }
+		return func(word string) bool { return isContrary(word) && !slices.Contains(words, word) }
 	}
 	return slices.ContainsFunc(x, lacks(y)) || slices.ContainsFunc(y, lacks(x))
 }
 
 // hasContrary reports whether a name has a word that changes the meaning of what follows.
 func hasContrary(name string) bool {
-	return slices.ContainsFunc(segments(name), func(word string) bool { return contrary[word] || isAction(word) })
+	return slices.ContainsFunc(segments(name), func(word string) bool { return isContrary(word) || isAction(word) })
 }
+
+func isContrary(word string) bool { return contrary[word] || contrary[singular(word)] }
 
 // contrary are words of which another name may have the opposite.
 var contrary = wordSet(`not no non never without exclude excluded excluding except skip ignore ignored omit disable disabled deny denied
 	include included only enable enabled allow allowed from to source src target dest destination origin start end begin stop before after since until
 	min max minimum maximum least most lower upper old new previous prev next first last original parent child in out input output result
-	left right up down on off inner outer own other another alternative default fallback backup`)
+	left right up down on off inner outer own other another alternative default fallback backup example sample unless
+	delete deleted remove removed drop dropped add added base head local remote home away pickup dropoff departure arrival
+	sender receiver lt gt lte gte`)
 
 // meantBy returns the declared key that is missing and that an undeclared key was sent for, if any:
 // one with a similar name, one that shares a word, or the only place that is left for a value of its
@@ -151,10 +214,12 @@ func (s *Schema) meantBy(path []string, object map[string]any, key string) strin
 	if only, ok := s.onlyUnknown(path, object); !ok || only != key {
 		return ""
 	}
-	if missing := s.missingFrom(path, object); len(missing) > 0 {
-		open = missing
-	} else if _, flag := object[key].(bool); flag {
+	missing := s.missingFrom(path, object)
+	if _, flag := object[key].(bool); flag && (len(missing) == 0 || object[key] == true) {
 		return "" // copying an example must not switch anything on
+	}
+	if len(missing) > 0 {
+		open = missing
 	}
 	open = slices.DeleteFunc(open, func(name string) bool { return !suits(declared[name], object[key]) || hasOpposite(key, name) })
 	if len(open) != 1 {
