@@ -24,7 +24,7 @@ const (
 // its output alone does not show the cause. A program of this machine could have printed the file
 // itself, so this shows nothing new to anyone. What runs elsewhere cannot choose a file here.
 func withNamedLog(c Case) Case {
-	if !c.Live || elsewhere(c) {
+	if !c.Live || runsElsewhere(c) {
 		return c
 	}
 	found := logFile.FindStringSubmatch(c.Stderr + "\n" + c.Stdout)
@@ -37,9 +37,9 @@ func withNamedLog(c Case) Case {
 	return c
 }
 
-// elsewhere reports whether the output of a server may be from a different machine or a container: the
+// runsElsewhere reports whether the output of a server may be from a different machine or a container: the
 // server is at a URL, or its command connects to one.
-func elsewhere(c Case) bool {
+func runsElsewhere(c Case) bool {
 	x := &exam{Case: c, line: strings.Join(c.Command, " ")}
 	return x.remote() || x.container() || x.runs("ssh", "wsl", "kubectl") || strings.Contains(x.line, "://")
 }
