@@ -56,8 +56,9 @@ func (l CallLog) Put(spec launch.Spec, f CallFailure) {
 		return
 	}
 	secrets := spec.Secrets()
-	for _, text := range []*string{&f.Tool, &f.Explanation, &f.Said} {
-		*text = redact.Text(secrets.Redact((*text)[:min(len(*text), 1<<10)]))
+	for _, text := range []*string{&f.Tool, &f.Explanation, &f.Fix, &f.Said} {
+		hidden := redact.Text(secrets.Redact(*text)) // before it is cut: half a secret is not recognised
+		*text = hidden[:min(len(hidden), 1<<10)]
 	}
 	text, err := json.Marshal(f)
 	if err != nil || len(text) > maxFailureSize {

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"net"
 	"net/url"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -73,7 +75,7 @@ func (d *CallDoctor) Examine(ctx context.Context, spec launch.Spec, f upstream.F
 	if saysNothing(f.Text) { // what gauze sees itself says more
 		c, diagnosis = m.ownEvidence(spec, f)
 	}
-	if !ofSetup(diagnosis, f) {
+	if !m.ofSetup(diagnosis, spec, f) {
 		return fault.Cause{}
 	}
 	cause := causeOf(&diagnosis, diagnosis.Fix)
@@ -92,7 +94,7 @@ func (d *CallDoctor) Examine(ctx context.Context, spec launch.Spec, f upstream.F
 func (m *Machine) ownEvidence(spec launch.Spec, f upstream.FailedCall) (c Case, d Diagnosis) {
 	if f.Stderr != nil {
 		c = caseOfCall(spec, f.Stderr())
-		if d = Diagnose(c); ofSetup(d, f) {
+		if d = Diagnose(c); m.ofSetup(d, spec, f) {
 			return c, d
 		}
 	}
@@ -119,7 +121,7 @@ func caseOfCall(spec launch.Spec, text string) Case {
 
 // ofSetup reports whether a diagnosis is certain enough to be shown with a failed call, and about
 // the server's setup rather than about what the call asked for.
-func ofSetup(d Diagnosis, f upstream.FailedCall) bool {
+func (m *Machine) ofSetup(d Diagnosis, spec launch.Spec, f upstream.FailedCall) bool {
 	least := strong
 	switch {
 	case d.Category == ConnectionRefused:
@@ -128,20 +130,31 @@ func ofSetup(d Diagnosis, f upstream.FailedCall) bool {
 		return false
 	case d.Cause == "http_forbidden", d.Cause == "package_registry_login", d.Cause == "oauth_not_completed":
 		return false // one resource may be forbidden to a user whose credentials are good
+	case d.Category == MissingEnvVar && hasAll(variablesSet(spec), d.variables):
+		return false // the server has it: a different program lacks it
 	case d.Category == AuthFailed, d.Category == DNSOrNetwork, d.Category == TLSOrProxy, d.Category == MissingEnvVar, d.Cause == "database_missing":
 	default:
 		return false
 	}
-	return d.Confidence >= least && !aboutArguments(d, f.Arguments) && !parserError.MatchString(f.Text)
+	return d.Confidence >= least && !parserError.MatchString(f.Text) && !relayed.MatchString(f.Text) && !m.aboutArguments(d, f.Arguments)
+}
+
+// hasAll reports whether a server that is started with set has all of these variables.
+func hasAll(set, names []string) bool {
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(set, name) })
 }
 
 // parserError matches the errors of parsers, whose tokens are not credentials.
 var parserError = &wording{source: `(?i)\b(?:invalid|unexpected|illegal|bad) token\b[^\n]{0,80}\b(?:line|column|col|position|offset|char(?:acter)?|near|input|expected|in JSON)\b|\bsyntax error\b`}
 
-// aboutArguments reports whether a call failed because of what its arguments name: an address to
-// fetch, a database to open. A tool that is sent to an address by its caller fails there with the
-// same words as a tool whose own service is down.
-func aboutArguments(d Diagnosis, arguments []byte) bool {
+// relayed matches what a different program reported: one that the server ran, a script that it was
+// given, or a page in a browser.
+var relayed = &wording{source: `(?i)\b(?:exit(?:ed)?(?: with)?|return(?:ed)?)(?: non-?zero)?(?: code| status)\b|\bcommand failed\b|, in <module>|\bFile "<|\bnet::ERR_|\bNS_ERROR_`}
+
+// aboutArguments reports whether a call failed because of its arguments: an address to fetch, a
+// database to open, a password to check, a program to run. A tool that is sent somewhere by its
+// caller fails there with the same words as a tool whose own service is down.
+func (m *Machine) aboutArguments(d Diagnosis, arguments []byte) bool {
 	if d.Category != MissingEnvVar && bytes.Contains(arguments, []byte("://")) {
 		return true
 	}
@@ -156,7 +169,70 @@ func aboutArguments(d Diagnosis, arguments []byte) bool {
 			}
 		}
 	}
+	var sent any
+	if json.Unmarshal(arguments, &sent) != nil {
+		return false
+	}
+	return anyText(sent, "", func(name, text string) bool {
+		switch {
+		case d.Category == AuthFailed && (redact.NamesSecret(name, text) || webName.MatchString(text)):
+			return true
+		case d.Category == TLSOrProxy && webName.MatchString(text):
+			return true
+		}
+		return isNamedIn(d.Reasons, text) || m.runs(text)
+	})
+}
+
+// anyText reports whether one of the strings in a JSON value satisfies is, which also gets the name
+// of the member that the string is in.
+func anyText(v any, name string, is func(name, text string) bool) bool {
+	switch v := v.(type) {
+	case string:
+		return is(name, v)
+	case []any:
+		return slices.ContainsFunc(v, func(item any) bool { return anyText(item, name, is) })
+	case map[string]any:
+		for name, item := range v {
+			if anyText(item, name, is) {
+				return true
+			}
+		}
+	}
 	return false
+}
+
+// isNamedIn reports whether a line repeats a text that is long enough to mean something.
+func isNamedIn(lines []string, text string) bool {
+	const shortest = 3
+	return len(text) >= shortest && slices.ContainsFunc(lines, func(line string) bool {
+		before, after, found := strings.Cut(line, text)
+		return found && !endsInWord(before) && !beginsWithWord(after)
+	})
+}
+
+func endsInWord(text string) bool     { return text != "" && isWordByte(text[len(text)-1]) }
+func beginsWithWord(text string) bool { return text != "" && isWordByte(text[0]) }
+
+func isWordByte(b byte) bool {
+	return b == '_' || '0' <= b && b <= '9' || 'a' <= b|0x20 && b|0x20 <= 'z'
+}
+
+// webName matches a host name with an optional path, as people type it for a web page.
+var webName = &wording{source: `(?i)^(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:[/?#]\S*)?$`}
+
+// runs reports whether a text is a command line: it begins with a program of this machine.
+func (m *Machine) runs(text string) bool {
+	first, _, _ := strings.Cut(strings.TrimLeft(text, " \t\n"), " ")
+	if strings.HasPrefix(first, "./") {
+		return true
+	}
+	if first == "" || len(first) > 64 || strings.ContainsAny(first, "/\\\x00") {
+		return false
+	}
+	return slices.ContainsFunc(filepath.SplitList(m.variable("PATH")), func(dir string) bool {
+		return filepath.IsAbs(dir) && slices.ContainsFunc(m.spellings(first), func(file string) bool { return runnable(filepath.Join(dir, file)) })
+	})
 }
 
 // addressWord matches a host name, an IP address, or one of these with a port.

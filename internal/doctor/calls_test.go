@@ -80,6 +80,17 @@ func TestAFailedCallIsExplained(t *testing.T) {
 	}
 }
 
+// withProgram returns the machine with a program on its PATH.
+func withProgram(t *testing.T, m *Machine, name string) *Machine {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, m.spellings(name)[0]), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m.Env = func(name string) (string, bool) { return dir, name == "PATH" }
+	return m
+}
+
 func TestAFailureThatIsNotTheSetupsIsNotExplained(t *testing.T) {
 	long := "FAIL orders_test.go\n" + strings.Repeat("    an assertion of a test that a tool ran\n", 60) + "connect ECONNREFUSED 127.0.0.1:5432"
 	for _, c := range []struct{ class, text, arguments string }{
@@ -97,8 +108,26 @@ func TestAFailureThatIsNotTheSetupsIsNotExplained(t *testing.T) {
 		{"a parser", "syntax error: invalid token near 'x'", `{"code":"x"}`},
 		{"a limit", "token budget exceeded", `{}`},
 		{"a rule", "The password must have 8 characters", `{"password":"x"}`},
+		{"what the call names", "HTTP 401 Unauthorized", `{"page":"intranet.example/private"}`},
+		{"what the call names", "x509: certificate has expired or is not yet valid", `{"domain":"shop.example"}`},
+		{"what the call names", `FATAL: database "orders" does not exist`, `{"sql":"select 1","database":"orders"}`},
+		{"what the call names", `FATAL: database "orders" does not exist`, `{"sql":"select 1","on":{"database":["orders"]}}`},
+		{"credentials of the call", "401 Unauthorized: invalid username or password", `{"user":"ann","password":"canary-9"}`},
+		{"credentials of the call", "Login failed: invalid credentials", `{"account":{"api_key":"canary-9"}}`},
+		{"words of the call", "No results for '401 unauthorized invalid token'", `{"query":"401 unauthorized invalid token"}`},
+		{"a program", "Error: connect ECONNREFUSED 127.0.0.1:5432", `{"command":"runtests --all"}`},
+		{"a program", "ssh: connect to host build.example port 22: Connection refused", `{"argv":["runtests","--all"]}`},
+		{"a program", "remote: Invalid username or token.\nfatal: Authentication failed for 'https://code.example/a.git/'", `{"command":"runtests"}`},
+		{"a program", "Error: connect ECONNREFUSED 127.0.0.1:5432", `{"command":"./deploy.sh now"}`},
+		{"a program", "Tests failed with exit code 1\nstderr: Error: connect ECONNREFUSED 127.0.0.1:5432", `{"suite":"orders"}`},
+		{"a script", "Traceback (most recent call last):\n  File \"app.py\", line 3, in <module>\nKeyError: 'ORDERS_API_KEY'", `{"file":"app.py"}`},
+		{"a script", "Traceback (most recent call last):\n  File \"<string>\", line 1\nConnectionRefusedError: [Errno 111] Connection refused", `{"cell":3}`},
+		{"a page", "Error: page.click: net::ERR_CONNECTION_REFUSED at http://localhost:3000/", `{"element":"Next"}`},
+		{"a different program", "Environment variable LEVEL_NAME is not set (at config.ts:3)", `{"path":"src"}`},
 	} {
-		d := &CallDoctor{Machine: callMachine(t)}
+		d := &CallDoctor{Machine: withProgram(t, callMachine(t), "runtests")}
+		lazyServer := lazyServer
+		lazyServer.Env = append(lazyServer.Env, "LEVEL_NAME=low")
 		f := upstream.FailedCall{Tool: "run", Text: c.text, Arguments: []byte(c.arguments)}
 		if got := (d.Suspects(lazyServer, f)); got {
 			if got := d.Examine(t.Context(), lazyServer, f); got.Known() {
@@ -280,5 +309,21 @@ func BenchmarkExamine(b *testing.B) {
 	f := upstream.FailedCall{Text: "connect ECONNREFUSED 127.0.0.1:1"}
 	for b.Loop() {
 		d.Examine(b.Context(), lazyServer, f)
+	}
+}
+
+// A secret is hidden in everything that is remembered, also where the text is cut.
+func TestTheCallLogHasNoPartOfASecret(t *testing.T) {
+	const secret = "canary-7f3a9c1e5b2d"
+	spec := launch.Spec{Command: "lazy-server", Env: []string{"LAZY_API_KEY=" + secret}}
+	long := strings.Repeat("x", 1<<10-9) + " "
+	l := CallLog{Dir: t.TempDir()}
+	l.Put(spec, CallFailure{At: time.Now(), Tool: long + secret, Explanation: long + secret, Fix: "Set it to " + secret, Said: long + secret})
+	text, err := os.ReadFile(l.file(spec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "canary") {
+		t.Errorf("%s", text)
 	}
 }

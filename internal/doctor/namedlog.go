@@ -21,10 +21,10 @@ const (
 )
 
 // withNamedLog returns the case of a program with the end of the log file that its output names, if
-// its output alone does not show the cause. The program could have printed the file itself, so this
-// shows nothing new to anyone; a server at a URL cannot choose a file of this machine.
+// its output alone does not show the cause. A program of this machine could have printed the file
+// itself, so this shows nothing new to anyone. What runs elsewhere cannot choose a file here.
 func withNamedLog(c Case) Case {
-	if !c.Live || c.URL != "" {
+	if !c.Live || runsElsewhere(c) {
 		return c
 	}
 	found := logFile.FindStringSubmatch(c.Stderr + "\n" + c.Stdout)
@@ -35,6 +35,13 @@ func withNamedLog(c Case) Case {
 		c.Log += "\n" + text
 	}
 	return c
+}
+
+// runsElsewhere reports whether the output of a server may be from a different machine or a container: the
+// server is at a URL, or its command connects to one.
+func runsElsewhere(c Case) bool {
+	x := &exam{Case: c, line: strings.Join(c.Command, " ")}
+	return x.remote() || x.container() || x.runs("ssh", "wsl", "kubectl") || strings.Contains(x.line, "://")
 }
 
 // recentLog returns the end of a log file, or "" if it is not one that this user's programs have just

@@ -49,6 +49,17 @@ func TestALogThatIsNotTheServersIsNotRead(t *testing.T) {
 	if c := FromLog("wiki-mcp", "log: "+file); strings.Contains(c.Log, "WIKI") {
 		t.Error("a log chose a file of this machine")
 	}
+	for _, elsewhere := range []launch.Spec{
+		{Command: "docker", Args: []string{"run", "-i", "--rm", "wiki/mcp"}},
+		{Command: "ssh", Args: []string{"build.example", "wiki-mcp"}},
+		{Command: "npx", Args: []string{"-y", "mcp-remote", "https://example.com/mcp"}},
+		{Command: "bridge", Args: []string{"--url=https://example.com/mcp"}},
+	} {
+		elsewhere.Env = []string{}
+		if c := crashed("log: "+file, elsewhere); strings.Contains(c.Log, "WIKI") {
+			t.Errorf("%s: a server that runs elsewhere chose a file of this machine", elsewhere.Command)
+		}
+	}
 	if runtime.GOOS != "windows" {
 		link := filepath.Join(dir, "link.log")
 		if err := os.Symlink(file, link); err != nil {

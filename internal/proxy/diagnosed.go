@@ -163,5 +163,5 @@ func (s *Session) causeForModel(why fault.Cause) string {
 	secrets := s.secrets.Load()
 	why.Explanation, why.Remedy = secrets.Redact(why.Explanation), secrets.Redact(why.Remedy)
 	shown := why.Shown()
-	return fault.ModelMark + "] Likely cause: " + shown.Explanation + " Different arguments will not help. Tell the user: " + shown.Remedy
+	return fault.ModelMark + "] Likely cause: " + shown.Explanation + " Different arguments are unlikely to help. Tell the user: " + shown.Remedy
 }

@@ -69,7 +69,7 @@ func (s *story) startSaying(members string) string {
 	return s.start("say", string(arguments))
 }
 
-const ourCause = `[gauze] Likely cause: The database is not running. Different arguments will not help. Tell the user: Start it.`
+const ourCause = `[gauze] Likely cause: The database is not running. Different arguments are unlikely to help. Tell the user: Start it.`
 
 func TestTheCauseOfAFailedCallFollowsTheServersWords(t *testing.T) {
 	for _, c := range []struct{ said, want string }{
