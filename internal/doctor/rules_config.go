@@ -87,7 +87,7 @@ func configCauses() []cause {
 				{strong, `(?i)missing (?:required )?(?:field|property|key):? ['"` + "`" + `]?(?P<option>command|type|url|transport|args)\b`, nil},
 				{strong, `(?i)(?:unknown|invalid|unsupported) (?:transport|server)(?: type)?:? ['"` + "`" + `]?(?P<option>[\w-]+)`, nil},
 				{strong, "(?i)unknown (?:variant|field) `(?P<option>[^`\\n]+)`, expected|invalid type: \\w+[^\\n]{0,40}, expected", func(_ *exam, m *match) bool {
-					return !ofACall.MatchString(m.said)
+					return !ofACall.MatchString(m.said) && !strings.Contains(m.names["option"], "/")
 				}},
 				{strong, `(?i)error decoding '(?P<option>[^'\n]+)'|\bProperty (?P<property>\w+) is not allowed\b|got unconvertible type`, nil},
 				{strong, `(?i)server name (?P<option>\S+ )?(?:must|may|can) (?:only )?contain|invalid (?:MCP )?server name`, nil},

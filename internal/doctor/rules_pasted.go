@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"encoding/json"
+	"path"
+	"slices"
 	"strings"
 )
 
@@ -74,6 +76,28 @@ func pastedClues() map[string][]clue {
 				return len(x.Command) > 1 && shims.MatchString(x.Command[0]) && x.windowsHost() && !x.remote() && !wroteStderr.MatchString(x.text) && x.onlySymptom(m, closedAtOnce) && closedAtOnce.MatchString(m.said)
 			}},
 		},
+		"proxy_env_breaks": {
+			{likely, "", func(x *exam, m *match) bool {
+				return (proxyVariable.MatchString(x.line) || slices.ContainsFunc(x.Env, proxyVariable.MatchString)) && x.onlySymptom(m, unreachable)
+			}},
+		},
+		"private_ca_not_trusted": {
+			{guess, `(?i)\bfetch failed\b`, func(x *exam, m *match) bool { // public authorities do not sign such names
+				return privateHTTPS.MatchString(x.line) || privateHTTPS.MatchString(m.said)
+			}},
+		},
+		"stdin_not_connected": {
+			{guess, "", func(x *exam, m *match) bool { // the server runs and waits for a client
+				m.said = strings.TrimSpace(x.text)
+				return x.container() && !strings.Contains(m.said, "\n") && onStdio.MatchString(m.said)
+			}},
+		},
+		"space_in_path_argument": {
+			{guess, "", func(x *exam, m *match) bool { return x.splitArgument() && x.onlySymptom(m, nil) }},
+		},
+		"orphan_processes": {
+			{strong, `CONTAINER ID\s+IMAGE`, sameImages},
+		},
 		"required_argument_missing": {
 			{guess, "", func(x *exam, m *match) bool {
 				name := withoutVersion(x.packageName())
@@ -88,6 +112,44 @@ var (
 	closedAtOnce = &wording{source: `(?i)connection closed|client closed`}
 	wroteStderr  = &wording{source: `(?i)stderr|npm (?:warn|err)|\bInstalled \d+ packages|\binitialized?\b|successfully`}
 )
+
+var (
+	proxyVariable = &wording{source: `(?i)\b(?:HTTPS?|ALL)_PROXY\b`}
+	privateHTTPS  = &wording{source: `(?i)https:/{0,2}(?:<internal|[\w.-]+\.(?:local|internal|corp|lan|intra|intranet|home)\b|(?:10|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.)|\binternal https\b`}
+	onStdio       = &wording{source: `(?i)^[^\n]*\b(?:start(?:ed|ing)|running|listening|ready)\b[^\n]*\bstdio\b`}
+)
+
+// splitArgument reports whether a path among the arguments was split at its spaces: the words after
+// it continue it.
+func (x *exam) splitArgument() bool {
+	for i, word := range x.Command {
+		if i == 0 || !strings.HasPrefix(word, "/") && !drivePath.MatchString(word) || strings.Contains(path.Base(word), ".") {
+			continue
+		}
+		rest := x.Command[i+1:]
+		if len(rest) > 1 && !slices.ContainsFunc(rest, func(word string) bool { return !barePathWord.MatchString(word) }) {
+			return true
+		}
+	}
+	return false
+}
+
+var barePathWord = &wording{source: `^[A-Za-z]\w*$`}
+
+// sameImages reports whether docker ps shows three containers of one image.
+func sameImages(x *exam, m *match) bool {
+	count := map[string]int{}
+	for line := range strings.SplitSeq(x.text, "\n") {
+		if words := strings.Fields(line); len(words) > 3 && containerID.MatchString(words[0]) {
+			if count[words[1]]++; count[words[1]] >= 3 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var containerID = &wording{source: `^[0-9a-f]{12}$`}
 
 // needsArgument are well-known packages that exit unless they get an argument.
 var needsArgument = map[string]bool{

@@ -14,6 +14,7 @@ var notFoundToo = []string{
 	`\b(?:ba|z|da|a)?sh: (?:line )?(?:\d+: )?(?P<command>` + starters + `): No such file or directory`,
 	`(?:找不到|未找到|没有找到|沒有找到|缺少|未安装|未安裝|無法找到|无法找到)(?:命令|程序|程式|可执行文件|執行檔)?[：: ]*['"“「]?(?P<command>` + starters + `)\b`,
 	`\b(?P<command>` + starters + `)['"”」]? ?(?:命令|程序|コマンド|명령)?(?:未找到|不存在|没有找到|找不到|未安装|がインストールされていません|が見つかりません|을 찾을 수 없|를 찾을 수 없)`,
+	`(?i)\b(?:couldn['’]t|could not|cannot|can['’]t|unable to|failed to) (?:start|launch|run|execute|spawn) ['"` + "`" + `]?(?P<command>[\w./-]+)['"` + "`" + `]?: (?:The system cannot find the file|No such file)`,
 	`(?i)\b(?:install|add) (?:the )?(?P<command>` + starters + `) CLI\b`,
 }
 
@@ -46,7 +47,7 @@ func sentenceClues() map[string][]clue {
 		},
 		"url_in_stdio_only_client": {
 			{certain, `(?i)\bnot valid MCP server configurations?\b|\bskipped invalid MCP server config`, urlEntry},
-			{certain, `(?m)KeyError: ['"]command['"]|(?:^|[\s,，:：])['"]command['"][ \t]*$|['"` + "`" + `]command['"` + "`" + `] (?:is |was )?(?:missing|required|not (?:found|set|specified)|undefined)`, urlEntry},
+			{certain, `(?m)missing field ` + "`" + `command` + "`" + `|KeyError: ['"]command['"]|(?:^|[\s,，:：])['"]command['"][ \t]*$|['"` + "`" + `]command['"` + "`" + `] (?:is |was )?(?:missing|required|not (?:found|set|specified)|undefined)`, urlEntry},
 			{certain, `\bos error 123\b|\[WinError 123\]|CreateProcess error=123\b`, urlEntry},
 		},
 		"command_and_args_in_one_string": {
@@ -81,7 +82,11 @@ func sentenceClues() map[string][]clue {
 		"registry_unreachable": {
 			{likely, `(?i)\b(?:unable to|could not|couldn['’]t|cannot|failed to) (?:download|fetch|install) (?:the |this |your )?(?:extension|package|server|dependenc\w+)\b[^\n]{0,60}\b(?:VPN|WARP|network|internet|connection|proxy|offline)\b`, nil},
 		},
+		"env_placeholder_not_expanded": {
+			{certain, `(?i)\b(?:mcpServers|servers|mcp_servers)\.[\w.-]+\b[^\n]{0,20}\bmissing environment variables?: ['"]?(?P<variable>[A-Za-z_]\w*)`, nil},
+		},
 		"env_not_set": {
+			{guess, `The "path(?:s\[\d\])?" argument must be of type string\. Received undefined`, nil},
 			{certain, `Registry request failed with status 400[^\n]{0,300}required property '(?P<variable>\w+)'`, nil},
 		},
 		"session_expired_no_reinit": {
@@ -90,8 +95,13 @@ func sentenceClues() map[string][]clue {
 			}},
 			{likely, `(?i)\b(?:after|when|once|if|every time|each time|whenever)\b[^\n]{0,40}\b(?:server|pod|container|backend|gateway)\b[^\n]{0,30}\b(?:restart|reboot|redeploy|re-deploy)\w*[^\n]{0,160}\b(?:404|400|session|stale|reconnect\w*|not connected|disconnected)\b`, nil},
 			{likely, `(?i)\b(?:restart|reboot|redeploy)(?:ing|ed|s) (?:of )?(?:the )?(?:\w+ )?(?:server|pod|container|backend|gateway)\b[^\n]{0,160}\b(?:404|400|session|stale|reconnect\w*|not connected|disconnected)\b`, nil},
+			{likely, `(?i)\b(?:connection|stream|session|tools?)\b[^\n]{0,60}\b(?:lost|dropped|stale|stops?|stopped)\b[^\n]{0,60}\b(?:until|unless)\b[^\n]{0,40}\b(?:restart|reconnect|reload)\w*`, func(x *exam, _ *match) bool { return x.remote() || len(x.Command) == 0 }},
+		},
+		"sse_vs_streamable": {
+			{strong, `(?i)\blegacy SSE (?:server|transport|endpoint)\b`, nil},
 		},
 		"schema_not_parseable": {
+			{strong, `(?i)\bmissing types? in (?:its|the|their) (?:parameter |input )?schema|\b(?:skipping|ignoring|excluding) tool\b[^\n]{0,120}\bschema\b`, nil},
 			{certain, `"loc"\s*:\s*\[\s*"body",\s*"(?:tools|functions)"`, nil},
 			{strong, `(?i)\b(?:tools|functions)\[\d+\]`, func(_ *exam, m *match) bool {
 				return aboutValidity.MatchString(m.said) && schemaWord.MatchString(m.said)
@@ -100,15 +110,17 @@ func sentenceClues() map[string][]clue {
 		},
 		"companion_app_not_running": {
 			{strong, `(?:\b(?i:no) )(?i:running |active |working |open |valid )?(?:[A-Z][\w.]*(?: [A-Z]\w*)? )?(?i:editor |IDE |browser |plugin )?(?i:instance|endpoint|editor|IDE|plugin|project)s? (?i:was |were |is |are |could be )?(?i:found|available|connected|detected|running|reachable)\b`, func(_ *exam, m *match) bool {
-				return !strings.Contains(m.said, "404") && !strings.Contains(strings.ToLower(m.said), "mcp server") && (properName.MatchString(m.hit) || appWord.MatchString(m.hit))
+				return !strings.Contains(m.said, "404") && !strings.Contains(strings.ToLower(m.hit), "mcp server") && (properName.MatchString(m.hit) || appWord.MatchString(m.hit))
 			}},
 			{strong, `(?i)\b(?:please )?(?:ensure|make sure)(?: that)? (?:the |your )?(?P<host>[A-Za-z][\w ]{2,30}?) is (?:running|open|started|launched)\b`, func(_ *exam, m *match) bool {
 				lower := strings.ToLower(m.said)
 				return !strings.Contains(lower, "docker") && !strings.Contains(lower, "mcp server is") && !strings.Contains(lower, "ensure the server") && !strings.Contains(lower, "sure the server") && !strings.Contains(lower, "your mcp")
 			}},
+			{strong, `(?i)\bfetch browser webSocket URL\b|\bwebSocketDebuggerUrl\b`, complained},
 			{strong, `(?i)\bno connection to (?:the |your )?(?:[\w-]+ )?(?:extension|plugin|browser|editor|app|bridge|device|add-?on)\b`, nil},
 		},
 		"local_http_server_not_running": {
+			{likely, `(?i)\b(?:max(?:imum)?|too many) (?:number of )?(?:retries|attempts)\b[^\n]{0,40}\bhttps?://\[?(?:localhost|127\.0\.0\.1|::1)\]?:(?P<port>\d{2,5})`, func(x *exam, m *match) bool { return len(x.HTTP) == 0 && !timedOut.MatchString(m.said) }},
 			{likely, `(?i)\b(?:unable|failed|could not|couldn['’]t|cannot) (?:to )?connect to (?:https?://)?\[?(?:localhost|127\.0\.0\.1|::1)\]?:(?P<port>\d{2,5})`, func(x *exam, m *match) bool {
 				return x.remote() && !x.bridge() && len(x.HTTP) == 0 && !timedOut.MatchString(m.said)
 			}},
@@ -126,7 +138,11 @@ func sentenceClues() map[string][]clue {
 			{strong, `(?i)\bunexpected token\b[^\n]{1,60}\bis not valid\b`, func(x *exam, m *match) bool { return notHTML(x, m) && !x.remote() }},
 			{strong, `(?i)\b(?:message|stdout|line|output)\b[^\n]{0,40}Expecting value: line 1 column 1`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !x.remote() }},
 		},
+		"optional_method_probed": {
+			{strong, `(?i)\bdoes(?:n['’]t| not) implement (?:our|the) (?:MCP )?specification\b`, nil},
+		},
 		"invalid_jsonrpc_message": {
+			{strong, "unknown variant `[a-z]+/[\\w/]+`", nil},
 			{strong, `(?i)\bresponse should contain RPC id\b|\b(?:missing|no|without)(?: an?)? (?:JSON-?)?RPC id\b`, nil},
 		},
 		"request_not_sent": {
