@@ -56,7 +56,7 @@ func configCauses() []cause {
 		{
 			name: "config_in_wrong_file", category: ConfigMalformed,
 			explain: "The client does not know this server: its entry is in a file that the client does not read, or under a different name.",
-			fix:     "Move the entry to the file that this client reads, then restart the client. To see which files each client reads: `gauze clients`",
+			fix:     "Move the entry to the file that this client reads, then restart the client.",
 		},
 		{
 			name: "args_not_array", category: ConfigMalformed,

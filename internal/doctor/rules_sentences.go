@@ -149,9 +149,6 @@ func sentenceClues() map[string][]clue {
 			// an HTTP client's error without a response
 			{guess, `Cannot read properties of undefined \(reading '(?:status|statusText|statusCode)'\)`, nil},
 		},
-		"oauth_not_completed": {
-			{faint, `(?i)\bmake sure (?:your|the) server handles auth correctly\b`, nil},
-		},
 	}
 }
 
