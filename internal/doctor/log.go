@@ -44,7 +44,7 @@ var facts = []fact{
 		takeStatus,
 	},
 	{ // a request line of a web framework, and statuses after their text
-		`(?:\b(?:GET|POST|DELETE|PUT|HEAD) \S+ (?:HTTP/[\d.]+"? )?|(?i:not found|unauthorized|forbidden|not allowed|bad request|unavailable|redirect|\bgot|received|via SSE:|failed:|failed with(?: status| code| HTTP)?) \(?)(?P<status>[1-5]\d\d)\b`,
+		`(?:\b(?:GET|POST|DELETE|PUT|HEAD) \S+ (?:HTTP/[\d.]+"? )?|(?i:not found|unauthorized|forbidden|not allowed|bad request|unavailable|redirect|\bgot|received|\bbut was|via SSE:|failed:|failed with(?: status| code| HTTP)?) \(?)(?P<status>[1-5]\d\d)\b`,
 		takeStatus,
 	},
 	{ // JSON-RPC errors as the SDKs word them
@@ -103,6 +103,9 @@ func takeRPC(c *Case, m *match) {
 // FromLog returns a case made of a client's log. The command line may be empty, a command or a URL.
 func FromLog(command, text string) Case {
 	c := Case{Command: SplitCommand(command), Log: text, OS: runtime.GOOS}
+	if words := pastedEntry(command); words != nil {
+		c.Command = words
+	}
 	if len(c.Command) == 1 && webAddress.MatchString(c.Command[0]) && strings.HasPrefix(c.Command[0], "http") {
 		c.URL = c.Command[0]
 	}

@@ -182,7 +182,7 @@ func authCauses() []cause {
 				{certain, "", func(x *exam, m *match) bool { return x.Live && x.Keyed && x.status(m, 401) }},
 				{certain, `(?i)invalid (?:x-)?api[-_ ]?(?:key|token)|(?:incorrect|wrong|bad|unknown|expired|revoked) api[-_ ]?(?:key|token)|api[-_ ]?(?:key|token)[^\n]{0,20} (?:is |was )?(?:invalid|not valid|incorrect|expired|revoked|rejected|disabled)|API_KEY_INVALID|invalid_api_key|api key not (?:valid|found)`, nil},
 				{certain, `\bauthentication_error\b|\bBad credentials\b|\binvalid_auth\b|AuthenticationError|\bINVALID_API_KEY\b|invalid_token\b|token_revoked|not_authed|account_inactive`, nil},
-				{strong, `(?i)(?:invalid|incorrect|wrong|bad) (?:access |auth(?:entication)? |bearer |personal access |bot )?(?:token|credentials?|password|username or password|login)\b`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "JSON") }},
+				{strong, `(?i)(?:invalid|incorrect|wrong|bad) (?:access |auth(?:entication)? |bearer |personal access |bot )?(?:token|credentials?|password|username or password|login)\b`, func(x *exam, m *match) bool { return !parseComplaint(m) }},
 				{strong, `(?i)\bauthentication (?:failed|error|failure|unsuccessful)\b|\bauthorization failed\b|failed to authenticate|could not authenticate|unable to authenticate|\blogin failed\b`, nil},
 				{strong, `(?i)No access, refresh token, API key|"error_description": ?"[^"\n]*(?:access )?token[^"\n]*"|no (?:access )?token was (?:provided|sent|found) in (?:this|the) request|RefreshError`, nil},
 				{likely, `(?i)(?:could not|failed to|unable to) (?:verify|validate) (?:the )?(?:credentials|token|api key)`, nil},

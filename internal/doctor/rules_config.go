@@ -54,6 +54,11 @@ func configCauses() []cause {
 			},
 		},
 		{
+			name: "config_in_wrong_file", category: ConfigMalformed,
+			explain: "The client does not know this server: its entry is in a file that the client does not read, or under a different name.",
+			fix:     "Move the entry to the file that this client reads, then restart the client.",
+		},
+		{
 			name: "args_not_array", category: ConfigMalformed,
 			explain: "\"args\" in the server's entry is not a list. The client expects a list with one string for each argument.",
 			fix:     "Write \"args\" as a list: `\"args\": [\"-y\", \"PACKAGE\"]`",
@@ -82,7 +87,7 @@ func configCauses() []cause {
 				{strong, `(?i)missing (?:required )?(?:field|property|key):? ['"` + "`" + `]?(?P<option>command|type|url|transport|args)\b`, nil},
 				{strong, `(?i)(?:unknown|invalid|unsupported) (?:transport|server)(?: type)?:? ['"` + "`" + `]?(?P<option>[\w-]+)`, nil},
 				{strong, "(?i)unknown (?:variant|field) `(?P<option>[^`\\n]+)`, expected|invalid type: \\w+[^\\n]{0,40}, expected", func(_ *exam, m *match) bool {
-					return !ofACall.MatchString(m.said)
+					return !ofACall.MatchString(m.said) && !strings.Contains(m.names["option"], "/")
 				}},
 				{strong, `(?i)error decoding '(?P<option>[^'\n]+)'|\bProperty (?P<property>\w+) is not allowed\b|got unconvertible type`, nil},
 				{strong, `(?i)server name (?P<option>\S+ )?(?:must|may|can) (?:only )?contain|invalid (?:MCP )?server name`, nil},

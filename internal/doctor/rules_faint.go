@@ -110,7 +110,7 @@ func complaint(x *exam, m *match) bool {
 			return false
 		}
 	}
-	return !harmless.MatchString(m.said) && !announced.MatchString(m.hit) && !strings.HasSuffix(m.hit, " MCP")
+	return !harmless.MatchString(m.said) && !announced.MatchString(m.hit) && !strings.HasSuffix(strings.ToLower(m.hit), " mcp")
 }
 
 var harmless = &wording{source: `(?i)\b(?:info|debug|trace)\b[^\n]{0,80}$|\bsuccessfully\b|\bauthenticated via\b|may require|^\s+at \S|without error|no errors?\b|0 errors|key: internal server error|\boptional\b`}
@@ -123,7 +123,9 @@ var reporting = &wording{source: `^(?:[\w:.,+-]+ ){0,3}[\[(<]?(?:INFO|DEBUG|TRAC
 
 // allIsWell reports whether a line names a problem only to rule it out, or to say what would be
 // done about it.
-func allIsWell(m *match) bool { return wellSaid.MatchString(m.said) && !inEarnest.MatchString(m.said) }
+func allIsWell(m *match) bool {
+	return wellSaid.MatchString(m.said) && !inEarnest.MatchString(m.said) && !strings.HasPrefix(m.hit, "Unknown")
+}
 
 var wellSaid = &wording{source: `(?i)[:=] ?(?:0(?:\.0+)?%?(?: requests?| errors?)?|false|ok|on|off|none|enabled|disabled|passed)\.?$|\b(?:handler|middleware|policy|check|hook|guard|limiter|interceptor)s? (?:is |was )?(?:registered|installed|enabled|loaded|ready|configured|ok|passed)\b|\bretry (?:policy|on|for)\b[^\n]*,`}
 

@@ -49,7 +49,7 @@ func sessionCauses() []cause {
 					return x.remote() || x.status(m, 400, 404) || strings.Contains(x.text, "-32000")
 				}},
 			},
-			hides: []string{"http_unauthorized", "http_not_found", "wrong_endpoint_path", "sse_vs_streamable", "invalid_jsonrpc_message", "client_skips_initialize"},
+			hides: []string{"http_unauthorized", "http_not_found", "wrong_endpoint_path", "sse_vs_streamable", "invalid_jsonrpc_message", "client_skips_initialize", "remote_outage"},
 		},
 		{
 			name: "idle_stream_timeout", category: SessionLost,
@@ -265,7 +265,7 @@ func endpointCauses() []cause {
 			fix:     "Check the path in the URL, or let gauze find it: `gauze test --heal --url {url|URL}`",
 			instead: []advice{{when: live, fix: "Use the path that the server's documentation gives for MCP clients (it often ends in /mcp or /sse)."}},
 			clues: []clue{
-				{guess, "", func(x *exam, m *match) bool { return x.status(m, 404) }},
+				{guess, "", func(x *exam, m *match) bool { return x.status(m, 404) && (x.remote() || !apiPath.MatchString(x.text)) }},
 			},
 		},
 	}
@@ -283,5 +283,6 @@ var aboutEndpoint = &wording{source: `(?i)/mcp|/sse|POSTing to endpoint|streamab
 var (
 	brokeOff         = &wording{source: `UnhandledPromiseRejection|Traceback \(most recent|panic: |Unhandled exception\.|Uncaught [A-Z]\w*Error`}
 	severalInstances = &wording{source: `(?i)\b(?:pods?|replicas?|k8s|kubernetes|load ?balancer|workers?|lambda|cloud run)\b`}
+	apiPath          = &wording{source: `https?://[^\s/]+(?:/[\w-]+)?/(?:api|rest|v\d+)/`} // of a service that the server calls
 	cutStream        = &wording{source: `(?i)terminated|Body Timeout|idle|after \d+|stream (?:disconnected|reset)`}
 )

@@ -237,7 +237,7 @@ func crashCauses() []cause {
 			clues: []clue{
 				{likely, `(?s)File "[^"\n]+", line \d+\n.{0,300}?(?P<text>(?:SyntaxError|IndentationError|TabError): [^\n]+)`, nil},
 				{likely, `(?s)\.[cm]?[jt]s:\d+\n.{0,400}?(?P<text>SyntaxError: [^\n]+)\n(?:at |\s*Node\.js)`, notJSONNoise},
-				{likely, `(?s)Traceback \(most recent call last\):.*?\n(?P<text>[A-Za-z_][\w.]*(?:Error|Exception|Exit)\b[^\n]*)`, nil},
+				{likely, `(?s)Traceback \(most recent call last\):.*?\n(?P<text>[A-Za-z_][\w.]*(?:Error|Exception|Exit|UnsupportedOperation)\b[^\n]*)`, nil},
 				{likely, `(?m)(?:^|\s)(?P<text>panic: [^\n]+|thread '[^'\n]+' (?:\(\d+\) )?panicked at [^\n]+|fatal error: [^\n]+)`, nil},
 				{likely, `(?P<text>Segmentation fault|SIGSEGV|SIGABRT|SIGBUS|Unhandled exception\. [^\n]+|Exception in thread "main" [^\n]+|Fatal Python error: [^\n]+|core dumped)`, nil},
 				{likely, "", func(x *exam, m *match) bool { return x.exited(m, 139, 134, 3221225477, -1073741819, 3221226505) }},

@@ -152,7 +152,7 @@ func protocolCauses() []cause {
 				{strong, `(?i)method ['"` + "`" + `]?(?P<method>(?:prompts|resources|roots|logging|completion|sampling|ping|server|tools|notifications)(?:/[\w/]+)?)['"` + "`" + `]? (?:is )?not (?:found|supported|implemented)`, nil},
 				{strong, `(?i)(?P<method>(?:prompts|resources|roots|logging|completion)/[\w/]+)[^\n]{0,80}(?:-32601|method not found|not supported|not implemented)`, nil},
 				{strong, `(?i)(?:-32601|method not found)[^\n]{0,80}(?P<method>(?:prompts|resources|roots|logging|completion)/[\w/]+)`, nil},
-				{strong, `(?i)(?:Server|Client) does not support (?P<method>[\w/]+)(?: \(required for [\w/]+\))?`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "SSE") }},
+				{strong, `(?i)(?:Server|Client) does not support (?P<method>[\w/]+)(?: \(required for [\w/]+\))?`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "SSE") && !x.status(&match{}, 404, 405) }},
 				{strong, "", func(x *exam, m *match) bool { return x.rpc(m, -32601) && !x.status(&match{}, 404, 405) }},
 				{strong, `(?i)(?:unhandled|unknown|unsupported|unimplemented) method:? ['"` + "`" + `]?(?P<method>(?:prompts|resources|roots|logging|completion|ping|server|notifications)[\w/]*)`, nil},
 				{likely, `(?i)(?:server|it) does not (?:support|implement|offer|provide) (?P<method>prompts|resources|logging|completions?|sampling|roots)`, nil},

@@ -87,7 +87,7 @@ var notFound = []string{
 // cannotFind returns the clues of all such reports, for the commands that fit.
 func cannotFind(confidence float64, fits func(x *exam, command string) bool) []clue {
 	var clues []clue
-	for _, expr := range notFound {
+	for _, expr := range slices.Concat(notFound, notFoundToo) {
 		clues = append(clues, clue{confidence, expr, func(x *exam, m *match) bool {
 			if ofRegistry.MatchString(m.said) {
 				return false // a missing package, whatever its name
@@ -116,6 +116,9 @@ var ofRegistry = &wording{source: `(?i)\bnot found in (?:the )?(?:package |npm |
 
 // missingWord matches how a shell reports a program that it did not find.
 var missingWord = &wording{source: `(?i)not found|no such file|is not recognized`}
+
+// inner matches a line about a program that the configured one started.
+var inner = &wording{source: `(?i)\b(?:cannot|could not|failed to|unable to) (?:run|start|exec\w*) [\w.-]+: exit`}
 
 // shell reports whether the command is a shell or a shell script.
 func (x *exam) shell() bool {
@@ -402,7 +405,7 @@ func spawnCauses() []cause {
 				fix:     "If it is not installed, {$install}, then restart the client to update its PATH. If it is, use its absolute path as the command. To find it: `{$which}`"}},
 			clues: append(cannotFind(strong, isRunner),
 				clue{likely, "", func(x *exam, m *match) bool { // not for what a script calls
-					return x.exited(m, 127, 9009) && !missingWord.MatchString(x.text) && !x.shell()
+					return x.exited(m, 127, 9009) && !missingWord.MatchString(x.text) && !x.shell() && !inner.MatchString(m.said)
 				}}),
 			hides: []string{"companion_app_not_running"},
 		},
