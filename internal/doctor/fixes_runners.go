@@ -93,5 +93,5 @@ func (p *plan) asPackage(name string) []Fix {
 		return nil
 	}
 	return []Fix{{Name: "sibling " + name, Risk: Config, About: "no program named " + name + " is installed",
-		Next: "Install " + name + " as the server's documentation says. If the documentation names a package " + name + ", a runner can start it: " + strings.Join(ways, "; ") + "."}}
+		Next: "Check the program's name, or install " + name + " as the server's documentation says. If the documentation names a package " + name + ", a runner can start it: " + strings.Join(ways, "; ") + "."}}
 }

@@ -191,7 +191,7 @@ var brokenPrograms = []brokenSetup{
 	{
 		name: "no-such-runner", cause: "command_not_found/gui_path_missing",
 		build: func(b *bench) { b.command("bunx", "@modelcontextprotocol/server-memory") },
-		told:  "npm install -g bun",
+		told:  "npx -y @modelcontextprotocol/server-memory",
 	},
 	{
 		name: "no-such-program", cause: "command_not_found/wrong_command_name",
@@ -233,7 +233,7 @@ var brokenPrograms = []brokenSetup{
 			b.onPath("node", b.node())
 			b.command("node", filepath.Join(b.project, "dist/index.js"))
 		},
-		told: "build it first",
+		told: "npm run build",
 	},
 	{
 		name: "node-module-missing", cause: "dependency_missing/broken_npm_install",

@@ -62,7 +62,8 @@ var brokenServers = []brokenSetup{
 			b.timeout = "1s"
 			b.command("sleep", "60")
 		},
-		told: "started in stdio mode",
+		tries: []string{"wait 3s", "wait 6s"},
+		told:  "started in stdio mode",
 	},
 	{
 		name: "http-server-as-command", cause: "transport_mismatch/http_server_run_as_stdio",
