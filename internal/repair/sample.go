@@ -431,7 +431,7 @@ func pick(nodes []*jsonschema.Schema, name string, received any, depth int, acce
 			c.value = clone(c.value)
 			return c, true
 		}
-		if rough == nil && (isObject(c.value) || isList(c.value)) && d.accepts(typeName(c.value)) {
+		if rough == nil && !d.chosen && (isObject(c.value) || isList(c.value)) && d.accepts(typeName(c.value)) {
 			rough = &candidate{value: clone(c.value), own: c.own}
 		}
 	}
