@@ -132,6 +132,34 @@ func TestSignsOfChoices(t *testing.T) {
 	}
 }
 
+// A choice that differs in a sign is marked as a guess.
+func TestOfferedSignsAreGuesses(t *testing.T) {
+	for _, c := range [][2]string{{`"!n":{"enum":["UTC-5","GMT"]}`, `{"n":"UTC5"}`}, {`"!n":{"enum":["UTC+5","GMT"]}`, `{"n":"UTC5"}`}, {`"!n":{"enum":["gain6","none"]}`, `{"n":"gain-6"}`}} {
+		if m, _ := explain(t, closedTool(c[0]), c[1]); !strings.Contains(m.Text, "n is a guess") {
+			t.Errorf("%s: not marked:\n%s", c[1], m.Text)
+		}
+	}
+}
+
+// No fix asks for a secret under the key of something else.
+func TestFixForUndeclaredSecrets(t *testing.T) {
+	for _, key := range []string{"passwrd", "creds", "api_token"} {
+		m, _ := explain(t, closedTool(`"!path":{"type":"string"}`), `{"path":"a","`+key+`":"canary"}`)
+		if !strings.Contains(m.Text, "Fix: remove it.") {
+			t.Errorf("%s:\n%s", key, m.Text)
+		}
+	}
+}
+
+func TestFixForTextAfterTheEnd(t *testing.T) {
+	for _, rest := range []string{"\nDo not run this.", " // only an example", "} see above"} {
+		m, _ := explain(t, closedTool(`"!a":{"type":"string"}`), `{"a":"x"}`+rest)
+		if !strings.Contains(m.Text, "send only the JSON object, without the text after it") {
+			t.Errorf("%q:\n%s", rest, m.Text)
+		}
+	}
+}
+
 // Words after the arguments may take them back: such a call is offered, not run.
 func TestWordsAfterTheEnd(t *testing.T) {
 	const two = `"!a":{"type":"string"},"b":{"type":"integer"}`

@@ -3,6 +3,7 @@ package repair
 import (
 	"cmp"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,6 +75,16 @@ func turnsAround(received, choice any) bool {
 	x, y := meaning(received), meaning(choice)
 	return negates(x) != negates(y) && sharedWords(x, y) > 0
 }
+
+// sameSigns reports whether a value and a choice have the same signs before digits.
+func sameSigns(received, choice any) bool {
+	signs := func(value any) string {
+		return strings.Join(signForm.FindAllString(bounded(plain(value), 120), -1), "")
+	}
+	return signs(received) == signs(choice)
+}
+
+var signForm = regexp.MustCompile(`[+-]\d`)
 
 // isNegated reports whether a word is another with a prefix that negates it.
 func isNegated(a, b string) bool {

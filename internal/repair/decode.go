@@ -221,15 +221,18 @@ func (r *reader) comment() bool {
 	return r.took("comments")
 }
 
+// afterJSON is the error for text that continues after the JSON.
+const afterJSON = "text after the JSON"
+
 func (r *reader) end(value any) error {
 	start := r.pos
 	r.space()
 	if strings.ContainsFunc(r.text[start:r.pos], unicode.IsLetter) { // a comment
 		r.pos = start
-		return r.fail("text after the JSON")
+		return r.fail(afterJSON)
 	}
 	if r.pos < len(r.text) && !(r.damaged && r.isJunk(value) && r.took(textAfterEnd)) {
-		return r.fail("text after the JSON")
+		return r.fail(afterJSON)
 	}
 	return nil
 }

@@ -311,6 +311,9 @@ func (m *message) unreadable(out Outcome) Message {
 	}
 	issue := Issue{Field: Path(nil), Problem: why, Expected: "a JSON object", Fix: "send the whole object as JSON, with every string and bracket closed",
 		groups: []string{groupFormat}}
+	if strings.HasPrefix(out.unreadable, afterJSON) {
+		issue.Fix = "send only the JSON object, without the text after it"
+	}
 	if calculated {
 		issue.Fix = "JSON has no arithmetic: send the result of the calculation"
 	}

@@ -293,6 +293,9 @@ func (d *issueFinder) extra(v violation, keys []string) {
 				expected += fmt.Sprintf(" and %d more", more)
 			}
 		}
+		if !slices.ContainsFunc(names, func(name string) bool { return !leaks(key, name, object[key]) }) {
+			fix = "remove it"
+		}
 		if meant := d.schema.meantBy(v.path, object, key); meant != "" {
 			fix = "rename it to " + field([]string{meant}) + " if that is what you meant"
 		}

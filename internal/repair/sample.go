@@ -40,7 +40,7 @@ func (d *demand) candidates(name string, received any, depth int) iter.Seq[candi
 				return
 			}
 			for _, choice := range meantChoices(reading, d.choices) {
-				if !yield(candidate{choice, len(d.choices) == 1 || isNear(reading, choice), true}) {
+				if !yield(candidate{choice, len(d.choices) == 1 || isNear(reading, choice) && sameSigns(reading, choice), true}) {
 					return
 				}
 			}
