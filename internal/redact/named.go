@@ -112,7 +112,7 @@ var (
 	// Words that suggest a secret anywhere in a name without separators.
 	secretWords = []string{"password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey", "credential", "connectionstring", "databaseurl", "cookie"}
 	// Words that do so only as the last part of a name, unlike monkey, author and compass.
-	secretParts = []string{"key", "auth", "pass", "pwd", "pw", "sig", "signature", "jwt", "pat", "pin", "otp", "dsn", "sid", "bearer"}
+	secretParts = []string{"key", "auth", "pass", "pwd", "pw", "sig", "signature", "jwt", "pat", "pin", "otp", "dsn", "sid", "bearer", "cred", "creds"}
 	joiner      = strings.NewReplacer("-", "", "_", "", ".", "")
 	// File extensions: "token.js:12" is a position and not a secret.
 	sources = []string{"js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "py", "go", "rs", "rb", "php", "java", "kt", "cs", "c", "h", "cpp", "json", "toml", "yaml", "yml"}

@@ -3,15 +3,36 @@ package repair
 import (
 	"encoding/json"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
 
-// calculated returns the value of an arithmetic expression, as in "2 * pi" and "500/12". It is only
-// offered, never applied.
+var (
+	// arithmetic matches what only an expression has.
+	arithmetic = regexp.MustCompile(`[*^]|[\d)i] [+/] |\bpi\b|\)[+/-]|[+/-]\(`)
+	// notation matches what dates, phone numbers and ranges have: numbers joined by a hyphen or a
+	// slash, two slashes, a leading zero.
+	notation = regexp.MustCompile(`\d[-/]\d|^[\d\s]+/[\d\s]+/[\d\s]+$|(?:^|[^\d.])0\d`)
+)
+
+// calculated returns the value of text that is clearly an arithmetic expression, as in "2 * pi" and
+// "500 / 12". It is only offered, never applied.
 func calculated(text string) (json.Number, bool) {
-	text = strings.NewReplacer("math.", "", "np.", "", "**", "^", "π", "pi").Replace(strings.ToLower(text))
-	if len(text) > 60 || !strings.ContainsAny(text, "+-*/^(") && text != "pi" {
+	if plain := plainExpression(text); !arithmetic.MatchString(plain) || notation.MatchString(plain) {
+		return "", false
+	}
+	return evaluated(text)
+}
+
+// plainExpression returns an expression without the spellings of a programming language.
+func plainExpression(text string) string {
+	return strings.NewReplacer("math.", "", "np.", "", "**", "^", "π", "pi").Replace(strings.ToLower(bounded(text, 80)))
+}
+
+// evaluated returns the value of an arithmetic expression.
+func evaluated(text string) (json.Number, bool) {
+	if text = plainExpression(text); len(text) > 60 {
 		return "", false
 	}
 	c := calculator{text: text}

@@ -3,36 +3,93 @@ package repair
 import (
 	"cmp"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// meantChoices returns the choices that a value may stand for, the likeliest first: those that share
-// its words, or are spelled almost the same. A choice that only resembles the value is not meant.
+// meantChoices returns the choices that a value may stand for, the likeliest first. A choice that
+// only resembles the value is not meant.
 func meantChoices(received any, choices []any) []any {
 	if isObject(received) || isList(received) || received == nil {
 		return nil
 	}
-	type kin struct {
-		choice   any
-		shared   int
-		distance int
-	}
-	var list []kin
-	words := meaning(received)
+	var meant []any
 	for _, choice := range choices {
-		k := kin{choice, sharedWords(words, meaning(choice)), unlike(received, choice)}
-		if k.shared > 0 || bothNumbers(received, choice) || isNear(received, choice) {
-			list = append(list, k)
+		if bothNumbers(received, choice) || isMeant(received, choice) {
+			meant = append(meant, choice)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b kin) int { return cmp.Or(b.shared-a.shared, a.distance-b.distance) })
-	meant := make([]any, len(list))
-	for i, k := range list {
-		meant[i] = k.choice
-	}
+	slices.SortStableFunc(meant, func(a, b any) int { return unlike(received, a) - unlike(received, b) })
 	return meant
+}
+
+// isMeant reports whether a choice is a value misspelled, or has all its words and adds none that
+// negate it or ask for more.
+func isMeant(received, choice any) bool {
+	if turnsAround(received, choice) {
+		return false
+	}
+	if isNear(received, choice) && (risk(choice) == 0 || unlike(received, choice) <= 2) {
+		return true
+	}
+	words, added := meaning(received), meaning(choice)
+	words = slices.DeleteFunc(words, func(word string) bool { return fillers[word] })
+	for _, word := range words {
+		i := slices.IndexFunc(added, func(other string) bool { return sameMeaning(word, other) })
+		if i < 0 {
+			return false
+		}
+		added = slices.Delete(added, i, i+1)
+	}
+	return len(words) > 0 && !slices.ContainsFunc(added, func(word string) bool { return negations[word] || isRisky(word) })
+}
+
+// sameMeaning reports whether two words have the same stem. Those that grant or destroy something
+// must be longer or shorter forms of each other: delegate is not delete.
+func sameMeaning(a, b string) bool {
+	if isRisky(a) || isRisky(b) {
+		return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) && len(b) > 2
+	}
+	return sameStem(a, b)
+}
+
+// turnsAround reports whether a choice says the opposite of a value that it resembles: inactive and
+// active, import and export, minimum and maximum, read-only and read-write.
+func turnsAround(received, choice any) bool {
+	text, other := bounded(plain(received), 120), bounded(plain(choice), 120)
+	a, b := fold(text), fold(other)
+	if a == "" || b == "" || a == b {
+		return false
+	}
+	if isNegated(a, b) || isNegated(b, a) {
+		return true
+	}
+	if isNear(received, choice) && (a[0] != b[0] || hasOpposite(text, other)) {
+		return true
+	}
+	negates := func(words []string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return negations[word] })
+	}
+	x, y := meaning(received), meaning(choice)
+	return negates(x) != negates(y) && sharedWords(x, y) > 0
+}
+
+// sameSigns reports whether a value and a choice have the same signs before digits.
+func sameSigns(received, choice any) bool {
+	signs := func(value any) string {
+		return strings.Join(signForm.FindAllString(bounded(plain(value), 120), -1), "")
+	}
+	return signs(received) == signs(choice)
+}
+
+var signForm = regexp.MustCompile(`[+-]\d`)
+
+// isNegated reports whether a word is another with a prefix that negates it.
+func isNegated(a, b string) bool {
+	prefix, ok := strings.CutSuffix(a, b)
+	return ok && negatingPrefixes[prefix]
 }
 
 func bothNumbers(a, b any) bool {
@@ -75,19 +132,30 @@ func sameStem(a, b string) bool {
 	return common >= 3 && 2*common >= min(len(a), len(b))+1
 }
 
-// safeChoices returns all choices, those that grant or destroy something last: copying an example
-// must not ask for more than the caller did.
-func (d *demand) safeChoices() []any {
+// safeChoices returns the choices that do not say the opposite of a value, those that share words
+// with it first, and those that grant or destroy something last: copying an example must not ask for
+// more than the caller did. If the caller asked for the opposite of a choice, those are left out.
+func (d *demand) safeChoices(received any) []any {
 	list := slices.Clone(d.choices)
-	slices.SortStableFunc(list, func(a, b any) int { return risk(a) - risk(b) })
+	if len(list) > 1 && received != nil && !isObject(received) && !isList(received) {
+		list = slices.DeleteFunc(list, func(choice any) bool { return turnsAround(received, choice) })
+	}
+	if len(list) < len(d.choices) {
+		return slices.DeleteFunc(list, func(choice any) bool { return risk(choice) > 0 })
+	}
+	words := meaning(received)
+	slices.SortStableFunc(list, func(a, b any) int {
+		return cmp.Or(risk(a)-risk(b), sharedWords(words, meaning(b))-sharedWords(words, meaning(a)))
+	})
 	return list
 }
 
+// isRisky reports whether a word grants or destroys something.
+func isRisky(word string) bool { return powers[word] || isAction(word) && !harmlessActions[word] }
+
 func risk(choice any) int {
-	for _, word := range segments(bounded(plain(choice), 120)) {
-		if powers[word] || isAction(word) && !harmlessActions[word] {
-			return 1
-		}
+	if slices.ContainsFunc(segments(bounded(plain(choice), 120)), isRisky) {
+		return 1
 	}
 	if choice == true {
 		return 1
@@ -96,8 +164,10 @@ func risk(choice any) int {
 }
 
 var (
-	powers          = wordSet(`admin administrator owner root super superuser superadmin sudo master full everyone public unrestricted any production prod critical urgent highest`)
-	harmlessActions = wordSet(`get list read find search fetch show view query count describe check validate verify test preview draft simulate mock dry what if no not non never`)
+	negations        = wordSet(`not no non never without except exclude excluded excluding only anti un dis skip ignore omit unless`)
+	negatingPrefixes = wordSet(`un in im il ir dis non de anti mis a no not`)
+	powers           = wordSet(`admin administrator owner root super superuser superadmin sudo master full everyone public unrestricted any production prod critical urgent highest`)
+	harmlessActions  = wordSet(`get list read find search fetch show view query count describe check validate verify test preview draft simulate mock dry what if no not non never`)
 )
 
 func wordSet(words string) map[string]bool {

@@ -105,12 +105,12 @@ func (s *Schema) complaint(m message, raw []byte, said string) (told Message) {
 		doc = document{value: map[string]any{}}
 	}
 	m.rejected, m.sent, m.rank, m.known = true, doc.value, doc.rank, s.masker(doc.value)
-	d := s.blamed(doc.value, said)
+	d := s.blamed(doc.value, said, m.known)
 	if len(d.found) == 0 {
 		return Message{}
 	}
 	m.shown = s.corrected(doc, d.found, m.known)
-	m.issues, m.affected = d.issues(m.known, m.shown), d.affected
+	m.issues, m.affected = d.issues(m.shown), d.affected
 	m.summary = m.status() + ": its arguments must be changed."
 	words := redact.Text(m.known.in(plaintext.Clean(said)))
 	m.quoted = []string{"The server's message, quoted as data: " + string(encode(bounded(words, 600), nil))}
@@ -118,8 +118,8 @@ func (s *Schema) complaint(m message, raw []byte, said string) (told Message) {
 }
 
 // blamed returns findings for the fields that a server's text names.
-func (s *Schema) blamed(sent any, said string) *issueFinder {
-	d := s.findIssues(sent, nil)
+func (s *Schema) blamed(sent any, said string, known *masker) *issueFinder {
+	d := s.findIssues(sent, nil, known)
 	for _, path := range s.named(sent, said) {
 		_, there := present(sent, path)
 		switch known := len(s.nodesAt(path)) > 0; {
@@ -196,10 +196,10 @@ func (b *builder) reconsider(f *finding) {
 	if len(nodes) == 0 {
 		nodes = b.schema.nodesAt(f.path)[:1]
 	}
-	if d := gather(nodes...); d.saysAll() && !d.chosen {
+	if d := gather(nodes...); d.saysAll(key) && !d.chosen {
 		return // any other value would be as good as the rejected one
 	}
-	if c, ok := pick(nodes, last(f.path), at, 0, func(value any) bool { return !same(value, at) }); ok && fitsAll(nodes, c.value) {
+	if c, ok := pick(nodes, last(f.path), b.known.without(at), 0, func(value any) bool { return !same(value, at) }); ok && fitsAll(nodes, c.value) {
 		c.sure = false
 		b.put(f.path, c)
 	}

@@ -56,7 +56,7 @@ func (r *reader) read() (document, error) {
 	r.rank = map[string]int{}
 	value, err := r.value()
 	if err == nil {
-		err = r.end()
+		err = r.end(value)
 	}
 	r.document.value = value
 	return r.document, err
@@ -221,50 +221,44 @@ func (r *reader) comment() bool {
 	return r.took("comments")
 }
 
-func (r *reader) end() error {
+// afterJSON is the error for text that continues after the JSON.
+const afterJSON = "text after the JSON"
+
+func (r *reader) end(value any) error {
+	start := r.pos
 	r.space()
-	if r.pos < len(r.text) && !(r.damaged && r.isJunk(r.text[r.pos:]) && r.took(textAfterEnd)) {
-		return r.fail("text after the JSON")
+	if strings.ContainsFunc(r.text[start:r.pos], unicode.IsLetter) { // a comment
+		r.pos = start
+		return r.fail(afterJSON)
+	}
+	if r.pos < len(r.text) && !(r.damaged && r.isJunk(value) && r.took(textAfterEnd)) {
+		return r.fail(afterJSON)
 	}
 	return nil
 }
 
-// isJunk reports whether text after the end belongs to something else: it closes what surrounds the
-// arguments, or is prose on a line of its own. An argument behind a bracket that came too early is
-// not junk.
-func (r *reader) isJunk(rest string) bool {
-	closes := strings.IndexByte("}])", rest[0]) >= 0
-	first, _ := utf8.DecodeRuneInString(rest)
-	prose := r.text[r.pos-1] == '\n' && unicode.IsLetter(first) && !strings.ContainsAny(rest, "{}[]\"':")
-	after := strings.TrimLeft(rest, " \t\r\n}])")
-	if next, comma := strings.CutPrefix(after, ","); comma && strings.IndexAny(strings.TrimLeft(next, " \t\r\n"), "\"'") == 0 {
-		return false
-	}
-	if !closes && !prose || len(rest) > maxSalvaged || strings.ContainsFunc(rest, func(c rune) bool { return c < ' ' && !unicode.IsSpace(c) }) {
-		return false
-	}
-	if slices.ContainsFunc(strings.FieldsFunc(rest, func(c rune) bool { return c == '\n' || c == ',' }), r.startsWithKey) {
-		return false
-	}
-	for _, key := range r.keys {
-		for _, quote := range []string{`"`, "'"} {
-			if strings.Contains(rest, quote+key+quote) {
-				return false
-			}
+// isJunk reports whether the text after the end says nothing: it closes what surrounds the arguments,
+// or repeats them. Words may take the arguments back, and a value may be an argument behind a bracket
+// that came too early.
+func (r *reader) isJunk(value any) bool {
+	rest := r.text[r.pos:]
+	for range maxRepeats {
+		rest = strings.TrimLeft(rest, " \t\r\n}]),;`\"'")
+		if rest == "" {
+			return !r.uncertain()
 		}
+		again := reader{text: rest, loosely: true, document: document{rank: map[string]int{}}}
+		other, err := again.value()
+		if err != nil || !isObject(other) || !same(value, other) || len(again.loose) > 0 {
+			return false
+		}
+		rest = rest[again.pos:]
 	}
-	return !r.uncertain()
+	return false
 }
 
-// startsWithKey reports whether text starts with a key that the document lacks, in any spelling.
-func (r *reader) startsWithKey(text string) bool {
-	start := reader{text: strings.TrimLeft(text, " \t\r}])")}
-	word := fold(start.name())
-	return word != "" && slices.ContainsFunc(r.keys, func(key string) bool {
-		_, read := r.rank[key]
-		return !read && fold(key) == word
-	})
-}
+// maxRepeats limits how many times arguments may be repeated.
+const maxRepeats = 10
 
 func (r *reader) value() (any, error) {
 	if r.values++; r.values > maxValues {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -143,7 +144,8 @@ var (
 	numberWords = strings.Fields("zero one two three four five six seven eight nine ten eleven twelve")
 )
 
-// numberIn returns the only number in a string, as in "7 days", "1,000" and "five".
+// numberIn returns the only number in a string, as in "7 days", "1,000" and "five". Digits in a word
+// are not a number.
 func numberIn(text string) (json.Number, bool) {
 	for i, word := range numberWords {
 		if strings.EqualFold(text, word) {
@@ -153,12 +155,21 @@ func numberIn(text string) (json.Number, bool) {
 	if len(text) > 60 {
 		return "", false
 	}
-	found := numberForm.FindAllString(text, 2)
+	found := numberForm.FindAllStringIndex(text, 2)
 	if len(found) != 1 || strings.ContainsAny(text, "*/^()") {
 		return calculated(text)
 	}
-	return number(strings.NewReplacer(",", "", "_", "").Replace(found[0]))
+	from, to := found[0][0], found[0][1]
+	before, _ := utf8.DecodeLastRuneInString(text[:from])
+	after, _ := utf8.DecodeRuneInString(text[to:])
+	if inWord(before) || inWord(after) {
+		return "", false
+	}
+	return number(strings.NewReplacer(",", "", "_", "").Replace(text[from:to]))
 }
+
+// inWord reports whether a character next to a number makes it a part of a word.
+func inWord(r rune) bool { return unicode.IsLetter(r) || strings.ContainsRune("_-.@#&=", r) }
 
 // derivedFromNumber returns the allowed numbers that are closest to a number.
 func derivedFromNumber(n json.Number, d *demand) (list []any) {

@@ -103,15 +103,21 @@ func order(first bool) int {
 func (s *Schema) document(key string, depth int, words bool) map[string]any {
 	nodes := s.argumentNodes(key)
 	d := gather(nodes...)
-	doc := d.document(depth, words)
+	doc := d.document(detail{s.masker(), words}, []string{key}, depth)
 	if sample, ok := s.sampleOf(key, nodes, &d); ok && words && doc["examples"] == nil && doc["default"] == nil {
 		doc["examples"] = []any{json.RawMessage(sample)}
 	}
 	return doc
 }
 
-// document describes what the schemas require, in JSON Schema keywords.
-func (d *demand) document(depth int, words bool) map[string]any {
+// detail is what the documentation of a value may contain.
+type detail struct {
+	known *masker
+	words bool // descriptions, defaults and examples
+}
+
+// document describes what the schemas require of the value at a path, in JSON Schema keywords.
+func (d *demand) document(o detail, path []string, depth int) map[string]any {
 	doc := map[string]any{}
 	switch {
 	case len(d.types) == 1:
@@ -138,11 +144,11 @@ func (d *demand) document(depth int, words bool) map[string]any {
 	if d.different {
 		doc["uniqueItems"] = true
 	}
-	if words {
-		d.documentWords(doc)
+	if o.words {
+		d.documentWords(doc, o.known, path)
 	}
 	if depth > 0 {
-		d.documentInside(doc, depth, words)
+		d.documentInside(doc, o, path, depth)
 	}
 	return doc
 }
@@ -173,29 +179,31 @@ func (s span) document(doc map[string]any, least, most string) {
 	}
 }
 
-func (d *demand) documentWords(doc map[string]any) {
+// documentWords adds descriptions, and defaults and examples that are not secrets.
+func (d *demand) documentWords(doc map[string]any, known *masker, path []string) {
 	for _, node := range d.nodes {
 		if _, there := doc["description"]; !there && node.Description != "" {
 			doc["description"] = remark(node.Description, 200)
 		}
-		if _, there := doc["default"]; !there && node.Default != nil && d.accepts(typeName(*node.Default)) {
+		if _, there := doc["default"]; !there && node.Default != nil && d.accepts(typeName(*node.Default)) && !known.holds(path, *node.Default) {
 			doc["default"] = shownValue(*node.Default)
 		}
-		if _, there := doc["examples"]; !there && len(node.Examples) > 0 {
+		if _, there := doc["examples"]; !there && len(node.Examples) > 0 && !slices.ContainsFunc(node.Examples, func(value any) bool { return known.holds(path, value) }) {
 			doc["examples"] = shownValues(node.Examples)
 		}
 	}
 }
 
-func (d *demand) documentInside(doc map[string]any, depth int, words bool) {
+func (d *demand) documentInside(doc map[string]any, o detail, path []string, depth int) {
+	below := func(key string) []string { return append(slices.Clone(path), key) }
 	if items := gather(d.inside("0")...); len(items.nodes) > 0 && d.accepts("array") {
-		doc["items"] = items.document(depth-1, words)
+		doc["items"] = items.document(o, below("0"), depth-1)
 	}
 	inside := map[string]any{}
 	for _, key := range d.declared() {
 		if len(inside) < maxListed {
 			inner := gather(d.inside(key)...)
-			inside[visible(bounded(key, 120))] = inner.document(depth-1, words)
+			inside[visible(bounded(key, 120))] = inner.document(o, below(key), depth-1)
 		}
 	}
 	if len(inside) > 0 {
@@ -212,7 +220,7 @@ func (d *demand) documentInside(doc map[string]any, depth int, words bool) {
 		var forms []any
 		for _, branch := range branches[:min(len(branches), maxForms)] {
 			inner := gather(branch)
-			forms = append(forms, inner.document(depth-1, words))
+			forms = append(forms, inner.document(o, path, depth-1))
 		}
 		doc["anyOf"] = forms
 	}
@@ -260,9 +268,9 @@ func (s *Schema) usageLine(key string, described bool) string {
 	d := gather(nodes...)
 	phrase := bounded(d.phrase(nil, 0), 200)
 	line := fmt.Sprintf("- %s: %s (%s)", field([]string{key}), phrase, word(s.needs(nil, key), "required", "optional"))
-	fallback, about := "", ""
+	known, fallback, about := s.masker(), "", ""
 	for _, node := range d.nodes {
-		if fallback == "" && node.Default != nil && *node.Default != nil && d.accepts(typeName(*node.Default)) {
+		if fallback == "" && node.Default != nil && *node.Default != nil && d.accepts(typeName(*node.Default)) && !known.holds([]string{key}, *node.Default) {
 			fallback = ", default " + bounded(literal(*node.Default), 40)
 		}
 		about = cmp.Or(about, node.Description)
@@ -287,7 +295,7 @@ func (s *Schema) argumentNodes(key string) []*jsonschema.Schema {
 
 // sampleOf returns a value for an argument, if it shows more than the type already says.
 func (s *Schema) sampleOf(key string, nodes []*jsonschema.Schema, d *demand) (text string, ok bool) {
-	if d.chosen || d.saysAll() {
+	if d.chosen || d.saysAll(key) {
 		return "", false
 	}
 	s.session(func() {
@@ -332,8 +340,8 @@ func (d *demand) filled(empty any, name string) any {
 
 // saysAll reports whether the requirements are only types of scalars, for which any sample would be
 // arbitrary.
-func (d *demand) saysAll() bool {
-	if len(d.suggested()) > 0 || d.format != "" || len(d.patterns) > 0 || d.least != nil || d.most != nil || len(d.steps) > 0 {
+func (d *demand) saysAll(name string) bool {
+	if len(d.suggested(name)) > 0 || d.format != "" || len(d.patterns) > 0 || d.least != nil || d.most != nil || len(d.steps) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(d.kinds(), func(name string) bool { return name == "array" || name == "object" })

@@ -32,7 +32,7 @@ func (s *Schema) example(from any, rank map[string]int, known *masker, also func
 	var found *example
 	s.session(func() {
 		for _, start := range []any{from, map[string]any{}} {
-			b := &builder{schema: s, value: clone(start), rank: copied(rank)}
+			b := &builder{schema: s, known: known, sent: from, value: clone(start), rank: copied(rank)}
 			if also != nil {
 				also(b)
 			}
@@ -64,6 +64,8 @@ func (e *example) text() []byte { return []byte(visible(string(encode(e.value, e
 // never sent.
 type builder struct {
 	schema  *Schema
+	known   *masker
+	sent    any // the arguments of the caller
 	value   any
 	rank    map[string]int
 	guesses []string
@@ -190,10 +192,10 @@ func (b *builder) replace(v violation, at any) bool {
 		return true
 	}
 	nodes := b.demanded(v)
-	c, ok := pick(nodes, last(v.path), at, 0, b.unlikeOthers(v.path))
+	c, ok := pick(nodes, last(v.path), b.known.without(at), 0, b.unlikeOthers(v.path))
 	ok = ok && (fitsAll(nodes, c.value) || !same(c.value, at))
 	if !ok {
-		c, ok = pick(nodes[:1], last(v.path), at, 0, nil) // other schemas may depend on a different field
+		c, ok = pick(nodes[:1], last(v.path), b.known.without(at), 0, nil) // other schemas may depend on a different field
 		ok = ok && fitsAll(nodes[:1], c.value)
 	}
 	if !ok || !c.own {
@@ -362,11 +364,19 @@ func (b *builder) add(v violation, keys []string) bool {
 			continue
 		}
 		nodes := b.schema.property(v, key)
-		if c, ok := pick(nodes, key, nil, 0, nil); ok {
+		if c, ok := pick(nodes, key, b.sentChoice(nodes, path), 0, nil); ok {
 			changed = b.put(path, c)
 		}
 	}
 	return changed
+}
+
+// sentChoice returns what the caller sent for a choice, so that its opposite is not invented.
+func (b *builder) sentChoice(nodes []*jsonschema.Schema, path []string) any {
+	if d := gather(nodes...); d.chosen {
+		return b.known.without(lookup(b.sent, path))
+	}
+	return nil
 }
 
 // property returns the schemas of a key, those of the violated schema first.
@@ -551,7 +561,7 @@ func (b *builder) decide(v violation, at any, branches []*jsonschema.Schema, bot
 	}
 	for _, i := range both {
 		nodes := append(b.demanded(v), branches[i])
-		if c, ok := pick(nodes, last(v.path), at, 0, nil); ok && fitsAll(nodes, c.value) {
+		if c, ok := pick(nodes, last(v.path), b.known.without(at), 0, nil); ok && fitsAll(nodes, c.value) {
 			return b.put(v.path, c)
 		}
 	}
@@ -578,7 +588,7 @@ func (b *builder) avoid(v violation, at any) bool {
 		return true
 	}
 	nodes := b.demanded(v)
-	if c, ok := pick(nodes, last(v.path), at, 0, func(value any) bool { return !same(value, at) }); ok && fitsAll(nodes, c.value) {
+	if c, ok := pick(nodes, last(v.path), b.known.without(at), 0, func(value any) bool { return !same(value, at) }); ok && fitsAll(nodes, c.value) {
 		return b.put(v.path, c)
 	}
 	return b.remove(v.path)
@@ -594,7 +604,7 @@ func (b *builder) conceal(known *masker) bool {
 	var places []place
 	walk(b.value, nil, func(path []string, value any) {
 		text, ok := scalarText(value)
-		if ok && (known.values[text] || len(text) > maxShownText) {
+		if ok && (known.values[text] || len(text) > maxShownText || known.sent[text] && known.hides(path, text)) {
 			places = append(places, place{slices.Clone(path), value})
 		}
 	})

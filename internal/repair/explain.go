@@ -51,8 +51,8 @@ func (s *Schema) explain(m message, out Outcome) (told Message) {
 		return m.unreadable(out)
 	}
 	m.shown = s.example(out.closest, out.rank, m.known, nil)
-	d := s.findIssues(out.sent, out.violations)
-	m.issues, m.more, m.affected = d.issues(m.known, m.shown), d.more, d.affected
+	d := s.findIssues(out.sent, out.violations, m.known)
+	m.issues, m.more, m.affected = d.issues(m.shown), d.more, d.affected
 	m.summary = m.status() + ": " + m.extent() + "."
 	return m.write()
 }
@@ -302,15 +302,20 @@ func (m *message) unreadable(out Outcome) Message {
 		text := unfenced(out.text)
 		at, _ := strconv.Atoi(found[1])
 		at = min(max(at-1, 0), len(text))
-		calculated = isCalculation(lastNumber.FindString(text[:at]) + bounded(text[at:], 20))
+		rest, _, _ := strings.Cut(text[at:], "\n")
+		expression, _, _ := strings.Cut(bounded(rest, maxLiteral), ",")
+		_, calculated = evaluated(strings.TrimRight(lastNumber.FindString(text[:at])+expression, " }]\r"))
 		after = tail(redact.Text(plaintext.Clean(text[max(0, at-2000):at])), 60)
 	} else {
 		after = tail(redact.Text(plaintext.Clean(out.text[max(0, len(out.text)-2000):])), 60)
 	}
 	issue := Issue{Field: Path(nil), Problem: why, Expected: "a JSON object", Fix: "send the whole object as JSON, with every string and bracket closed",
 		groups: []string{groupFormat}}
+	if strings.HasPrefix(out.unreadable, afterJSON) {
+		issue.Fix = "send only the JSON object, without the text after it"
+	}
 	if calculated {
-		issue.Fix = "JSON has no arithmetic: send the result of the calculation" + word(m.shown != nil, ", as in the call below", "")
+		issue.Fix = "JSON has no arithmetic: send the result of the calculation"
 	}
 	got := fmt.Sprintf("received %s", plural(len(out.text), "byte"))
 	if after != "" {

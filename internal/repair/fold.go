@@ -9,7 +9,11 @@ import (
 // fold makes names equal that differ only in case and in the separators between words. A separator
 // at the beginning or end of a string can be a sign, a sort order or a path; one between digits
 // belongs to a number, as does a sign after an operator.
-func fold(text string) string {
+func fold(text string) string { return folded(text, false) }
+
+// folded is fold. If exact is true, what separates a digit from what is before it is kept: it may be
+// a sign, a range or a decimal point.
+func folded(text string, exact bool) string {
 	var b strings.Builder
 	last, separators := rune(0), ""
 	for _, r := range strings.ToLower(strings.TrimSpace(text)) {
@@ -21,6 +25,8 @@ func fold(text string) string {
 		case separators == "":
 		case last == 0:
 			b.WriteString(separators)
+		case exact && unicode.IsDigit(r):
+			b.WriteString(beforeDigit(last, separators))
 		case unicode.IsDigit(r) && (unicode.IsDigit(last) || !unicode.IsLetter(last) && strings.HasSuffix(separators, "-")):
 			b.WriteByte('-')
 		}
@@ -29,6 +35,18 @@ func fold(text string) string {
 	}
 	b.WriteString(separators)
 	return b.String()
+}
+
+// beforeDigit returns what remains of the separators between a character and a digit: a decimal point
+// or a hyphen between digits, and otherwise a sign.
+func beforeDigit(last rune, separators string) string {
+	switch {
+	case unicode.IsDigit(last) && separators == ".":
+		return "."
+	case unicode.IsDigit(last), strings.Contains(separators, "-"):
+		return "-"
+	}
+	return ""
 }
 
 func isSeparator(r rune) bool {
@@ -66,7 +84,7 @@ func sameChoice(text, choice string) bool {
 	return strings.TrimSpace(text) == choice || letters == 2 && others == 0 && oneCase(strings.TrimSpace(text)) && oneCase(choice)
 }
 
-// foldChoice is fold without punctuation.
+// foldChoice is fold without punctuation. It keeps signs.
 func foldChoice(text string) string {
 	runes := []rune(strings.TrimSpace(text))
 	plain := slices.Clone(runes)
@@ -75,7 +93,7 @@ func foldChoice(text string) string {
 			plain[i] = ' '
 		}
 	}
-	return fold(string(plain))
+	return folded(string(plain), true)
 }
 
 // isPunctuation reports whether the character at i is punctuation. An exclamation mark before

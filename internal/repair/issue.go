@@ -3,7 +3,6 @@ package repair
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -59,6 +58,7 @@ type finding struct {
 type issueFinder struct {
 	schema   *Schema
 	sent     any
+	known    *masker
 	found    []*finding
 	more     int             // number of findings that are not listed
 	affected map[string]bool // arguments with findings
@@ -68,8 +68,8 @@ type issueFinder struct {
 const maxFindings = 3 * maxIssues
 
 // findIssues returns the findings, in the order of the violations.
-func (s *Schema) findIssues(sent any, violations []violation) *issueFinder {
-	d := &issueFinder{schema: s, sent: sent, affected: map[string]bool{}}
+func (s *Schema) findIssues(sent any, violations []violation, known *masker) *issueFinder {
+	d := &issueFinder{schema: s, sent: sent, known: known, affected: map[string]bool{}}
 	for _, v := range violations {
 		d.visit(v)
 	}
@@ -142,7 +142,7 @@ func (d *issueFinder) visit(v violation) {
 		if k.Got == "array" && !slices.Contains(k.Want, "object") {
 			fix = "send one " + strings.Join(reordered(k.Want), " or ") + ", not an array (for several values, call the tool once for each)"
 		}
-		if text, ok := lookup(d.sent, v.path).(string); ok && isCalculation(text) && fix != "send a string" {
+		if d.calculates(v) {
 			fix += ", the result of the calculation"
 		}
 		d.note(v, groupType, "it is "+article(k.Got)+", not "+article(strings.Join(k.Want, " or ")), fix)
@@ -169,11 +169,15 @@ func (d *issueFinder) visit(v violation) {
 	}
 }
 
-var calculation = regexp.MustCompile(`^[\s\d.()*/^+-]*\d[\s)]*[*/^+]|^(?:\d[\d.]*\s*\*?\s*)?(?:math\.)?pi\b|[*/^+-]\s*(?:math\.)?pi\b`)
-
-// isCalculation reports whether text is a calculation, such as 2 * pi, where a number is expected.
-func isCalculation(text string) bool {
-	return len(text) <= maxLiteral && calculation.MatchString(strings.ToLower(text))
+// calculates reports whether a calculation, such as 2 * pi, was sent for a number. One that is hidden
+// is not calculated.
+func (d *issueFinder) calculates(v violation) bool {
+	text, ok := lookup(d.sent, v.path).(string)
+	if need := gather(v.node); !ok || !need.onlyNumbers() || d.known.secret(v.path, text) {
+		return false
+	}
+	_, ok = calculated(text)
+	return ok
 }
 
 // bound describes numbers and lengths that are out of range.
@@ -282,9 +286,15 @@ func (d *issueFinder) extra(v violation, keys []string) {
 				shown[i] = field([]string{name})
 			}
 			expected, fix = "one of the keys "+strings.Join(shown, ", "), "use one of these keys, or remove it"
+			if len(names) == 1 {
+				expected, fix = "the key "+shown[0], "use this key, or remove it"
+			}
 			if more := len(names) - len(near); more > 0 {
 				expected += fmt.Sprintf(" and %d more", more)
 			}
+		}
+		if !slices.ContainsFunc(names, func(name string) bool { return !leaks(key, name, object[key]) }) {
+			fix = "remove it"
 		}
 		if meant := d.schema.meantBy(v.path, object, key); meant != "" {
 			fix = "rename it to " + field([]string{meant}) + " if that is what you meant"
@@ -448,10 +458,10 @@ func article(noun string) string {
 }
 
 // issues puts the findings into words.
-func (d *issueFinder) issues(known *masker, shown *example) []Issue {
+func (d *issueFinder) issues(shown *example) []Issue {
 	list := make([]Issue, len(d.found))
 	for i, f := range d.found {
-		list[i] = d.schema.issue(d.sent, f, known, shown)
+		list[i] = d.schema.issue(d.sent, f, d.known, shown)
 	}
 	return list
 }

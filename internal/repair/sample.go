@@ -40,7 +40,7 @@ func (d *demand) candidates(name string, received any, depth int) iter.Seq[candi
 				return
 			}
 			for _, choice := range meantChoices(reading, d.choices) {
-				if !yield(candidate{choice, len(d.choices) == 1 || isNear(reading, choice), true}) {
+				if !yield(candidate{choice, len(d.choices) == 1 || isNear(reading, choice) && sameSigns(reading, choice), true}) {
 					return
 				}
 			}
@@ -50,12 +50,12 @@ func (d *demand) candidates(name string, received any, depth int) iter.Seq[candi
 				}
 			}
 		}
-		for _, value := range d.suggested() {
+		for _, value := range d.suggested(name) {
 			if !yield(candidate{value: value}) {
 				return
 			}
 		}
-		for _, choice := range d.safeChoices() {
+		for _, choice := range d.safeChoices(received) {
 			if !yield(candidate{choice, len(d.choices) == 1, len(d.choices) == 1}) {
 				return
 			}
@@ -91,8 +91,8 @@ func isNear(received, value any) bool {
 	return a != "" && distance(a, b) <= min(2, len(a)/3)
 }
 
-// suggested returns the values that the schema suggests.
-func (d *demand) suggested() (list []any) {
+// suggested returns the values that the schema suggests for a name, without secrets.
+func (d *demand) suggested(name string) (list []any) {
 	for _, node := range d.nodes {
 		list = append(list, node.Examples...)
 	}
@@ -110,7 +110,7 @@ func (d *demand) suggested() (list []any) {
 			}
 		}
 	}
-	return list
+	return slices.DeleteFunc(list, func(value any) bool { return holdsSecret(name, value) || slices.ContainsFunc(d.nodes, hidesValue) })
 }
 
 var defaultForm = regexp.MustCompile(`(?i)\bdefault(?:s|ed)?(?: value)?(?: is| to|:|=)?(?: to)? ?(?:'([^']{1,60})'|"([^"]{1,60})"|` + "`([^`]{1,60})`" + `|(-?\d+(?:\.\d+)?|true|false)\b)`)
@@ -418,9 +418,6 @@ const maxTries = 300
 // the first container, whose contents can be fixed later. It must be called within a session.
 func pick(nodes []*jsonschema.Schema, name string, received any, depth int, accept func(any) bool) (candidate, bool) {
 	d := gather(nodes...)
-	if slices.ContainsFunc(readings(name, received), func(reading any) bool { return isSecret(name, reading) }) {
-		received = nil // a value derived from a secret reveals it
-	}
 	var rough *candidate
 	tries := 0
 	for c := range d.candidates(name, received, depth) {
@@ -434,7 +431,7 @@ func pick(nodes []*jsonschema.Schema, name string, received any, depth int, acce
 			c.value = clone(c.value)
 			return c, true
 		}
-		if rough == nil && (isObject(c.value) || isList(c.value)) && d.accepts(typeName(c.value)) {
+		if rough == nil && !d.chosen && (isObject(c.value) || isList(c.value)) && d.accepts(typeName(c.value)) {
 			rough = &candidate{value: clone(c.value), own: c.own}
 		}
 	}
@@ -442,11 +439,6 @@ func pick(nodes []*jsonschema.Schema, name string, received any, depth int, acce
 		return *rough, true
 	}
 	return candidate{}, false
-}
-
-func isSecret(name string, received any) bool {
-	text, ok := scalarText(received)
-	return ok && (secretName(name, text) || looksSecret(bounded(text, 8<<10)))
 }
 
 func fitsAll(nodes []*jsonschema.Schema, value any) bool {

@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
@@ -50,12 +52,13 @@ const maxScalars = 2_000
 type masker struct {
 	schema *Schema
 	values map[string]bool   // secrets found in the call
+	sent   map[string]bool   // all scalars of the call
 	meant  map[string]string // declared key that an undeclared key resembles
 	looked int
 }
 
 func (s *Schema) masker(calls ...any) *masker {
-	known := &masker{schema: s, values: map[string]bool{}, meant: map[string]string{}}
+	known := &masker{schema: s, values: map[string]bool{}, sent: map[string]bool{}, meant: map[string]string{}}
 	for _, call := range calls {
 		known.collect(call, nil)
 	}
@@ -68,7 +71,11 @@ func (k *masker) collect(value any, path []string) {
 		if !ok || text == "" {
 			return
 		}
-		if k.looked++; !k.overLimit() && k.hides(path, text) {
+		if k.looked++; k.overLimit() {
+			return
+		}
+		k.sent[text] = true
+		if k.hides(path, text) {
 			k.values[text] = true
 		}
 	})
@@ -101,11 +108,57 @@ func (k *masker) hides(path []string, text string) bool {
 		}
 	}
 	for _, node := range k.schema.nodesAt(path) {
-		if node.WriteOnly || node.Format != nil && node.Format.Name == "password" {
+		if hidesValue(node) {
 			return true
 		}
 	}
 	return looksSecret(text)
+}
+
+// hidesValue reports whether a schema declares its value a secret.
+func hidesValue(node *jsonschema.Schema) bool {
+	return node.WriteOnly || node.Format != nil && node.Format.Name == "password"
+}
+
+// holds reports whether the value at a path is a secret or contains one.
+func (k *masker) holds(path []string, value any) (found bool) {
+	walk(value, slices.Clone(path), func(path []string, value any) {
+		text, ok := scalarText(value)
+		found = found || ok && k.secret(path, text)
+	})
+	return found
+}
+
+// holdsSecret is holds for a value without a schema.
+func holdsSecret(name string, value any) bool {
+	return (&Schema{}).masker().holds([]string{name}, value)
+}
+
+// without returns a copy of a value that lacks the secrets of the call. What is derived from a secret
+// reveals it.
+func (k *masker) without(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		object := map[string]any{}
+		for key, item := range v {
+			if rest := k.without(item); rest != nil || item == nil {
+				object[key] = rest
+			}
+		}
+		return object
+	case []any:
+		list := []any{}
+		for _, item := range v {
+			if rest := k.without(item); rest != nil || item == nil {
+				list = append(list, rest)
+			}
+		}
+		return list
+	}
+	if text, ok := scalarText(value); ok && k.values[text] {
+		return nil
+	}
+	return value
 }
 
 // nearest returns the declared key that an undeclared one resembles.
@@ -123,8 +176,8 @@ func looksSecret(text string) bool {
 	return redact.Text(clean) != clean
 }
 
-// secretName reports whether a name indicates a secret. The word key alone usually means something
-// else, such as an issue or a sort key.
+// secretName reports whether a name indicates a secret, also if it is misspelled. The word key alone
+// usually means something else, such as an issue or a sort key.
 func secretName(name, value string) bool {
 	folded := fold(name)
 	if strings.Contains(folded, "authorization") || strings.Contains(folded, "cookie") || strings.Contains(folded, "bearer") {
@@ -133,7 +186,38 @@ func secretName(name, value string) bool {
 	if words := segments(name); len(words) > 0 && words[len(words)-1] == "key" {
 		return len(words) > 1 && slices.Contains(keyAdjectives, words[len(words)-2])
 	}
-	return redact.NamesSecret(name, value)
+	return redact.NamesSecret(respelled(name), value)
+}
+
+// respelled returns a name in which the words for a secret are spelled as usual.
+func respelled(name string) string {
+	for _, word := range segments(name) {
+		for _, secret := range []string{"password", "passphrase", "credential", "secret"} {
+			if misspells(word, secret) {
+				return secret
+			}
+		}
+	}
+	return name
+}
+
+// misspells reports whether one letter of a word is wrong, missing or extra, or some are swapped.
+func misspells(text, word string) bool {
+	if text[0] != word[0] || len(text) < len(word)-1 || len(text) > len(word)+1 {
+		return false
+	}
+	return distance(text, word) == 1 || lettersOf(text) == lettersOf(word) && text != word
+}
+
+func lettersOf(word string) string { return string(slices.Sorted(slices.Values([]byte(word)))) }
+
+// leaks reports whether a value under a secret name would move to a name for something else.
+func leaks(from, to string, value any) bool {
+	text, ok := scalarText(value)
+	if !ok {
+		text = maskText
+	}
+	return secretName(bounded(from, 200), text) && !secretName(bounded(to, 200), text)
 }
 
 var keyAdjectives = []string{"api", "access", "private", "secret", "auth", "encryption", "signing", "master", "ssh", "service", "license", "account"}

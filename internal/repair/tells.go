@@ -203,7 +203,7 @@ func (s *Schema) meantBy(path []string, object map[string]any, key string) strin
 	}
 	var open []string
 	for name := range declared {
-		if _, there := object[name]; !there {
+		if _, there := object[name]; !there && !leaks(key, name, object[key]) {
 			open = append(open, name)
 		}
 	}
@@ -219,7 +219,7 @@ func (s *Schema) meantBy(path []string, object map[string]any, key string) strin
 		return "" // copying an example must not switch anything on
 	}
 	if len(missing) > 0 {
-		open = missing
+		open = slices.DeleteFunc(missing, func(name string) bool { return !slices.Contains(open, name) })
 	}
 	open = slices.DeleteFunc(open, func(name string) bool { return !suits(declared[name], object[key]) || hasOpposite(key, name) })
 	if len(open) != 1 {
@@ -234,7 +234,7 @@ func (s *Schema) misspelled(path []string, object map[string]any, missing string
 	if len(object) > maxScalars {
 		return ""
 	}
-	unknown := s.unknown(path, object, len(object))
+	unknown := slices.DeleteFunc(s.unknown(path, object, len(object)), func(key string) bool { return leaks(key, missing, object[key]) })
 	if name := likeliest(missing, unknown); name != "" {
 		return name
 	}
