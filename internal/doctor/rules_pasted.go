@@ -159,7 +159,7 @@ var needsArgument = map[string]bool{
 }
 
 // brokenJSON reports whether the text contains a client's configuration with a syntax error, and
-// returns the line of the error. Comments and abbreviations are no errors, and a configuration may be
+// returns the line of the error. Comments and abbreviations are allowed, and a configuration may be
 // cut off at its end.
 func brokenJSON(text string) (line string, broken bool) {
 	start := configStart.FindStringIndex(text)

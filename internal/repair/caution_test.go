@@ -166,7 +166,6 @@ func TestWordsAfterTheEnd(t *testing.T) {
 	cases := []struct{ name, properties, sent, want string }{
 		{"on a line of its own", two, "{\"a\": \"x\"}\n\nDo not run this.", `{"a":"x"}`},
 		{"after a bracket", two, `{"a": "x"}} just an illustration`, `{"a":"x"}`},
-		{"a call", two, `{"a": "x"}}], [find(4)]`, `{"a":"x"}`},
 		{"code", two, "{'a': 'x'}}]\n\"\"\"\nprint('done')", `{"a":"x"}`},
 		{"a comment", two, "{\"a\": \"x\"} // do not run this", `{"a":"x"}`},
 		{"a comment of Python", two, "{\"a\": \"x\"}\n# never mind", `{"a":"x"}`},
@@ -177,6 +176,7 @@ func TestWordsAfterTheEnd(t *testing.T) {
 		{name: "brackets", properties: two, sent: `{"a": "x"}}]`, want: `{"a":"x"}`, rule: RuleReadText},
 		{name: "a fence", properties: two, sent: "{\"a\": \"x\"}\n```", want: `{"a":"x"}`, rule: RuleReadText},
 		{name: "brackets and a comma", properties: two, sent: `{"a": "x"}},`, want: `{"a":"x"}`, rule: RuleReadText},
+		{name: "another call", properties: two, sent: `{"a": "x"}}], [find(4)]`, want: `{"a":"x"}`, rule: RuleReadText},
 		{name: "the same again", properties: two, sent: `{"a": "x", "b": 1} {"b": 1, "a": "x"}`, want: `{"a":"x","b":1}`, rule: RuleReadText},
 		{name: "the same again and a difference", properties: two, sent: `{"a": "x"}{"a": "x"}{"a": "y"}`},
 	} {

@@ -3,6 +3,7 @@ package repair
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -237,14 +238,14 @@ func (r *reader) end(value any) error {
 	return nil
 }
 
-// isJunk reports whether the text after the end says nothing: it closes what surrounds the arguments,
-// or repeats them. Words may take the arguments back, and a value may be an argument behind a bracket
-// that came too early.
+// isJunk reports whether the text after the end says nothing about the arguments: it closes what
+// surrounds them, repeats them, or begins another call. Words may take the arguments back, and a value
+// may be an argument behind a bracket that came too early.
 func (r *reader) isJunk(value any) bool {
 	rest := r.text[r.pos:]
 	for range maxRepeats {
 		rest = strings.TrimLeft(rest, " \t\r\n}]),;`\"'")
-		if rest == "" {
+		if rest == "" || anotherCall.MatchString(rest) {
 			return !r.uncertain()
 		}
 		again := reader{text: rest, loosely: true, document: document{rank: map[string]int{}}}
@@ -256,6 +257,9 @@ func (r *reader) isJunk(value any) bool {
 	}
 	return false
 }
+
+// anotherCall matches a list of calls as Python code.
+var anotherCall = regexp.MustCompile(`^\[[A-Za-z_][\w.]*\(`)
 
 // maxRepeats limits how many times arguments may be repeated.
 const maxRepeats = 10

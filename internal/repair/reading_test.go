@@ -179,7 +179,6 @@ func TestDamagedText(t *testing.T) {
 		{name: "an argument without quotes after two ends", properties: two, sent: `{"a": "x"}]}, b: 2}`},
 		{name: "an argument on a line of its own", properties: two, sent: "{\"a\": \"x\"}\nb = 2"},
 		{name: "an argument without a sign", properties: `"!a":{"type":"string"},"dry_run":{"type":"boolean"}`, sent: "{\"a\": \"x\"}\ndryRun true"},
-		{name: "another call after the end", properties: two, sent: `{"a": "x"}}], [find(4)]`},
 		{name: "a second document", properties: two, sent: `{"a": "x"} {"a": "y"}`},
 		{name: "another bracket", properties: `"!a":{"type":"object"},"b":{"type":"string"}`, sent: `{"a": {"x": [1]], "b": "y"}`, want: `{"a":{"x":[1]},"b":"y"}`, rule: RuleReadText},
 		{name: "another bracket at a list", properties: `"!a":{"type":"array"},"b":{"type":"string"}`, sent: `{"a": [1, 2}, "b": "y"}`, want: `{"a":[1,2],"b":"y"}`, rule: RuleReadText},
