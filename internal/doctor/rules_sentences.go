@@ -145,10 +145,6 @@ func sentenceClues() map[string][]clue {
 			{strong, "unknown variant `[a-z]+/[\\w/]+`", nil},
 			{strong, `(?i)\bresponse should contain RPC id\b|\b(?:missing|no|without)(?: an?)? (?:JSON-?)?RPC id\b`, nil},
 		},
-		"request_not_sent": {
-			// an HTTP client's error without a response
-			{guess, `Cannot read properties of undefined \(reading '(?:status|statusText|statusCode)'\)`, nil},
-		},
 	}
 }
 
