@@ -69,7 +69,7 @@ var knowledge = sync.OnceValue(func() *table {
 		entryCauses(), configCauses(), spawnCauses(), packageCauses(), runtimeCauses(), dependencyCauses(), fileCauses(), environmentCauses(),
 		tlsCauses(), portCauses(), authCauses(), sessionCauses(), limitCauses(), schemaCauses(), stdoutCauses(), protocolCauses(), endpointCauses(), networkCauses(),
 		timeoutCauses(), crashCauses())
-	for _, more := range []map[string][]clue{libraryClues(), languageClues(), entryClues(), schemaClues(), oauthClues(), clientClues(), argumentClues(), demandClues(), streamClues(), frameworkClues(), numberClues(), callClues(), pastedClues(), sentenceClues(), faintClues()} {
+	for _, more := range []map[string][]clue{libraryClues(), languageClues(), entryClues(), schemaClues(), oauthClues(), clientClues(), argumentClues(), demandClues(), streamClues(), frameworkClues(), numberClues(), callClues(), pastedClues(), sentenceClues(), observedClues(), faintClues()} {
 		for i := range causes {
 			causes[i].clues = append(causes[i].clues, more[causes[i].name]...)
 		}

@@ -16,6 +16,9 @@ var notFoundToo = []string{
 	`\b(?P<command>` + starters + `)['"”」]? ?(?:命令|程序|コマンド|명령)?(?:未找到|不存在|没有找到|找不到|未安装|がインストールされていません|が見つかりません|을 찾을 수 없|를 찾을 수 없)`,
 	`(?i)\b(?:couldn['’]t|could not|cannot|can['’]t|unable to|failed to) (?:start|launch|run|execute|spawn) ['"` + "`" + `]?(?P<command>[\w./-]+)['"` + "`" + `]?: (?:The system cannot find the file|No such file)`,
 	`(?i)\b(?:install|add) (?:the )?(?P<command>` + starters + `) CLI\b`,
+	`(?i)\b(?P<command>` + starters + `)['"` + "`" + `”»]? ?: (?:no se encontr(?:ó|o) (?:el comando|la orden)|orden no encontrada|comando (?:n(?:ã|a)o|non) (?:encontrado|trovato)|commande (?:introuvable|inconnue)|Befehl (?:wurde )?nicht gefunden|команда не найдена|komut bulunamad)`,
+	`(?i)(?:impossible de trouver|introuvable ?:|no se (?:encontr(?:ó|o)|puede encontrar|encuentra)|n(?:ã|a)o foi poss(?:í|i)vel encontrar|impossibile trovare|konnte nicht gefunden werden:|не найдена?) (?:la commande |el comando |o comando |il comando |der Befehl |команда )?['"` + "`" + `«“]?(?P<command>` + starters + `)\b`,
+	`(?i)\b(?P<command>` + starters + `)['"` + "`" + `]? (?:is ?n['’]t|is not) (?:available on (?:your|this|the) (?:machine|system|computer)|recognized)|\b(?P<missing>` + starters + `)['"` + "`" + `]? (?:can['’]t|cannot|can not) be found\b`,
 }
 
 // sentenceClues returns how clients word a failure without quoting the runtime, and what runtimes
@@ -31,7 +34,7 @@ func sentenceClues() map[string][]clue {
 		},
 		"config_in_wrong_file": {
 			{strong, `(?i)\bMCP servers? (?:should|must|can|may|need to) (?:not |no longer |only )?be (?:configured|defined|placed|added|declared) in\b|\bUse the dedicated MCP configuration\b`, nil},
-			{likely, `(?i)\b(?:unknown|undefined|unregistered|no such) MCP server\b|\bno (?:MCP )?server (?:found |registered |configured )?(?:named|called|with (?:the |that )?(?:name|id))\b|\bno connection found for server\b`, ownSentence},
+			{likely, `(?i)\b(?:unknown|undefined|unregistered|no such) MCP server\b|\bno (?:MCP )?server (?:found |registered |configured )?(?:named|called|with (?:the |that )?(?:name|id))\b`, ownSentence},
 			{likely, `(?i)\b(?:MCP )?server ['"` + "`" + `‘“]?[\w.@/-]+['"` + "`" + `’”]? (?:is |was )?not (?:configured|registered|defined|known)\b|\bMCP server ['"` + "`" + `‘“][\w.@/-]+['"` + "`" + `’”] (?:was |is )?(?:not found|does not exist)\b`, ownSentence},
 			{likely, `(?i)\bno (?:MCP )?(?:configuration|config|settings) file (?:was |is )?(?:provided|found|specified|loaded)\b`, func(x *exam, m *match) bool { return strings.Contains(strings.ToLower(x.text), "mcp") }},
 		},
