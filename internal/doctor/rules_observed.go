@@ -85,6 +85,15 @@ func observedClues() map[string][]clue {
 			{strong, `(?i)\bfailed to (?:parse|load|validate)\b[^\n]{0,80}\b(?:invalid (?:input|block|entry|value|schema)|required|expected)\b[^\n]{0,80}mcp[^\n]{0,60}\.(?:ya?ml|jsonc?|toml)\b`, nil},
 			{strong, `(?i)\b(?:cannot|can['’]t|must not|may not) (?:use|specify|set|have|contain|define) both ['"` + "`" + `]?(?:url|command|args)['"` + "`" + `]? and ['"` + "`" + `]?(?:url|command|args)\b`, nil},
 		},
+		"json_syntax": {
+			// a message is one line
+			{certain, `Expected (?:',' or '[}\]]'|double-quoted property name|':')[^\n]{0,40} in JSON at position \d+ \(line (?:[2-9]|\d{2,}) `, func(x *exam, _ *match) bool { return !x.remote() }},
+			{likely, `JSON ?(?:格式|语法|語法)(?:错误|錯誤|有误|不正确|无效)`, nil},
+		},
+		"env_not_set": {
+			// an unset variable in a template string
+			{certain, `(?i)\binvalid url\b[^\n]{0,20}\b(?:undefined|null|None)(?:/|$|['"])`, nil},
+		},
 		"setting_value_invalid": {
 			{guess, `(?i)(?:strategy|mode|provider|setting|option|backend|driver)\b[^\n]{0,30}\b(?:is|are) (?:invalid|not (?:valid|supported|allowed)|unsupported) (?:for|in|with|on)\b`, complained},
 		},
@@ -106,11 +115,33 @@ func observedClues() map[string][]clue {
 			}},
 			{likely, `(?i:no puede encontrar el archivo especificado|impossibile trovare il file specificato|kan het opgegeven bestand niet vinden)[^\n]{0,4}\(os error 2\)`, func(x *exam, m *match) bool { return !strings.Contains(x.line, "--directory") }},
 		},
+		"accept_header_incomplete": {
+			{strong, `(?i)\b(?:missing|invalid|no) Accept header\b`, nil},
+		},
+		"client_skips_initialize": {
+			{likely, `(?i)\bunexpected (?:notification|message|request) ['"` + "`" + `]?(?:notifications/)?initiali[sz]ed?\b`, nil},
+		},
+		"rate_limit": {
+			{strong, `(?:频率|頻率|次数|次數|请求数|流量)(?:已)?(?:超限|超出|过高|過高|达到上限|超过限制)|请求过于频繁|請求過於頻繁|リクエストが多すぎ|レート制限`, nil},
+		},
+		"too_many_tools": {
+			{likely, `(?i)\bcontext (?:limit|window)\b[^\n]{0,40}\btools?\b[^\n]{0,20}\btokens\b`, complained},
+		},
+		"oauth_client_not_registered": {
+			{likely, `(?i)\b\w*Error: invalid[_ ]client\b`, func(x *exam, _ *match) bool { return x.remote() }},
+		},
+		"session_expired_no_reinit": {
+			{likely, `(?i)\b(?:idle|inactiv\w+)\b[^\n]{0,60}\b(?:404|400|session|not found)\b|\b(?:old|stale|previous) session(?:[ -]?id)?\b`, func(x *exam, m *match) bool { return x.remote() && notBrowserSession(x, m) }},
+		},
+		"shared_library_missing": {
+			{strong, `(?i)\b(?:failed to|cannot|could not|unable to) load (?:the )?native (?:module|binding|addon|library)\b`, nil},
+		},
 		"token_scope_insufficient": {
 			{strong, `(?i)\b(?:token|key|app|method|call|request)\b[^\n]{0,30}\b(?:lacks?|requires? (?:additional|more|further|extra)|is missing|needs?)\b[^\n]{0,20}\bscopes?\b`, nil},
 		},
 		"npx_cold_start_timeout": {
-			{guess, `(?i)\b(?:server|process|startup|initiali[sz]ation|handshake)\b[^\n]{0,20}\btook too long\b`, func(x *exam, _ *match) bool { return !x.remote() }},
+			{guess, `(?i)\b(?:server|process|startup|initiali[sz]ation|handshake)\b[^\n]{0,20}\b(?:took too long|(?:did not|didn['’]t|failed to) (?:respond|start|answer|reply|initiali[sz]e) in time)\b`, func(x *exam, _ *match) bool { return !x.remote() }},
+			{strong, `(?i)\b(?:timed out|timeout)\b[^\n]{0,40}\b(?:pulling|downloading|installing)\b|\b(?:pulling|downloading|installing)\b[^\n]{0,60}\b(?:timed out|timeout)\b`, func(x *exam, m *match) bool { return x.downloads() && !ofRegistry.MatchString(m.said) }},
 		},
 		"node_engine_too_old": {
 			{likely, `(?i)\byou(?:['’]re| are) (?:using|running|on) (?:node(?:\.js)?|python|java|npm) v?\d[\d.]*\.? (?:please )?(?:upgrade|update)\b`, nil},
