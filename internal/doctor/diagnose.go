@@ -66,7 +66,7 @@ type table struct {
 // knowledge returns the table. It is built for the first case: most runs of Gauze have none.
 var knowledge = sync.OnceValue(func() *table {
 	causes = slices.Concat(
-		entryCauses(), configCauses(), spawnCauses(), packageCauses(), runtimeCauses(), dependencyCauses(), fileCauses(), environmentCauses(),
+		entryCauses(), observedCauses(), configCauses(), spawnCauses(), packageCauses(), runtimeCauses(), dependencyCauses(), fileCauses(), environmentCauses(),
 		tlsCauses(), portCauses(), authCauses(), sessionCauses(), limitCauses(), schemaCauses(), stdoutCauses(), protocolCauses(), endpointCauses(), networkCauses(),
 		timeoutCauses(), crashCauses())
 	for _, more := range []map[string][]clue{libraryClues(), languageClues(), entryClues(), schemaClues(), oauthClues(), clientClues(), argumentClues(), demandClues(), streamClues(), frameworkClues(), numberClues(), callClues(), pastedClues(), sentenceClues(), observedClues(), faintClues()} {

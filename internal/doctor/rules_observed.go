@@ -5,6 +5,27 @@ import (
 	"strings"
 )
 
+// observedCauses returns the causes that only the course of events shows.
+func observedCauses() []cause {
+	return []cause{{
+		name: "stdio_server_called_over_http", category: TransportMismatch,
+		explain: "The server uses stdio, but the requests are sent to it over HTTP: it does not listen on a port.",
+		fix:     "Let the client start the server by \"command\" and \"args\". If it must be reached by URL, start it with an HTTP transport.",
+		clues: []clue{
+			{likely, `(?i)(?:^|[\s$>])curl\b[^\n]{0,80}\bhttps?://\[?(?:localhost|127\.0\.0\.1|0\.0\.0\.0)\S*`, func(x *exam, _ *match) bool { return onStdio.MatchString(x.text) }},
+			{strong, "", func(x *exam, m *match) bool {
+				where := onStdio.FindStringIndex(x.text)
+				if where == nil || !x.remote() || x.bridge() || !local.MatchString(x.address()) {
+					return false
+				}
+				m.said = x.page.line(where[0])
+				return true
+			}},
+		},
+		hides: []string{"local_http_server_not_running", "stdin_not_connected", "request_not_sent"},
+	}}
+}
+
 // observedClues returns clues that rest on what a report shows besides an error message: access
 // logs, listening sockets, the path of the program that was started, error identifiers that do not
 // depend on the language, and the shape of the entry.
@@ -49,19 +70,7 @@ func observedClues() map[string][]clue {
 		},
 		"sse_vs_streamable": {
 			// clients of streamable HTTP begin with POST, those of SSE with GET
-			{strong, `\bGET (?:https?://[^\s/]+)?/[\w./-]*mcp/?(?: HTTP/[\d.]+"?| "HTTP/[\d.]+)? ?[-–>→]{0,2} ?(?P<status>400|405|406)\b`, func(x *exam, _ *match) bool { return !postedMCP.MatchString(x.text) }},
-		},
-		"stdin_not_connected": {
-			// HTTP requests to a server that reads stdin
-			{likely, `(?i)(?:^|[\s$>])curl\b[^\n]{0,80}\bhttps?://\[?(?:localhost|127\.0\.0\.1|0\.0\.0\.0)\S*`, func(x *exam, _ *match) bool { return onStdio.MatchString(x.text) }},
-			{likely, "", func(x *exam, m *match) bool {
-				where := onStdio.FindStringIndex(x.text)
-				if where == nil || !x.remote() || x.bridge() || !local.MatchString(x.address()) {
-					return false
-				}
-				m.said = x.page.line(where[0])
-				return true
-			}},
+			{strong, `\bGET (?:https?://[^\s/]+)?/[\w./-]*mcp/?(?: HTTP/[\d.]+"?| "HTTP/[\d.]+)? ?[-–>→]{0,2} ?(?P<status>400|405)\b`, func(x *exam, _ *match) bool { return !postedMCP.MatchString(x.text) }},
 		},
 		"local_http_server_not_running": {
 			// the listener has only an IPv6 address, the client connects by IPv4
@@ -79,7 +88,7 @@ func observedClues() map[string][]clue {
 		},
 		"stdout_log_pollution": {
 			{strong, `Unexpected token ['"“]?[^\s<]['"”]?, ['"“][^\n<]{1,40}\.\.\.`, func(x *exam, m *match) bool { return notHTML(x, m) && !x.remote() && !aboutConfig(x, m) }},
-			{likely, `(?i)\bserver (?:sent|wrote|printed|returned|output) (?:invalid|malformed|non-?) ?JSON\b|\b(?:console\.log|print\(\)|stdout)\b[^\n]{0,60}\b(?:breaks?|corrupts?|pollutes?|is not valid JSON)\b`, func(x *exam, m *match) bool { return !x.remote() && !aboutConfigLine(x, m) }},
+			{likely, `(?i)\bserver (?:sent|wrote|printed|returned|output) (?:invalid|malformed|non-?) ?JSON\b|(?:\bconsole\.log\b|\bprint\(\)|\bstdout\b)[^\n]{0,60}\b(?:breaks?|corrupts?|pollutes?|is not valid JSON)\b`, func(x *exam, m *match) bool { return !x.remote() && !aboutConfigLine(x, m) }},
 		},
 		"entry_shape_wrong": {
 			{strong, `(?i)\bfailed to (?:parse|load|validate)\b[^\n]{0,80}\b(?:invalid (?:input|block|entry|value|schema)|required|expected)\b[^\n]{0,80}mcp[^\n]{0,60}\.(?:ya?ml|jsonc?|toml)\b`, nil},
@@ -89,10 +98,6 @@ func observedClues() map[string][]clue {
 			// a message is one line
 			{certain, `Expected (?:',' or '[}\]]'|double-quoted property name|':')[^\n]{0,40} in JSON at position \d+ \(line (?:[2-9]|\d{2,}) `, func(x *exam, _ *match) bool { return !x.remote() }},
 			{likely, `JSON ?(?:格式|语法|語法)(?:错误|錯誤|有误|不正确|无效)`, nil},
-		},
-		"env_not_set": {
-			// an unset variable in a template string
-			{certain, `(?i)\binvalid url\b[^\n]{0,20}\b(?:undefined|null|None)(?:/|$|['"])`, nil},
 		},
 		"setting_value_invalid": {
 			{guess, `(?i)(?:strategy|mode|provider|setting|option|backend|driver)\b[^\n]{0,30}\b(?:is|are) (?:invalid|not (?:valid|supported|allowed)|unsupported) (?:for|in|with|on)\b`, complained},
@@ -111,7 +116,8 @@ func observedClues() map[string][]clue {
 		},
 		"runtime_not_installed": {
 			{strong, `(?i)\bOs \{ code: 2, kind: NotFound\b|\bspawn[^\n]{0,40}: NotFound\b`, func(x *exam, m *match) bool {
-				return startWord.MatchString(m.said) && !fileNoun.MatchString(m.said)
+				doing, _, _ := strings.Cut(m.said, "Os {")
+				return startWord.MatchString(doing) && !fileNoun.MatchString(doing)
 			}},
 			{likely, `(?i:no puede encontrar el archivo especificado|impossibile trovare il file specificato|kan het opgegeven bestand niet vinden)[^\n]{0,4}\(os error 2\)`, func(x *exam, m *match) bool { return !strings.Contains(x.line, "--directory") }},
 		},

@@ -17,7 +17,7 @@ var notFoundToo = []string{
 	`(?i)\b(?:couldn['’]t|could not|cannot|can['’]t|unable to|failed to) (?:start|launch|run|execute|spawn) ['"` + "`" + `]?(?P<command>[\w./-]+)['"` + "`" + `]?: (?:The system cannot find the file|No such file)`,
 	`(?i)\b(?:install|add) (?:the )?(?P<command>` + starters + `) CLI\b`,
 	`(?i)\b(?P<command>` + starters + `)['"` + "`" + `”»]? ?: (?:no se encontr(?:ó|o) (?:el comando|la orden)|orden no encontrada|comando (?:n(?:ã|a)o|non) (?:encontrado|trovato)|commande (?:introuvable|inconnue)|Befehl (?:wurde )?nicht gefunden|команда не найдена|komut bulunamad)`,
-	`(?i)(?:impossible de trouver|ne trouve pas|introuvable ?:|no se (?:encontr(?:ó|o)|puede encontrar|encuentra)|n(?:ã|a)o foi poss(?:í|i)vel encontrar|impossibile trovare|konnte nicht gefunden werden:|не найдена?) (?:(?:la commande|el comando|o comando|il comando|der Befehl|команда) )?['"` + "`" + `«“]?(?P<command>` + starters + `)\b`,
+	`(?i)(?:impossible de trouver|ne trouve pas|\bse encontr[óo]|\bpuede encontrar|poss[íi]vel encontrar|impossibile trovare)(?: la commande| el comando| o comando| il comando)? ['"` + "`" + `«“]?(?P<command>` + starters + `)\b`,
 	`(?i)\b(?P<command>` + starters + `)['"` + "`" + `]? (?:is ?n['’]t|is not) (?:available on (?:your|this|the) (?:machine|system|computer)|recognized)|\b(?P<missing>` + starters + `)['"` + "`" + `]? (?:can['’]t|cannot|can not) be found\b`,
 }
 
