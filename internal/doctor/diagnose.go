@@ -196,7 +196,7 @@ func (x *exam) ofAProgram(c *cause) bool {
 		return false
 	case "http_server_run_as_stdio", "stdin_not_connected":
 		return true
-	case "package_registry_login", "stale_registry_login", "db_grant_missing", "cloud_credentials_not_in_container", "docker_daemon_down", "container_localhost", "registry_unreachable", "git_fetch_failed", "npx_stdin_deadlock":
+	case "package_registry_login", "stale_registry_login", "db_grant_missing", "cloud_credentials_not_in_container", "docker_daemon_down", "container_localhost", "registry_unreachable", "git_fetch_failed", "npx_stdin_deadlock", "stdio_server_called_over_http":
 		return x.Live
 	}
 	switch c.category {

@@ -8,6 +8,16 @@ import (
 // observedCauses returns the causes that only the course of events shows.
 func observedCauses() []cause {
 	return []cause{{
+		name: "ipv6_only_listener", category: ConnectionRefused,
+		explain: "The server listens on port {port|of the address} by IPv6 only, but the client connects by IPv4.",
+		fix:     "Use [::1] instead of 127.0.0.1 in the address, or let the server listen on 127.0.0.1.",
+		clues: []clue{
+			{likely, `(?i)\bIPv6\b[^\n]{0,60}\bTCP\b[^\n]{0,20}?(?:\*|\[::1?\]):(?P<port>\d{2,5})\b`, func(x *exam, m *match) bool {
+				address := "127.0.0.1:" + m.names["port"]
+				return (strings.Contains(x.line, address) || strings.Contains(x.text, address)) && !ipv4Listener.MatchString(x.text)
+			}},
+		},
+	}, {
 		name: "stdio_server_called_over_http", category: TransportMismatch,
 		explain: "The server uses stdio, but the requests are sent to it over HTTP: it does not listen on a port.",
 		fix:     "Let the client start the server by \"command\" and \"args\". If it must be reached by URL, start it with an HTTP transport.",
@@ -71,13 +81,6 @@ func observedClues() map[string][]clue {
 		"sse_vs_streamable": {
 			// clients of streamable HTTP begin with POST, those of SSE with GET
 			{strong, `\bGET (?:https?://[^\s/]+)?/[\w./-]*mcp/?(?: HTTP/[\d.]+"?| "HTTP/[\d.]+)? ?[-–>→]{0,2} ?(?P<status>400|405)\b`, func(x *exam, _ *match) bool { return !postedMCP.MatchString(x.text) }},
-		},
-		"local_http_server_not_running": {
-			// the listener has only an IPv6 address, the client connects by IPv4
-			{likely, `(?i)\bIPv6\b[^\n]{0,60}\bTCP\b[^\n]{0,20}?(?:\*|\[::1?\]):(?P<port>\d{2,5})\b`, func(x *exam, m *match) bool {
-				address := "127.0.0.1:" + m.names["port"]
-				return (strings.Contains(x.line, address) || strings.Contains(x.text, address)) && !ipv4Listener.MatchString(x.text)
-			}},
 		},
 		"wrong_directory_argument": {
 			{likely, `(?i:\bStart-Process\b)[^\n]{0,40}?['"](?P<path>[^'"\n]+)(?s:.{0,800})InvalidOperationException,Microsoft\.PowerShell\.Commands\.StartProcessCommand`, nil},

@@ -150,7 +150,7 @@ func sameImages(x *exam, m *match) bool {
 var containerID = &wording{source: `^[0-9a-f]{12}$`}
 
 // brokenJSON reports whether the text contains a client's configuration with a syntax error, and
-// returns the line of the error. Comments and abbreviations are no errors, and a configuration may be
+// returns the line of the error. Comments and abbreviations are not errors, and a configuration may be
 // cut off at its end.
 func brokenJSON(text string) (line string, broken bool) {
 	start := configStart.FindStringIndex(text)

@@ -166,7 +166,7 @@ func ownSentence(x *exam, m *match) bool {
 	return !strings.Contains(strings.ToLower(m.said), "registry") && !strings.Contains(x.line, "smithery") && !strings.Contains(m.said, "not registered with")
 }
 
-// urlEntry reports whether the entry is a URL and no program.
+// urlEntry reports whether the entry is a URL and not a program.
 func urlEntry(x *exam, _ *match) bool {
 	return x.address() != "" && !x.bridge() && (x.URL != "" || webAddress.MatchString(x.Command[0]) || !isProgramWord(x.Command[0]))
 }
