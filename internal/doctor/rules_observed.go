@@ -42,7 +42,7 @@ func observedCauses() []cause {
 func observedClues() map[string][]clue {
 	return map[string][]clue{
 		"wrong_top_level_key": {
-			// the only client with a TOML configuration reads [mcp_servers.NAME]
+			// in TOML, the tables are [mcp_servers.NAME]
 			{certain, `(?m)^[ \t]*\[(?P<option>mcp\.servers|mcpServers|mcp-servers|mcp_server|context_servers)\.["\w]`, nil},
 		},
 		"unknown_cli_option": {
@@ -140,7 +140,7 @@ func observedClues() map[string][]clue {
 			{likely, `(?i)\b\w*Error: invalid[_ ]client\b`, func(x *exam, _ *match) bool { return x.remote() }},
 		},
 		"session_expired_no_reinit": {
-			{likely, `(?i)\b(?:idle|inactiv\w+)\b[^\n]{0,60}\b(?:404|400|session|not found)\b|\b(?:old|stale|previous) session(?:[ -]?id)?\b`, func(x *exam, m *match) bool { return x.remote() && notBrowserSession(x, m) }},
+			{likely, `(?i)\b(?:idle|inactiv\w+)\b[^\n]{0,60}\b(?:404|400|session|not found)\b|\b(?:old|stale|previous) session(?:[ -]?id)?\b`, func(x *exam, m *match) bool { return x.remote() && notBrowserSession(x, m) && complained(x, m) }},
 		},
 		"shared_library_missing": {
 			{strong, `(?i)\b(?:failed to|cannot|could not|unable to) load (?:the )?native (?:module|binding|addon|library)\b`, nil},
