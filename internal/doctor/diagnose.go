@@ -66,10 +66,10 @@ type table struct {
 // knowledge returns the table. It is built for the first case: most runs of Gauze have none.
 var knowledge = sync.OnceValue(func() *table {
 	causes = slices.Concat(
-		entryCauses(), configCauses(), spawnCauses(), packageCauses(), runtimeCauses(), dependencyCauses(), fileCauses(), environmentCauses(),
+		entryCauses(), observedCauses(), configCauses(), spawnCauses(), packageCauses(), runtimeCauses(), dependencyCauses(), fileCauses(), environmentCauses(),
 		tlsCauses(), portCauses(), authCauses(), sessionCauses(), limitCauses(), schemaCauses(), stdoutCauses(), protocolCauses(), endpointCauses(), networkCauses(),
 		timeoutCauses(), crashCauses())
-	for _, more := range []map[string][]clue{libraryClues(), languageClues(), entryClues(), schemaClues(), oauthClues(), clientClues(), argumentClues(), demandClues(), streamClues(), frameworkClues(), numberClues(), callClues(), pastedClues(), sentenceClues(), faintClues()} {
+	for _, more := range []map[string][]clue{libraryClues(), languageClues(), entryClues(), schemaClues(), oauthClues(), clientClues(), argumentClues(), demandClues(), streamClues(), frameworkClues(), numberClues(), callClues(), pastedClues(), sentenceClues(), observedClues(), faintClues()} {
 		for i := range causes {
 			causes[i].clues = append(causes[i].clues, more[causes[i].name]...)
 		}
@@ -196,7 +196,7 @@ func (x *exam) ofAProgram(c *cause) bool {
 		return false
 	case "http_server_run_as_stdio", "stdin_not_connected":
 		return true
-	case "package_registry_login", "stale_registry_login", "db_grant_missing", "cloud_credentials_not_in_container", "docker_daemon_down", "container_localhost", "registry_unreachable", "git_fetch_failed", "npx_stdin_deadlock":
+	case "package_registry_login", "stale_registry_login", "db_grant_missing", "cloud_credentials_not_in_container", "docker_daemon_down", "container_localhost", "registry_unreachable", "git_fetch_failed", "npx_stdin_deadlock", "stdio_server_called_over_http":
 		return x.Live
 	}
 	switch c.category {

@@ -85,7 +85,7 @@ func faintClues() map[string][]clue {
 			`工具名称?过长|ツール名が長すぎ|(?i:\btool names? (?:is |are )?too long\b)`,
 		},
 		"server_bug_crash": {
-			`(?i)\bunhandled (?:promise )?rejection\b|\buncaught exception\b|\binternal server error\b|\b(?:Key|Index|Attribute|Value|Runtime|Name|Assertion|NotImplemented)Error\b|NullPointerException|IndexOutOfBounds\w*|\bthrow new \w*Error\b|\b(?:has |may have |was )?crashed\b`,
+			`(?i)\bunhandled (?:promise )?rejection\b|\buncaught exception\b|\binternal server error\b|\b(?:Key|Index|Attribute|Value|Runtime|Name|Assertion|NotImplemented)Error\b|NullPointerException|IndexOutOfBounds\w*|\bthrow new \w*Error\b`,
 		},
 		"args_json_string_for_object": {
 			`(?i)\btool ['"` + "`" + `]?[\w.-]+['"` + "`" + `]? (?:was )?not found\b|\bunknown tool\b`,

@@ -85,7 +85,7 @@ func fileCauses() []cause {
 				}},
 				{certain, "error: (?:Failed to (?:change|set)[^\\n]{0,40}director|Project directory `(?P<path>[^`\\n]+)` does not exist|No `pyproject\\.toml` found in)", nil},
 				{certain, `(?i)(?:Error accessing|Invalid|Could not access|Cannot access) (?:allowed )?(?:directory|folder|path|vault|repository|repo)(?: path)?:? ['"]?(?P<path>(?:[A-Za-z]:)?[~/\\\w][^\n'":]*)`, func(_ *exam, m *match) bool {
-					return !strings.Contains(m.said, "EPERM") && !strings.Contains(m.said, "EACCES") && !strings.Contains(m.said, "ermission denied")
+					return !strings.Contains(m.said, "EPERM") && !strings.Contains(m.said, "EACCES") && !strings.Contains(m.said, "ermission denied") && !strings.Contains(m.said, "not allowed")
 				}},
 				{certain, `\bcd: (?:line \d+: )?(?:can't cd to )?(?P<path>[~/.$\w][^\n:]*): (?:No such file|Not a directory|not found)`, nil},
 				{certain, `\bcd:(?:\d+:)? (?:can't cd to |no such file or directory: |not a directory: |string not in pwd: )(?P<path>[^\n]+)`, nil},

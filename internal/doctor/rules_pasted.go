@@ -87,9 +87,13 @@ func pastedClues() map[string][]clue {
 			}},
 		},
 		"stdin_not_connected": {
-			{guess, "", func(x *exam, m *match) bool { // the server runs and waits for a client
-				m.said = strings.TrimSpace(x.text)
-				return x.container() && !strings.Contains(m.said, "\n") && onStdio.MatchString(m.said)
+			{guess, "", func(x *exam, m *match) bool { // it serves stdio, and the container has no stdin
+				where := onStdio.FindStringIndex(x.text)
+				if where == nil || !x.container() || x.interactive() || x.startsHTTP() {
+					return false
+				}
+				m.said = x.page.line(where[0])
+				return true
 			}},
 		},
 		"space_in_path_argument": {
@@ -97,12 +101,6 @@ func pastedClues() map[string][]clue {
 		},
 		"orphan_processes": {
 			{strong, `CONTAINER ID\s+IMAGE`, sameImages},
-		},
-		"required_argument_missing": {
-			{guess, "", func(x *exam, m *match) bool {
-				name := withoutVersion(x.packageName())
-				return name != "" && needsArgument[name] && strings.HasPrefix(x.Command[len(x.Command)-1], name) && x.onlySymptom(m, nil)
-			}},
 		},
 	}
 }
@@ -116,7 +114,7 @@ var (
 var (
 	proxyVariable = &wording{source: `(?i)\b(?:HTTPS?|ALL)_PROXY\b`}
 	privateHTTPS  = &wording{source: `(?i)https:/{0,2}(?:<internal|[\w.-]+\.(?:local|internal|corp|lan|intra|intranet|home)\b|(?:10|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.)|\binternal https\b`}
-	onStdio       = &wording{source: `(?i)^[^\n]*\b(?:start(?:ed|ing)|running|listening|ready)\b[^\n]*\bstdio\b`}
+	onStdio       = &wording{source: `(?i)\b(?:start(?:ed|ing)|running|listening|ready)\b[^\n]*\bstdio\b|\btransport[ :=]{1,2}['"]?stdio\b`}
 )
 
 // splitArgument reports whether a path among the arguments was split at its spaces: the words after
@@ -151,15 +149,8 @@ func sameImages(x *exam, m *match) bool {
 
 var containerID = &wording{source: `^[0-9a-f]{12}$`}
 
-// needsArgument are well-known packages that exit unless they get an argument.
-var needsArgument = map[string]bool{
-	"@modelcontextprotocol/server-postgres":   true,
-	"@modelcontextprotocol/server-filesystem": true,
-	"mcp-obsidian": true,
-}
-
 // brokenJSON reports whether the text contains a client's configuration with a syntax error, and
-// returns the line of the error. Comments and abbreviations are allowed, and a configuration may be
+// returns the line of the error. Comments and abbreviations are not errors, and a configuration may be
 // cut off at its end.
 func brokenJSON(text string) (line string, broken bool) {
 	start := configStart.FindStringIndex(text)

@@ -16,6 +16,9 @@ var notFoundToo = []string{
 	`\b(?P<command>` + starters + `)['"”」]? ?(?:命令|程序|コマンド|명령)?(?:未找到|不存在|没有找到|找不到|未安装|がインストールされていません|が見つかりません|을 찾을 수 없|를 찾을 수 없)`,
 	`(?i)\b(?:couldn['’]t|could not|cannot|can['’]t|unable to|failed to) (?:start|launch|run|execute|spawn) ['"` + "`" + `]?(?P<command>[\w./-]+)['"` + "`" + `]?: (?:The system cannot find the file|No such file)`,
 	`(?i)\b(?:install|add) (?:the )?(?P<command>` + starters + `) CLI\b`,
+	`(?i)\b(?P<command>` + starters + `)['"` + "`" + `”»]? ?: (?:no se encontr(?:ó|o) (?:el comando|la orden)|orden no encontrada|comando (?:n(?:ã|a)o|non) (?:encontrado|trovato)|commande (?:introuvable|inconnue)|Befehl (?:wurde )?nicht gefunden|команда не найдена|komut bulunamad)`,
+	`(?i)(?:impossible de trouver|ne trouve pas|\bse encontr[óo]|\bpuede encontrar|poss[íi]vel encontrar|impossibile trovare)(?: la commande| el comando| o comando| il comando)? ['"` + "`" + `«“]?(?P<command>` + starters + `)\b`,
+	`(?i)\b(?P<command>` + starters + `)['"` + "`" + `]? (?:is ?n['’]t|is not) (?:available on (?:your|this|the) (?:machine|system|computer)|recognized)|\b(?P<missing>` + starters + `)['"` + "`" + `]? (?:can['’]t|cannot|can not) be found\b`,
 }
 
 // sentenceClues returns how clients word a failure without quoting the runtime, and what runtimes
@@ -31,7 +34,7 @@ func sentenceClues() map[string][]clue {
 		},
 		"config_in_wrong_file": {
 			{strong, `(?i)\bMCP servers? (?:should|must|can|may|need to) (?:not |no longer |only )?be (?:configured|defined|placed|added|declared) in\b|\bUse the dedicated MCP configuration\b`, nil},
-			{likely, `(?i)\b(?:unknown|undefined|unregistered|no such) MCP server\b|\bno (?:MCP )?server (?:found |registered |configured )?(?:named|called|with (?:the |that )?(?:name|id))\b|\bno connection found for server\b`, ownSentence},
+			{likely, `(?i)\b(?:unknown|undefined|unregistered|no such) MCP server\b|\bno (?:MCP )?server (?:found |registered |configured )?(?:named|called|with (?:the |that )?(?:name|id))\b`, ownSentence},
 			{likely, `(?i)\b(?:MCP )?server ['"` + "`" + `‘“]?[\w.@/-]+['"` + "`" + `’”]? (?:is |was )?not (?:configured|registered|defined|known)\b|\bMCP server ['"` + "`" + `‘“][\w.@/-]+['"` + "`" + `’”] (?:was |is )?(?:not found|does not exist)\b`, ownSentence},
 			{likely, `(?i)\bno (?:MCP )?(?:configuration|config|settings) file (?:was |is )?(?:provided|found|specified|loaded)\b`, func(x *exam, m *match) bool { return strings.Contains(strings.ToLower(x.text), "mcp") }},
 		},
@@ -145,10 +148,6 @@ func sentenceClues() map[string][]clue {
 			{strong, "unknown variant `[a-z]+/[\\w/]+`", nil},
 			{strong, `(?i)\bresponse should contain RPC id\b|\b(?:missing|no|without)(?: an?)? (?:JSON-?)?RPC id\b`, nil},
 		},
-		"request_not_sent": {
-			// an HTTP client's error without a response
-			{guess, `Cannot read properties of undefined \(reading '(?:status|statusText|statusCode)'\)`, nil},
-		},
 	}
 }
 
@@ -167,7 +166,7 @@ func ownSentence(x *exam, m *match) bool {
 	return !strings.Contains(strings.ToLower(m.said), "registry") && !strings.Contains(x.line, "smithery") && !strings.Contains(m.said, "not registered with")
 }
 
-// urlEntry reports whether the entry is a URL and no program.
+// urlEntry reports whether the entry is a URL and not a program.
 func urlEntry(x *exam, _ *match) bool {
 	return x.address() != "" && !x.bridge() && (x.URL != "" || webAddress.MatchString(x.Command[0]) || !isProgramWord(x.Command[0]))
 }
