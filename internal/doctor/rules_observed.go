@@ -87,7 +87,7 @@ func observedClues() map[string][]clue {
 			{strong, `\bFullyQualifiedErrorId ?: ?PathNotFound,Microsoft\.PowerShell`, nil},
 		},
 		"data_file_missing": {
-			{strong, `\b(?:open|stat|read|lstat) (?P<path>[^\s:]*[/\\.][^\s:]*): no such file\s+or\s+directory`, nil}, // also wrapped
+			{likely, `\b(?:open|stat|read|lstat) (?P<path>[^\s:]*[/\\.][^\s:]*): no such file\s+or\s+directory`, nil}, // also wrapped
 		},
 		"stdout_log_pollution": {
 			{strong, `Unexpected token ['"“]?[^\s<]['"”]?, ['"“][^\n<]{1,40}\.\.\.`, func(x *exam, m *match) bool { return notHTML(x, m) && !x.remote() && !aboutConfig(x, m) }},
