@@ -121,7 +121,10 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	all := fleet.Unchecked(servers)
 	if !f.static {
 		f.ask = confirmProject(cmd, names)
-		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Ask: f.ask, Agree: confirmFix(cmd)}
+		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Ask: f.ask}
+		if !f.yes { // which skips what must be reviewed, so nothing is asked
+			o.Agree = confirmFix(cmd)
+		}
 		if all, err = checked(cmd, fl, servers, o, f.json); err != nil {
 			return err
 		}

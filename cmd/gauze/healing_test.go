@@ -320,6 +320,19 @@ args = ["run", "--", "SERVER", "postgres://localhost:5432/ledger"]
 	}
 }
 
+// With --yes nothing is asked: what the user would have to review is skipped.
+func TestYesSkipsWhatMustBeAsked(t *testing.T) {
+	h := ledger(t)
+	entry := `{"mcpServers": {"notes": {"command": "` + h.server() + `", "args": ["postgres://localhost:` + strconv.Itoa(h.inner) + `/ledger"]}}}`
+	h.write(".cursor/mcp.json", entry)
+	if text := h.atTerminal("doctor", "--fix", "--yes"); strings.Contains(text, "[y/N]") {
+		t.Error(text)
+	}
+	if now := h.read(".cursor/mcp.json"); now != entry {
+		t.Error(now)
+	}
+}
+
 // What gauze doctor says to run next does something: a server that lacks a value that gauze can find
 // is healed by it, and one that lacks a value that gauze cannot find is not sent there.
 func TestTheNextCommandOfDoctorDoesSomething(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -129,12 +130,42 @@ func checked(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.Server, o fle
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
 	fl.Machine.Until(ctx)
-	show := together(progressOn(cmd.ErrOrStderr(), quiet))
+	show, agree := aroundQuestions(progressOn(cmd.ErrOrStderr(), quiet), o.Agree)
 	o.Tell = func(s *fleet.Server, is string) { show(s.ID() + ": " + s.Hide(is)) }
+	o.Agree = agree
 	all := fl.Check(ctx, servers, o)
 	show("")
 	if ctx.Err() != nil {
 		return nil, interrupted
 	}
 	return all, nil
+}
+
+// aroundQuestions makes show safe for several goroutines and drops what it is given while agree asks
+// the user: a line of progress would replace the question. It does not wait, because servers are
+// tested meanwhile.
+func aroundQuestions(show func(string), agree func(*fleet.Server, fleet.Offer) bool) (func(string), func(*fleet.Server, fleet.Offer) bool) {
+	var mu sync.Mutex
+	questions := 0
+	shown := func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if questions == 0 {
+			show(line)
+		}
+	}
+	if agree == nil {
+		return shown, nil
+	}
+	count := func(n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		questions += n
+	}
+	return shown, func(s *fleet.Server, o fleet.Offer) bool {
+		shown("")
+		count(1)
+		defer count(-1)
+		return agree(s, o)
+	}
 }

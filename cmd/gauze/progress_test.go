@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/fleet"
 )
 
 func TestProgressUsesTheWidthOfTheTerminal(t *testing.T) {
@@ -15,5 +17,23 @@ func TestProgressUsesTheWidthOfTheTerminal(t *testing.T) {
 		if len(shown) >= width || len(shown) < width-8 {
 			t.Errorf("%d columns show %d characters: %q", width, len(shown), string(shown))
 		}
+	}
+}
+
+// A question stays on the terminal while other servers are tested.
+func TestNoProgressReplacesAQuestion(t *testing.T) {
+	var lines []string
+	var show func(string)
+	show, agree := aroundQuestions(func(line string) { lines = append(lines, line) }, func(*fleet.Server, fleet.Offer) bool {
+		show("during")
+		return true
+	})
+	show("before")
+	if !agree(nil, fleet.Offer{}) {
+		t.Error("the answer is lost")
+	}
+	show("after")
+	if got := strings.Join(lines, ","); got != "before,,after" {
+		t.Error(got)
 	}
 }
