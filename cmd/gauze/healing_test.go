@@ -173,7 +173,7 @@ func openTerminal(t *testing.T) (control, terminal *os.File) {
 	t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skip("no terminals here:", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { control.Close() })
 	if err := unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0); err != nil {
