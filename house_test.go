@@ -16,6 +16,9 @@ const module = "github.com/gauze-mcp/gauze"
 // doors lists what each package may import. All but standardOnly may also import common.
 var doors = map[string][]string{
 	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair", "repair", "internal/launch"},
+	"llm":                              {},
+	"internal/correct":                 {"llm", "internal/repair"},
+	"internal/modelconfig":             {"llm"},
 	"repair":                           {"internal/repair"},
 	"doctor":                           {"internal/backup", "internal/clientconfig", "internal/doctor", "internal/fleet", "internal/launch", "internal/probe"},
 	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor", "internal/registry", "internal/agenttools", "internal/fleet", "internal/clientconfig", "internal/backup", "internal/catalogue", "internal/launch", "internal/probe"},

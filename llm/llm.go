@@ -1,0 +1,54 @@
+// Package llm asks language models questions whose answers are JSON.
+//
+// Gauze works without a model. With one, it can correct a tool call that rules cannot repair, judge
+// whether a failing server is worth waiting for, and rank the possible causes of a failure. What a
+// model answers is untrusted input: [Model] only guarantees that an answer matches the schema of
+// its question, and every caller checks what it says.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Model answers questions. Implementations are safe for concurrent use.
+type Model interface {
+	// Ask returns JSON that matches the schema of the question, or an error. It returns when ctx is
+	// done.
+	Ask(ctx context.Context, q Question) (Answer, error)
+}
+
+// Question is one question to a model.
+type Question struct {
+	// Name identifies the kind of question, such as "corrected_call". Providers require letters,
+	// digits and underscores.
+	Name string
+	// Instructions is what the model is asked to do. It must not contain text from elsewhere.
+	Instructions string
+	// Text is the material of the question. It may quote untrusted text.
+	Text string
+	// Schema is the JSON schema of the answer. Its root is an object.
+	Schema json.RawMessage
+	// MaxTokens limits the answer. Default 1024.
+	MaxTokens int
+}
+
+// Answer is a model's answer.
+type Answer struct {
+	// JSON matches the schema of the question.
+	JSON json.RawMessage
+	// Model is the name of the model that answered.
+	Model string
+	Usage Usage
+	// Took is how long the answer took, including retries.
+	Took time.Duration
+}
+
+// Usage is what an answer cost.
+type Usage struct {
+	InputTokens  int
+	OutputTokens int
+	// Cost is in US dollars, 0 if prices are not configured.
+	Cost float64
+}
