@@ -9,7 +9,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/modeltest"
 )
 
-// What is sent is compared with the documentation of the providers.
+// TestRequests pins the path, the header of the key and the body that each provider gets.
 func TestRequests(t *testing.T) {
 	schema := `{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"],"additionalProperties":false}`
 	for format, want := range map[modeltest.Format]struct{ path, header, key, body string }{
