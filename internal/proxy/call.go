@@ -27,12 +27,12 @@ import (
 type state uint8
 
 const (
-	arrived state = iota // read from the client, or made by us; in no table yet
-	queued               // it waits for a connection or for its turn
-	sent                 // it is with the server
-	cut                  // a stream that lost its connection and is opened again on the next one
-	consulting           // it was rejected, and its answer is held while a model is asked to correct it
-	done                 // answered, withdrawn, or a notification that was sent: nothing follows
+	arrived    state = iota // read from the client, or made by us; in no table yet
+	queued                  // it waits for a connection or for its turn
+	sent                    // it is with the server
+	cut                     // a stream that lost its connection and is opened again on the next one
+	consulting              // it was rejected, and its answer is held while a model is asked to correct it
+	done                    // answered, withdrawn, or a notification that was sent: nothing follows
 )
 
 func (s state) String() string {

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -129,7 +130,12 @@ func inDialogue(c *call) bool {
 
 // beginCorrection asks the model, away from the connection's goroutine.
 func (s *Session) beginCorrection(c *call, k *correction) {
-	ctx, end := s.consultationTime(c)
+	ctx, end := s.life, context.CancelFunc(nil)
+	if limit := s.consultationTimeout(c, k.policy); limit > 0 {
+		ctx, end = context.WithTimeout(ctx, limit)
+	} else {
+		ctx, end = context.WithCancel(ctx)
+	}
 	k.end, c.correction = end, k
 	s.move(c, consulting)
 	s.background.Go(func() {
@@ -138,20 +144,22 @@ func (s *Session) beginCorrection(c *call, k *correction) {
 	})
 }
 
-// consultationTime returns a context that ends with the session, and before the call times out. How
-// long the model itself may take is up to the model.
-func (s *Session) consultationTime(c *call) (context.Context, context.CancelFunc) {
-	limit := s.timeout(c)
-	if s.MaxTime > 0 {
-		left := max(0, time.Until(c.arrived.Add(s.MaxTime)))
-		if limit == 0 || left < limit {
-			return context.WithTimeout(s.life, left)
+// consultationTimeout returns how long a call waits for a model: as long as the user configured, and
+// no longer than the call itself may take; 0: as long as the model takes.
+func (s *Session) consultationTimeout(c *call, p correct.Policy) time.Duration {
+	limit := cmp.Or(p.Timeout, s.ModelTimeout)
+	lower := func(d time.Duration) {
+		if limit == 0 || d < limit {
+			limit = d
 		}
 	}
-	if limit > 0 {
-		return context.WithTimeout(s.life, limit)
+	if own := s.timeout(c); own > 0 {
+		lower(own)
 	}
-	return context.WithCancel(s.life)
+	if s.MaxTime > 0 {
+		lower(max(time.Nanosecond, time.Until(c.arrived.Add(s.MaxTime))))
+	}
+	return limit
 }
 
 // correctCall asks for a correction, and sends it or answers the call. A failure with a known cause

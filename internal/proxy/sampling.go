@@ -23,7 +23,9 @@ func (s *Session) sampler(c *call) Sampler {
 	if offered, err := wire.Field(capabilities, "sampling"); err != nil || len(offered) == 0 || offered[0] != '{' {
 		return nil
 	}
-	return func(ctx context.Context, params json.RawMessage) (json.RawMessage, error) { return s.askClient(ctx, c, params) }
+	return func(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+		return s.askClient(ctx, c, params)
+	}
 }
 
 // askClient sends a request of ours to the client. The client can tell which of its calls it is

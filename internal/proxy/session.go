@@ -62,6 +62,9 @@ type Options struct {
 	// the client, and is nil if the client does not offer one. Models must be fast. Default: calls
 	// are not corrected.
 	Models func(name string, client Sampler) llm.Model
+	// ModelTimeout is how long the response to a rejected call waits for a model, unless a policy
+	// says otherwise. Default: as long as the model takes.
+	ModelTimeout time.Duration
 
 	// maxQueued is how many bytes of calls and notifications may be queued before the client is
 	// held up. It bounds memory. Default 32 MiB.
@@ -156,10 +159,10 @@ type Session struct {
 	life        context.Context      // ends when the session is being closed
 	endLife     context.CancelFunc
 
-	notices    notices
-	pulse      pulse
-	dozing     bool          // watch waits for wake
-	wake       chan struct{} // one message each time dozing ends
+	notices notices
+	pulse   pulse
+	dozing  bool          // watch waits for wake
+	wake    chan struct{} // one message each time dozing ends
 
 	asking     bool           // the tools are being listed in the background
 	background sync.WaitGroup // requests of our own beside the traffic
