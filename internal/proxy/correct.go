@@ -22,6 +22,8 @@ import (
 const (
 	// maxConsultations limits the models that are asked at the same time, for one session.
 	maxConsultations = 4
+	// maxModelTimeout limits a question to a model that sets no limit itself.
+	maxModelTimeout = time.Hour
 	// askAgainAfter is how long no model is asked about a call whose correction was not sent or
 	// failed.
 	askAgainAfter = time.Minute
@@ -106,7 +108,7 @@ func (s *Session) newCorrection(c *call, r correct.Rejection) *correction {
 	if policy.Off || policy.NoModel || !policy.Allows(class) {
 		return nil
 	}
-	model := s.Models(policy.Model, s.sampler(c))
+	model := s.modelFor(policy.Model)
 	if model == nil {
 		return nil
 	}
@@ -130,12 +132,7 @@ func inDialogue(c *call) bool {
 
 // beginCorrection asks the model, away from the connection's goroutine.
 func (s *Session) beginCorrection(c *call, k *correction) {
-	ctx, end := s.life, context.CancelFunc(nil)
-	if limit := s.consultationTimeout(c, k.policy); limit > 0 {
-		ctx, end = context.WithTimeout(ctx, limit)
-	} else {
-		ctx, end = context.WithCancel(ctx)
-	}
+	ctx, end := context.WithTimeout(s.life, s.consultationTimeout(c, k.policy))
 	k.end, c.correction = end, k
 	s.move(c, consulting)
 	s.background.Go(func() {
@@ -145,19 +142,14 @@ func (s *Session) beginCorrection(c *call, k *correction) {
 }
 
 // consultationTimeout returns how long a call waits for a model: as long as the user configured, and
-// no longer than the call itself may take; 0: as long as the model takes.
+// no longer than the call itself may take. A model ends its own questions long before maxModelTimeout.
 func (s *Session) consultationTimeout(c *call, p correct.Policy) time.Duration {
-	limit := cmp.Or(p.Timeout, s.ModelTimeout)
-	lower := func(d time.Duration) {
-		if limit == 0 || d < limit {
-			limit = d
-		}
-	}
+	limit := cmp.Or(p.Timeout, s.ModelTimeout, maxModelTimeout)
 	if own := s.timeout(c); own > 0 {
-		lower(own)
+		limit = min(limit, own)
 	}
 	if s.MaxTime > 0 {
-		lower(max(time.Nanosecond, time.Until(c.arrived.Add(s.MaxTime))))
+		limit = min(limit, time.Until(c.arrived.Add(s.MaxTime)))
 	}
 	return limit
 }
@@ -169,7 +161,7 @@ func (s *Session) correctCall(ctx context.Context, c *call, k *correction) {
 		s.answerHeld(c, k, why)
 		return
 	}
-	proposal, asked, err := correct.Ask(ctx, k.model, k.call, k.policy)
+	proposal, asked, err := correct.Ask(context.WithValue(ctx, callKey{}, c), k.model, k.call, k.policy)
 	k.proposal, k.asked = proposal, asked
 	if err != nil {
 		s.reportUncorrected(c, k, err)

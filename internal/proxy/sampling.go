@@ -8,29 +8,48 @@ import (
 	"fmt"
 
 	"github.com/gauze-mcp/gauze/internal/wire"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 // Sampler sends the params of a sampling/createMessage request to the client and returns the result.
 type Sampler func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 
-// sampler returns how the client's own model is asked about a call; nil if the client does not offer
-// it. Protocol 2026-07-28 has no requests to the client. The caller holds the lock.
-func (s *Session) sampler(c *call) Sampler {
-	if !s.memory.legacy || c.modern {
+// callKey is the key of the call that a model is asked about, in the context of the question.
+type callKey struct{}
+
+// modelFor returns the model with a name; nil: none. A session asks for each model once, so that the
+// model can limit what it is asked. The caller holds the lock.
+func (s *Session) modelFor(name string) llm.Model {
+	if model := s.models[name]; model != nil {
+		return model
+	}
+	model := s.Models(name, s.sampler())
+	if model != nil {
+		if s.models == nil {
+			s.models = map[string]llm.Model{}
+		}
+		s.models[name] = model
+	}
+	return model
+}
+
+// sampler returns how the client's own model is asked; nil if the client does not offer it. Protocol
+// 2026-07-28 has no requests to the client. The caller holds the lock.
+func (s *Session) sampler() Sampler {
+	if !s.memory.legacy {
 		return nil
 	}
 	capabilities, _ := wire.Field(s.memory.initialize, "capabilities")
 	if offered, err := wire.Field(capabilities, "sampling"); err != nil || len(offered) == 0 || offered[0] != '{' {
 		return nil
 	}
-	return func(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
-		return s.askClient(ctx, c, params)
-	}
+	return s.askClient
 }
 
 // askClient sends a request of ours to the client. The client can tell which of its calls it is
 // about, and it is withdrawn if the call ends.
-func (s *Session) askClient(ctx context.Context, c *call, params json.RawMessage) (json.RawMessage, error) {
+func (s *Session) askClient(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+	c := ctx.Value(callKey{}).(*call)
 	q := &question{about: bytes.Clone(c.id), call: c, own: make(chan wire.Message, 1)}
 	id, err := s.sendQuestion(q, params)
 	if err != nil {

@@ -59,8 +59,8 @@ type Options struct {
 
 	// Models returns the model that corrects rejected calls: the one with the name that a policy
 	// specifies, or the configured one if name is empty; nil: there is none. client asks the model of
-	// the client, and is nil if the client does not offer one. Models must be fast. Default: calls
-	// are not corrected.
+	// the client, and is nil if the client does not offer one. A session keeps the models it gets.
+	// Models must be fast. Default: calls are not corrected.
 	Models func(name string, client Sampler) llm.Model
 	// ModelTimeout is how long the response to a rejected call waits for a model, unless a policy
 	// says otherwise. Default: as long as the model takes.
@@ -155,6 +155,7 @@ type Session struct {
 	examined   int               // failed calls that are being examined
 
 	consulting  int                  // calls in the state consulting
+	models      map[string]llm.Model // by the name in a policy
 	uncorrected map[uint64]time.Time // until when no model is asked about a call, by its sign
 	life        context.Context      // ends when the session is being closed
 	endLife     context.CancelFunc
