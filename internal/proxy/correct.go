@@ -164,7 +164,7 @@ func (s *Session) correctCall(ctx context.Context, c *call, k *correction) {
 	proposal, asked, err := correct.Ask(context.WithValue(ctx, callKey{}, c), k.model, k.call, k.policy)
 	k.proposal, k.asked = proposal, asked
 	if err != nil {
-		s.reportUncorrected(c, k, err)
+		s.reportUncorrected(k, err)
 		s.answerHeld(c, k, fault.Cause{})
 		return
 	}
@@ -174,7 +174,7 @@ func (s *Session) correctCall(ctx context.Context, c *call, k *correction) {
 			return
 		}
 	}
-	s.reportProposed(c, k, why)
+	s.reportProposed(k, why)
 	s.answerHeld(c, k, fault.Cause{})
 }
 

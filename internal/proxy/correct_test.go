@@ -57,7 +57,9 @@ func openInn(t *testing.T, model *scripted, o Options) *inn {
 	t.Helper()
 	dir := t.TempDir()
 	o.Spec = plainServer("booking", dir)
-	o.Models = func(string, Sampler) llm.Model { return model }
+	if o.Models == nil {
+		o.Models = func(string, Sampler) llm.Model { return model }
+	}
 	return &inn{(&story{t: t, ended: make(chan error, 1)}).run(o).initialize(), dir, model}
 }
 
@@ -232,13 +234,13 @@ func TestThePolicyDecidesWhetherAModelIsAsked(t *testing.T) {
 func TestThePolicyNamesTheModel(t *testing.T) {
 	o := quick()
 	o.Tools = map[string]Policy{AllTools: {Correct: correct.Policy{Model: "openai:small"}}}
-	i := openInn(t, &scripted{json: rightDays}, o)
-	i.session.Models = func(name string, client Sampler) llm.Model {
+	o.Models = func(name string, client Sampler) llm.Model {
 		if name != "openai:small" || client != nil {
 			t.Errorf("name %q, client %v", name, client != nil)
 		}
 		return nil
 	}
+	i := openInn(t, nil, o)
 	i.answer(i.start("book", threeDays))
 	i.want(event.Uncorrected, 0)
 }
