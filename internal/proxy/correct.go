@@ -205,7 +205,7 @@ func (s *Session) sendCorrected(c *call, k *correction) (why string) {
 		receipt.Called, receipt.Tool = c.fitting.Receipt.Called, c.fitting.Receipt.Tool
 		receipt.Changes = slices.Clone(c.fitting.Receipt.Changes)
 		for _, change := range k.proposal.Changes {
-			change.Tier = max(change.Tier, repair.Told) // the caller's model reads what another one changed
+			change.Tier = max(change.Tier, repair.Told) // the caller's model reads what a different one changed
 			receipt.Changes = append(receipt.Changes, change)
 		}
 		receipt.Model, receipt.Reason = k.asked.Model, k.proposal.Reason

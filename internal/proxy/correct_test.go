@@ -13,6 +13,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/correct"
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/wire"
 	"github.com/gauze-mcp/gauze/llm"
 )
 
@@ -251,5 +253,24 @@ func TestOtherFailuresAreNotCorrected(t *testing.T) {
 	i.answer(i.start("missing", `{"city":"Oslo","days":"3 days"}`))
 	if n := i.model.questions(); n != 0 {
 		t.Errorf("%d questions", n)
+	}
+}
+
+// A healthy call costs nothing, whether or not a model is configured.
+func TestASuccessfulCallIsNotHeld(t *testing.T) {
+	s := New(Options{Spec: launch.Spec{Command: "x"}, Models: func(string, Sampler) llm.Model { panic("asked") }})
+	m, _, err := wire.Scan([]byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat("words ", 40) + `"}],"isError":false}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &call{tool: "find"}
+	c.msg.Method = "tools/call"
+	if n := testing.AllocsPerRun(100, func() {
+		if s.holdRejection(c, &m, readResponse(&m)) {
+			t.Fatal("held")
+		}
+		s.reportCorrected(c, succeeded)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
