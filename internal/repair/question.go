@@ -15,7 +15,7 @@ const maxDescribed = 4 << 10
 func (s *Schema) Describe(arguments []byte) json.RawMessage {
 	s.Ready()
 	if doc, err := decode(string(s.raw)); err == nil {
-		whole := encode(redacted(doc.value), doc.rank)
+		whole := encode(mapped(doc.value, func(text string) string { return redact.Text(visible(text)) }), doc.rank)
 		if len(whole) <= maxDescribed {
 			return whole
 		}
@@ -29,7 +29,7 @@ func (s *Schema) Describe(arguments []byte) json.RawMessage {
 	s.session(func() {
 		for _, key := range s.relevant(arguments) {
 			for _, detailed := range []bool{true, false} {
-				properties[key] = s.document(key, word2(detailed, 2, 0), detailed)
+				properties[key] = s.document(key, 2*order(detailed), detailed)
 				described["required"] = required
 				if s.needs(nil, key) {
 					described["required"] = append(slices.Clone(required), key)
@@ -48,13 +48,6 @@ func (s *Schema) Describe(arguments []byte) json.RawMessage {
 		return json.RawMessage(`{}`)
 	}
 	return data
-}
-
-func word2(yes bool, a, b int) int {
-	if yes {
-		return a
-	}
-	return b
 }
 
 // relevant returns the declared arguments: wrong and missing ones first, then those that were sent,
@@ -87,25 +80,4 @@ func (s *Schema) relevant(arguments []byte) []string {
 	names := s.argumentNames()
 	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
 	return names[:min(len(names), maxDocumented)]
-}
-
-// redacted returns a copy of a value whose strings contain no secrets.
-func redacted(value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		object := make(map[string]any, len(v))
-		for key, item := range v {
-			object[key] = redacted(item)
-		}
-		return object
-	case []any:
-		list := make([]any, len(v))
-		for i, item := range v {
-			list[i] = redacted(item)
-		}
-		return list
-	case string:
-		return redact.Text(visible(v))
-	}
-	return value
 }
