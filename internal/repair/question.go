@@ -12,8 +12,16 @@ const maxDescribed = 4 << 10
 
 // Describe returns the part of the schema that a correction of a call needs, as JSON: all of it if it
 // is short, and otherwise the arguments that are wrong or required first.
-func (s *Schema) Describe(arguments []byte) json.RawMessage {
-	s.Ready()
+func (s *Schema) Describe(arguments []byte) (described json.RawMessage) {
+	defer func() {
+		if recover() != nil { // no schema may prevent a question
+			described = json.RawMessage(`{}`)
+		}
+	}()
+	return s.Ready().describe(arguments)
+}
+
+func (s *Schema) describe(arguments []byte) json.RawMessage {
 	if doc, err := decode(string(s.raw)); err == nil {
 		whole := encode(mapped(doc.value, func(text string) string { return redact.Text(visible(text)) }), doc.rank)
 		if len(whole) <= maxDescribed {
@@ -26,23 +34,20 @@ func (s *Schema) Describe(arguments []byte) json.RawMessage {
 	required := []any{}
 	properties := map[string]any{}
 	described := map[string]any{"type": "object", "properties": properties, "required": required}
-	s.session(func() {
-		for _, key := range s.relevant(arguments) {
-			for _, detailed := range []bool{true, false} {
-				properties[key] = s.document(key, 2*order(detailed), detailed)
-				described["required"] = required
-				if s.needs(nil, key) {
-					described["required"] = append(slices.Clone(required), key)
-				}
-				if data, err := marshal(described); err == nil && len(data) <= maxDescribed {
-					required = described["required"].([]any)
-					break
-				}
-				delete(properties, key)
-				described["required"] = required
+	for _, key := range s.relevant(arguments) {
+		for _, detailed := range []bool{true, false} {
+			properties[key] = s.document(key, 2*order(detailed), detailed)
+			if s.needs(nil, key) {
+				described["required"] = append(slices.Clone(required), key)
 			}
+			if data, err := marshal(described); err == nil && len(data) <= maxDescribed {
+				required = described["required"].([]any)
+				break
+			}
+			delete(properties, key)
+			described["required"] = required
 		}
-	})
+	}
 	data, err := marshal(described)
 	if err != nil || len(data) > maxDescribed {
 		return json.RawMessage(`{}`)
@@ -56,7 +61,9 @@ func (s *Schema) relevant(arguments []byte) []string {
 	doc, _ := s.decodeSent(arguments)
 	object, _ := doc.value.(map[string]any)
 	wrong := map[string]bool{}
-	for _, v := range s.violations(s.root, doc.value) {
+	var list []violation
+	s.session(func() { list = s.violations(s.root, doc.value) })
+	for _, v := range list {
 		if keys, _ := missingKeys(v); len(v.path) == 0 {
 			for _, key := range keys {
 				wrong[key] = true
