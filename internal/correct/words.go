@@ -27,7 +27,7 @@ func Offer(explanation string, report json.RawMessage, p Proposal) (string, json
 func BothFailed(first string, changes []repair.Change, second string) string {
 	var changed []string
 	for _, change := range changes[:min(len(changes), 5)] {
-		changed = append(changed, change.String())
+		changed = append(changed, strings.TrimSuffix(change.String(), " ("+repair.RuleModel+")"))
 	}
 	if more := len(changes) - len(changed); more > 0 {
 		changed = append(changed, fmt.Sprintf("and %d more", more))
