@@ -15,7 +15,7 @@ const module = "github.com/gauze-mcp/gauze"
 
 // doors lists what each package may import. All but standardOnly may also import common.
 var doors = map[string][]string{
-	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair", "repair", "internal/launch"},
+	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair", "repair", "internal/launch", "internal/correct", "llm"},
 	"llm":                              {},
 	"internal/correct":                 {"llm", "internal/repair"},
 	"internal/modelconfig":             {"llm"},
