@@ -15,8 +15,10 @@ const module = "github.com/gauze-mcp/gauze"
 
 // doors lists what each package may import. All but standardOnly may also import common.
 var doors = map[string][]string{
-	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair", "repair", "internal/launch"},
+	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair", "repair", "internal/launch", "internal/verdict", "llm"},
 	"llm":                              {},
+	"internal/verdict":                 {"llm"},
+	"internal/verdict/situations":      {"internal/verdict"},
 	"internal/correct":                 {"llm", "internal/repair"},
 	"internal/modelconfig":             {"llm"},
 	"repair":                           {"internal/repair"},

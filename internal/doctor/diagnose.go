@@ -13,6 +13,7 @@ import (
 type cause struct {
 	name     string
 	category Category
+	passes   bool   // it can end without a change: trying again may help
 	explain  string // template, see fill
 	fix      string // template; see advised for the names it may use. Models read it
 	command  string // template of a command for the fix that is shown only to people, see Diagnosis
