@@ -7,6 +7,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/probe"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 // ExamineOptions configures Examine. The zero value only diagnoses.
@@ -17,6 +18,9 @@ type ExamineOptions struct {
 	Version string        // gauze's version, sent to the server
 	// Agree asks a person about a fix, see Treatment. It is used with Heal only.
 	Agree func(Fix, launch.Spec) bool
+	// Model ranks possible causes of a failure that no rule explains, see Rank. It is asked once; nil
+	// is not.
+	Model llm.Model
 	Tell  func(string) // receives progress messages for people; may be nil
 }
 
@@ -47,5 +51,9 @@ func Examine(ctx context.Context, m *Machine, spec launch.Spec, o ExamineOptions
 		t.Waits = waitsAfter(cmp.Or(o.Timeout, spec.StartTimeout()))
 	}
 	report = Treat(ctx, spec, t)
+	if report.Diagnosis != nil && ctx.Err() == nil {
+		d := Rank(ctx, o.Model, report.seen, *report.Diagnosis)
+		report.Diagnosis = &d
+	}
 	return last, report
 }
