@@ -282,6 +282,7 @@ func TestWhatToolsSayOfThemselves(t *testing.T) {
 	want := map[string]string{
 		"list_servers":     "r-i-",
 		"check_health":     "r-iw",
+		"evaluate_health":  "r-iw",
 		"verify":           "r-iw",
 		"diagnose":         "r-i-",
 		"repair_arguments": "r-i-",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/probe"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/llm"
 )
 
@@ -21,7 +22,9 @@ type ExamineOptions struct {
 	// Model ranks possible causes of a failure that no rule explains, see Rank. It is asked once; nil
 	// is not.
 	Model llm.Model
-	Tell  func(string) // receives progress messages for people; may be nil
+	// Secrets are values that Model must not see, besides those of the Spec and the environment.
+	Secrets redact.Secrets
+	Tell    func(string) // receives progress messages for people; may be nil
 }
 
 // Examine tests a server as a client would, diagnoses a failure and, with Heal, treats it. It
@@ -52,6 +55,7 @@ func Examine(ctx context.Context, m *Machine, spec launch.Spec, o ExamineOptions
 	}
 	report = Treat(ctx, spec, t)
 	if report.Diagnosis != nil && ctx.Err() == nil {
+		report.seen.Secrets = redact.JoinSecrets(report.seen.Secrets, o.Secrets)
 		d := Rank(ctx, o.Model, report.seen, *report.Diagnosis)
 		report.Diagnosis = &d
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -37,6 +38,7 @@ func Rank(ctx context.Context, model llm.Model, c Case, d Diagnosis) Diagnosis {
 	if model == nil || !d.unexplained() {
 		return d
 	}
+	c.Secrets = redact.JoinSecrets(c.Secrets, redact.EnvironSecrets(os.Environ())) // the server may have printed what it inherited
 	x := &exam{Case: c, line: strings.Join(c.Command, " ")}
 	x.text = c.words()
 	x.hits = knowledge().finder.find(x.text)

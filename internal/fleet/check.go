@@ -73,10 +73,10 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 				return false
 			}
 			c.Attempt, c.Report = c.examine(ctx, machine, c.started, doctor.ExamineOptions{
-				Heal:    o.Heal || c.Wrapped, // as gauze run does
-				Hurry:   len(c.Errors()) > 0 || c.Wrapped && !o.Heal,
-				Agree:   agreeing(c.Written(), c.started, agree),
-				Model:   o.Model,
+				Heal:  o.Heal || c.Wrapped, // as gauze run does
+				Hurry: len(c.Errors()) > 0 || c.Wrapped && !o.Heal,
+				Agree: agreeing(c.Written(), c.started, agree),
+				Model: o.Model, Secrets: c.view.secrets,
 				Timeout: c.timeout(o.Timeout), Version: f.Version, Tell: func(is string) {
 					if o.Tell != nil {
 						o.Tell(c.Server, is)
