@@ -99,6 +99,13 @@ type exam struct {
 	line string // the command as one line
 }
 
+func newExam(c Case) *exam {
+	x := &exam{Case: c, line: strings.Join(c.Command, " ")}
+	x.text = c.words()
+	x.hits = knowledge().finder.find(x.text)
+	return x
+}
+
 // finding is a cause with its best clue.
 type finding struct {
 	cause      *cause
@@ -110,9 +117,7 @@ type finding struct {
 
 // Diagnose returns the cause of a failure. It depends only on the case.
 func Diagnose(c Case) Diagnosis {
-	x := &exam{Case: c, line: strings.Join(c.Command, " ")}
-	x.text = c.words()
-	x.hits = knowledge().finder.find(x.text)
+	x := newExam(c)
 	found := x.findings()
 	if len(found) == 0 || found[0].confidence < doubt {
 		return x.unknown()

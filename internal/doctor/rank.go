@@ -16,11 +16,11 @@ import (
 
 // Limits of a question about an unknown cause.
 const (
-	maxCandidates  = 30
+	maxCandidates  = 36
 	maxRanked      = 3
 	maxBlanks      = 4
 	maxEvidence    = 2400 // bytes; a third from the beginning of the evidence, the rest from its end
-	maxAboutCause  = 110  // bytes of the explanation of each candidate
+	maxAboutCause  = 90   // bytes of the explanation of each candidate
 	maxRankingSize = 300  // tokens
 )
 
@@ -39,9 +39,7 @@ func Rank(ctx context.Context, model llm.Model, c Case, d Diagnosis) Diagnosis {
 		return d
 	}
 	c.Secrets = redact.JoinSecrets(c.Secrets, redact.EnvironSecrets(os.Environ())) // the server may have printed what it inherited
-	x := &exam{Case: c, line: strings.Join(c.Command, " ")}
-	x.text = c.words()
-	x.hits = knowledge().finder.find(x.text)
+	x := newExam(c)
 	candidates := x.candidates()
 	evidence := x.evidence()
 	if len(candidates) == 0 || strings.TrimSpace(x.text) == "" {
@@ -99,7 +97,8 @@ func (x *exam) ranked(said ranking, candidates []*cause, evidence string) (all [
 }
 
 // candidates returns the causes that a model may choose from: those with a clue that was too weak or,
-// if there is none, those that fit how far the server got, with the most words of the evidence first.
+// if there is none, those that fit how far the server got: the ones that share the most words with the
+// evidence, and the most general one of every category, which is the last in the table.
 func (x *exam) candidates() (all []*cause) {
 	for _, f := range x.findings() {
 		all = append(all, f.cause)
@@ -107,14 +106,18 @@ func (x *exam) candidates() (all []*cause) {
 	if len(all) > 0 {
 		return all[:min(len(all), maxCandidates)]
 	}
+	general := map[Category]*cause{}
 	for i := range causes {
 		if c := &causes[i]; x.fits(c) {
-			all = append(all, c)
+			all, general[c.category] = append(all, c), c
 		}
 	}
 	score := x.shared(all)
 	slices.SortStableFunc(all, func(a, b *cause) int { return cmp.Compare(score[b], score[a]) })
-	return all[:min(len(all), maxCandidates)]
+	isGeneral := func(c *cause) bool { return general[c.category] == c }
+	near := all[:min(len(all), max(0, maxCandidates-len(general)))]
+	rest := slices.DeleteFunc(slices.Clone(all[len(near):]), func(c *cause) bool { return !isGeneral(c) })
+	return slices.Concat(near, rest)
 }
 
 // fits reports whether a cause can explain that the server got this far.

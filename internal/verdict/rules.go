@@ -95,7 +95,11 @@ func decide(s *Situation) ruling {
 		switch {
 		case !o.when(s):
 		case s.Task.Needs == NeedSome && s.Task.OthersHealthy:
-			return ruling{Continue, []Action{Continue, Stop}, 0.6, o.reason + "; other servers can do the steps that do not need it"}
+			r := only(Continue, 0.6, o.reason+"; other servers can do the steps that do not need it")
+			if s.Task.Goal != "" { // a model can read from it whether a partial result is of use
+				r.allowed = []Action{Continue, Stop}
+			}
+			return r
 		default:
 			return only(Stop, o.confidence, o.reason)
 		}
