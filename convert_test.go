@@ -172,9 +172,9 @@ func TestNoFieldIsLostInConversion(t *testing.T) {
 
 // Every field of a policy arrives, and every kind of failure that a policy accepts has a constant.
 func TestNoFieldOfACorrectionPolicyIsLost(t *testing.T) {
-	var kinds []FailureKind
-	for _, kind := range constants(t, ".", "FailureKind") {
-		kinds = append(kinds, FailureKind(kind))
+	var kinds []RejectionKind
+	for _, kind := range constants(t, ".", "RejectionKind") {
+		kinds = append(kinds, RejectionKind(kind))
 	}
 	p := CorrectionPolicy{
 		Enabled: new(false), MaxRetries: new(0), UseModel: new(false), Timeout: time.Second, CorrectableErrors: kinds, Open: new(true),
@@ -187,8 +187,8 @@ func TestNoFieldOfACorrectionPolicyIsLost(t *testing.T) {
 		t.Errorf("CorrectionPolicy has %d fields, and a policy %d keys", n, len(correct.Keys()))
 	}
 	for _, kind := range correct.Kinds() {
-		_, err := CorrectionPolicy{CorrectableErrors: []FailureKind{FailureKind(kind)}}.internal()
-		if public := slices.Contains(kinds, FailureKind(kind)); public != (err == nil) {
+		_, err := CorrectionPolicy{CorrectableErrors: []RejectionKind{RejectionKind(kind)}}.internal()
+		if public := slices.Contains(kinds, RejectionKind(kind)); public != (err == nil) {
 			t.Errorf("%s: public %v, %v", kind, public, err)
 		}
 	}

@@ -26,34 +26,34 @@ type CorrectionPolicy struct {
 	Timeout time.Duration
 	// CorrectableErrors lists the kinds of failures that are corrected. Default: those that are
 	// marked below. An empty list that is not nil means none.
-	CorrectableErrors []FailureKind
+	CorrectableErrors []RejectionKind
 	// Open is whether a model may use values that the caller did not send and the schema does not
 	// declare. Default false. Such a call is sent only if the tool is read-only or idempotent.
 	Open *bool
 }
 
-// FailureKind is why a call failed, as far as it may be corrected. Other kinds, such as a missing
+// RejectionKind is why a call was rejected, as far as it may be corrected. Other kinds, such as a missing
 // permission, a timeout or an unknown error, are never corrected.
-type FailureKind string
+type RejectionKind string
 
 // Failures that are corrected by default.
 const (
-	FailureInvalidArguments FailureKind = "invalid-arguments" // argument validation failed
-	FailureMissingArgument  FailureKind = "missing-argument"  // a required argument is missing
-	FailureUnknownArgument  FailureKind = "unknown-argument"  // the tool has no such argument
-	FailureWrongType        FailureKind = "wrong-type"        // a value has the wrong type
-	FailureOutOfRange       FailureKind = "out-of-range"      // a value is too small or too large
-	FailureUnknownChoice    FailureKind = "unknown-choice"    // a value is not one of the declared ones
-	FailureWrongFormat      FailureKind = "wrong-format"      // a string is not in the required format
-	FailureMalformed        FailureKind = "malformed"         // a value could not be parsed
-	FailureInvalidValue     FailureKind = "invalid-value"     // the tool itself rejected a value
+	RejectionInvalidArguments RejectionKind = "invalid-arguments" // argument validation failed
+	RejectionMissingArgument  RejectionKind = "missing-argument"  // a required argument is missing
+	RejectionUnknownArgument  RejectionKind = "unknown-argument"  // the tool has no such argument
+	RejectionWrongType        RejectionKind = "wrong-type"        // a value has the wrong type
+	RejectionOutOfRange       RejectionKind = "out-of-range"      // a value is too small or too large
+	RejectionUnknownChoice    RejectionKind = "unknown-choice"    // a value is not one of the declared ones
+	RejectionWrongFormat      RejectionKind = "wrong-format"      // a string is not in the required format
+	RejectionMalformed        RejectionKind = "malformed"         // a value could not be parsed
+	RejectionInvalidValue     RejectionKind = "invalid-value"     // the tool itself rejected a value
 )
 
 // Failures that are corrected only if CorrectableErrors lists them.
 const (
-	FailureNotFound FailureKind = "not-found" // what the call names does not exist
-	FailureConflict FailureKind = "conflict"  // the state of the server conflicts with the call
-	FailureInternal FailureKind = "internal"  // the tool failed for a reason of its own
+	RejectionNotFound RejectionKind = "not-found" // what the call names does not exist
+	RejectionConflict RejectionKind = "conflict"  // the state of the server conflicts with the call
+	RejectionInternal RejectionKind = "internal"  // the tool failed for a reason of its own
 )
 
 // check returns an error that says which field has an unusable value. name is where the policy is,

@@ -116,7 +116,7 @@ func TestExecute(t *testing.T) {
 		"no use of a model":  {executor: gauze.Executor{Policy: gauze.CorrectionPolicy{UseModel: new(false)}}, answer: fixed, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, want: []error{errDays}, same: true},
 		// A model that may invent values decides what the call does.
 		"an invented value": {answer: `{"arguments":{"city":"Bergen","days":5}}`, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, asked: 1, want: []error{errDays}, same: true},
-		"a kind that is not listed": {executor: gauze.Executor{Policy: gauze.CorrectionPolicy{CorrectableErrors: []gauze.FailureKind{gauze.FailureMissingArgument}}},
+		"a kind that is not listed": {executor: gauze.Executor{Policy: gauze.CorrectionPolicy{CorrectableErrors: []gauze.RejectionKind{gauze.RejectionMissingArgument}}},
 			answer: fixed, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, want: []error{errDays}, same: true},
 		"no retry": {executor: gauze.Executor{Policy: gauze.CorrectionPolicy{MaxRetries: new(0)}},
 			answer: fixed, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, asked: 1, want: []error{errDays}},
@@ -475,7 +475,7 @@ func TestInvalidPolicyOfAnExecutor(t *testing.T) {
 	for want, policy := range map[string]gauze.CorrectionPolicy{
 		`gauze: Executor.Policy: invalid max_retries "2": must be 0 or 1`:                      {MaxRetries: new(2)},
 		`gauze: Executor.Policy: invalid timeout "-1s": must be `:                              {Timeout: -time.Second},
-		`gauze: Executor.Policy: invalid correctable_errors "permission": permission is never`: {CorrectableErrors: []gauze.FailureKind{"permission"}},
+		`gauze: Executor.Policy: invalid correctable_errors "permission": permission is never`: {CorrectableErrors: []gauze.RejectionKind{"permission"}},
 	} {
 		dispatch := &stub{}
 		if _, err := gauze.Execute(t.Context(), &gauze.Executor{Policy: policy}, readWeather, json.RawMessage(inFives), dispatch.run); err == nil || !strings.HasPrefix(err.Error(), want) || dispatch.got != nil {

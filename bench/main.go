@@ -9,6 +9,8 @@
 //	go run ./bench repair     the cost of validating, repairing and explaining arguments
 //	go run ./bench nexttry    what a model does next with our answer to a wrong call, and with a
 //	                          validator's
+//	go run ./bench verdicts   a table of failing servers, decided by rules alone; with -model, also
+//	                          with the configured model
 //
 // The executable also plays the other processes, re-executed with a role: the minimal server, the
 // byte pump, the reverse proxy and the faulty servers.
@@ -38,6 +40,7 @@ var commands = []command{
 	{"sessions", "many clients of one gauze serve, some idle and one stuck", runSessions},
 	{"repair", "the cost of validating, repairing and explaining arguments", runRepair},
 	{"nexttry", "the next call of a model after a validator's error and after our message", runNextTry},
+	{"verdicts", "what to do about failing servers, decided by rules and by a model", runVerdicts},
 }
 
 // roles lists the processes that the benchmarks start. They are not for users.
