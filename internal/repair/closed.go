@@ -270,9 +270,10 @@ func (g *closedGate) checkContainers() error {
 		at, sent := present(g.sent, path)
 		switch v := value.(type) {
 		case map[string]any:
+			declared := g.schema.properties(path)
 			for key := range v {
 				inner := append(slices.Clone(path), key)
-				if _, sent := present(g.sent, inner); sent || g.schema.properties(path)[key] != nil {
+				if _, sent := present(g.sent, inner); sent || declared[key] != nil {
 					continue
 				}
 				if reservedKeys[key] || !g.options.Open || !plainKey(key) {
