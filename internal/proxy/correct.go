@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -175,6 +176,10 @@ func (s *Session) correctCall(ctx context.Context, c *call, k *correction) {
 			return
 		}
 	}
+	if why == callEnded {
+		s.reportUncorrected(k, errors.New(why))
+		return
+	}
 	s.reportProposed(k, why)
 	s.answerHeld(c, k, fault.Cause{})
 }
@@ -190,6 +195,9 @@ func (s *Session) causeOf(ctx context.Context, k *correction) (why fault.Cause) 
 	s.endExamination(k.failed.Tool, why)
 	return why
 }
+
+// callEnded is why a call is not sent that was cancelled meanwhile.
+const callEnded = "the call has ended"
 
 // sendCorrected sends a call once more, with corrected arguments. It returns why it does not.
 func (s *Session) sendCorrected(c *call, k *correction) (why string) {
@@ -231,7 +239,7 @@ func (s *Session) cannotSend(c *call, k *correction) string {
 	_, barred := s.quarantine.barred[sign(c.tool, k.proposal.Arguments)]
 	switch {
 	case c.state != consulting:
-		return "the call has ended"
+		return callEnded
 	case s.closing:
 		return "the session is ending"
 	case s.conn != k.conn:
