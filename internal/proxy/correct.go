@@ -236,7 +236,7 @@ func (s *Session) sendCorrected(c *call, k *correction) (why string) {
 // cannotSend returns why a corrected call must not be sent; empty: it may be. It is admitted as a new
 // call. The caller holds the lock.
 func (s *Session) cannotSend(c *call, k *correction) string {
-	_, barred := s.quarantine.barred[sign(c.tool, k.proposal.Arguments)]
+	barred := time.Now().Before(s.quarantine.barred[sign(c.tool, k.proposal.Arguments)])
 	switch {
 	case c.state != consulting:
 		return callEnded
