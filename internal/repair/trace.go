@@ -36,7 +36,7 @@ func (g *closedGate) trace() {
 }
 
 // maxPairs limits the comparisons of sent and proposed values.
-const maxPairs = 400_000
+const maxPairs = 40_000
 
 // readable returns the sources, together with those in strings that contain JSON.
 func (g *closedGate) readable() (list []*source) {
@@ -56,6 +56,7 @@ func (g *closedGate) claim(t *target, sources []*source, exact bool) {
 		if g.taken(s) {
 			continue
 		}
+		g.schema.meter.pay(1)
 		tier, ok := g.match(s, t, exact)
 		if ok && tier < least {
 			best, least = s, tier
