@@ -106,9 +106,17 @@ func correctedOnce(t *testing.T, tool string, o Options) {
 	}
 }
 
+// uncorrected returns the answer to threeDays if there is no model.
+func uncorrected(t *testing.T, o Options) (raw string) {
+	t.Run("without a model", func(t *testing.T) {
+		s := beginListed(t, "booking", o)
+		raw = s.answer(s.start("book", threeDays)).raw
+	})
+	return raw
+}
+
 func TestWithoutACorrectionTheAnswerIsTheSame(t *testing.T) {
-	plain := beginListed(t, "booking", quick())
-	want := plain.answer(plain.start("book", threeDays)).raw
+	want := uncorrected(t, quick())
 	if !strings.Contains(want, rejectedBy) {
 		t.Fatal(want)
 	}
@@ -191,8 +199,7 @@ func TestStrictModeAsksBeforeItRefuses(t *testing.T) {
 	o.Repair = "strict"
 	t.Run("corrected", func(t *testing.T) { correctedOnce(t, "book", o) })
 	t.Run("refused", func(t *testing.T) {
-		plain := beginListed(t, "booking", o)
-		want := plain.answer(plain.start("book", threeDays)).raw
+		want := uncorrected(t, o)
 		i := openInn(t, &scripted{json: `{"corrected":false}`}, o)
 		if got := i.answer(i.start("book", threeDays)).raw; got != want || i.ran() != "" {
 			t.Errorf("%s\nwant %s", got, want)
