@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 const bookingSchema = `{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer","minimum":1,"maximum":14},` +
@@ -18,8 +19,8 @@ const bookingTools = `{"tools":[{"name":"find","description":"Finds rooms.","inp
 
 // serveBooking has tools that check their arguments as a library does, before they run. Every call
 // that ran is in the file ledger. The city says what else happens: full rejects every call in the
-// same words, coded rejects with an error, locked for another reason, and fatal ends the server if
-// the arguments are right. A call whose date is not in the form 2026-03-05 is rejected after it ran.
+// same words, coded rejects with an error, locked for another reason, slow runs once the file go
+// exists, and fatal ends the server if the arguments are right. A call whose date is not in the form 2026-03-05 is rejected after it ran.
 func serveBooking(in io.Reader, out io.Writer, dir string) {
 	eachLine(in, func(_ []byte, m plainMessage) {
 		say := func(line string) { fmt.Fprintln(out, `{"jsonrpc":"2.0",`+line+`}`) }
@@ -75,6 +76,12 @@ func booked(params json.RawMessage, ledger string) string {
 		os.Exit(3)
 	case p.Arguments.City == "full" || wrong:
 		return bookingFailure(`1 validation error for bookArguments\ndays\n  Input should be a valid integer, unable to parse string as an integer [type=int_parsing]`)
+	}
+	for p.Arguments.City == "slow" {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(ledger), "go")); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
 	}
 	run()
 	return `"result":{"content":[{"type":"text","text":"done"}]}`

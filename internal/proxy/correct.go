@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -87,7 +88,7 @@ func (s *Session) holdRefusal(c *call) bool {
 		return false
 	}
 	s.arrivals++
-	c.seq, c.order, c.others = s.arrivals, s.sends, s.otherWrites()
+	c.seq, c.order = s.arrivals, s.sends
 	s.beginCorrection(c, k)
 	return true
 }
@@ -113,11 +114,12 @@ func (s *Session) newCorrection(c *call, r correct.Rejection) *correction {
 		return nil
 	}
 	arguments, _ := wire.Field(c.msg.Params, "arguments")
+	// An idempotent call with different arguments is a different call, so only reads are safe.
 	return &correction{
 		conn: s.conn, sign: c.sign, model: model, policy: policy,
 		call: correct.Call{
 			Tool: c.tool, About: known.about, Schema: known.schema, Arguments: bytes.Clone(arguments),
-			Safe: c.class != Unsafe, Tried: c.fitting.Receipt.Changes, Rejection: r, Class: class,
+			Safe: !c.class.writes(), Tried: c.fitting.Receipt.Changes, Rejection: r, Class: class,
 			Secrets: s.secrets.Load().Redact,
 		},
 	}
@@ -174,6 +176,10 @@ func (s *Session) correctCall(ctx context.Context, c *call, k *correction) {
 			return
 		}
 	}
+	if why == callEnded {
+		s.reportUncorrected(k, errors.New(why))
+		return
+	}
 	s.reportProposed(k, why)
 	s.answerHeld(c, k, fault.Cause{})
 }
@@ -189,6 +195,9 @@ func (s *Session) causeOf(ctx context.Context, k *correction) (why fault.Cause) 
 	s.endExamination(k.failed.Tool, why)
 	return why
 }
+
+// callEnded is why a call is not sent that was cancelled meanwhile.
+const callEnded = "the call has ended"
 
 // sendCorrected sends a call once more, with corrected arguments. It returns why it does not.
 func (s *Session) sendCorrected(c *call, k *correction) (why string) {
@@ -227,10 +236,10 @@ func (s *Session) sendCorrected(c *call, k *correction) (why string) {
 // cannotSend returns why a corrected call must not be sent; empty: it may be. It is admitted as a new
 // call. The caller holds the lock.
 func (s *Session) cannotSend(c *call, k *correction) string {
-	_, barred := s.quarantine.barred[sign(c.tool, k.proposal.Arguments)]
+	barred := time.Now().Before(s.quarantine.barred[sign(c.tool, k.proposal.Arguments)])
 	switch {
 	case c.state != consulting:
-		return "the call has ended"
+		return callEnded
 	case s.closing:
 		return "the session is ending"
 	case s.conn != k.conn:
@@ -239,19 +248,16 @@ func (s *Session) cannotSend(c *call, k *correction) string {
 		return "the tool changed meanwhile"
 	case barred:
 		return "the server crashed twice while running this call"
-	case c.class.writes() && s.writtenSince(c, k):
+	case c.class.writes() && s.writtenSince(c):
 		return "other calls that may write were sent meanwhile"
 	}
 	return ""
 }
 
-// writtenSince reports whether a call that may write came after c. Those of other sessions count if
-// c itself may have had an effect.
-func (s *Session) writtenSince(c *call, k *correction) bool {
-	if s.lastWrite > c.order || !k.call.Class.NoEffect && s.otherWrites() != c.others {
-		return true
-	}
-	return slices.ContainsFunc(s.queue, func(other *call) bool { return other.class.writes() && other.seq > c.seq })
+// writtenSince reports whether a call of this session that may write came after c. Those of other
+// sessions do not matter: c itself had no effect.
+func (s *Session) writtenSince(c *call) bool {
+	return s.lastWrite > c.order || slices.ContainsFunc(s.queue, func(other *call) bool { return other.class.writes() && other.seq > c.seq })
 }
 
 // answerHeld gives a call the answer that was held, unless the call has ended.

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -40,14 +42,10 @@ func TestACancelledCallIsNotCorrected(t *testing.T) {
 	if i.call("find", `{"city":"Bergen","days":1}`); i.answers(id) != 0 || i.ran() != "find Bergen" {
 		t.Errorf("%d answers, ran %q", i.answers(id), i.ran())
 	}
-	i.until("no call waits", func() bool { return i.session.waiting() == 0 })
-}
-
-// waiting returns the number of calls without an answer.
-func (s *Session) waiting() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.calls)
+	if n := i.session.inState(consulting); n != 0 {
+		t.Errorf("%d calls still wait for the model", n)
+	}
+	i.want(event.Proposed, 0)
 }
 
 func TestTheRejectionIsTheAnswerIfTheServerDiesMeanwhile(t *testing.T) {
@@ -183,16 +181,34 @@ func TestACorrectedCallThatEndsTheServerHasOneAnswer(t *testing.T) {
 	}
 }
 
-func TestACorrectedCallTakesTheSlotOfTheRejectedOne(t *testing.T) {
+func TestACorrectedCallWaitsForItsTurn(t *testing.T) {
 	o := quick()
 	o.Tools = map[string]Policy{"find": {MaxInFlight: 1}}
 	i, reply := pausedInn(t, o)
 	id := i.consult("find", threeDays)
+	slow := i.start("find", `{"city":"slow","days":1}`)
+	i.until("the slow call is sent", func() bool { return i.session.inState(sent) == 1 })
 	reply()
-	if i.text(i.answer(id)); i.ran() != "find Oslo" {
+	i.until("the corrected call waits", func() bool { return i.session.inState(queued) == 1 })
+	if err := os.WriteFile(filepath.Join(i.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i.text(i.answer(slow))
+	if i.text(i.answer(id)); i.ran() != "find slow, find Oslo" {
 		t.Errorf("ran %q", i.ran())
 	}
-	i.call("find", `{"city":"Bergen","days":1}`)
+}
+
+// inState returns the number of the client's calls in a state.
+func (s *Session) inState(in state) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		if c.state == in {
+			n++
+		}
+	}
+	return n
 }
 
 func TestACauseInTheSetupIsNotCorrected(t *testing.T) {
@@ -225,7 +241,7 @@ func TestSecretsDoNotReachTheModel(t *testing.T) {
 
 // The client's own model.
 
-// hello is an initialize of a client that offers sampling.
+// samplingHello is what begins a session of a client that offers sampling.
 const samplingHello = `{"protocolVersion":"2025-06-18","capabilities":{"sampling":{}},"clientInfo":{"name":"test","version":"1"}}`
 
 func samplingInn(t *testing.T, hello string) *inn {

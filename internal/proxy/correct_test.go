@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/correct"
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -105,9 +106,17 @@ func correctedOnce(t *testing.T, tool string, o Options) {
 	}
 }
 
+// uncorrected returns the answer to threeDays if there is no model.
+func uncorrected(t *testing.T, o Options) (raw string) {
+	t.Run("without a model", func(t *testing.T) {
+		s := beginListed(t, "booking", o)
+		raw = s.answer(s.start("book", threeDays)).raw
+	})
+	return raw
+}
+
 func TestWithoutACorrectionTheAnswerIsTheSame(t *testing.T) {
-	plain := beginListed(t, "booking", quick())
-	want := plain.answer(plain.start("book", threeDays)).raw
+	want := uncorrected(t, quick())
 	if !strings.Contains(want, rejectedBy) {
 		t.Fatal(want)
 	}
@@ -130,6 +139,9 @@ func TestWithoutACorrectionTheAnswerIsTheSame(t *testing.T) {
 			}
 			if e := i.await(event.Uncorrected, 1); e.Detail == "" || e.Model == nil || i.ran() != "" {
 				t.Errorf("%+v, ran %q", e, i.ran())
+			}
+			if i.answer(i.start("book", threeDays)); i.model.questions() != 1 {
+				t.Errorf("%d questions about the same call", i.model.questions())
 			}
 		})
 	}
@@ -187,8 +199,7 @@ func TestStrictModeAsksBeforeItRefuses(t *testing.T) {
 	o.Repair = "strict"
 	t.Run("corrected", func(t *testing.T) { correctedOnce(t, "book", o) })
 	t.Run("refused", func(t *testing.T) {
-		plain := beginListed(t, "booking", o)
-		want := plain.answer(plain.start("book", threeDays)).raw
+		want := uncorrected(t, o)
 		i := openInn(t, &scripted{json: `{"corrected":false}`}, o)
 		if got := i.answer(i.start("book", threeDays)).raw; got != want || i.ran() != "" {
 			t.Errorf("%s\nwant %s", got, want)
@@ -272,5 +283,22 @@ func TestASuccessfulCallIsNotHeld(t *testing.T) {
 		s.reportCorrected(c, succeeded)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestAPolicyAboutCorrectionsIsParsed(t *testing.T) {
+	tool, p, err := ParsePolicy("pay:replay=never,correct.max-retries=0,Correct.Timeout=5s,correct.open=true")
+	if err != nil || tool != "pay" || p.Replay != "never" || !p.Correct.OfferOnly || p.Correct.Timeout != 5*time.Second || !p.Correct.Open {
+		t.Errorf("%q, %+v, %v", tool, p, err)
+	}
+	for text, want := range map[string]string{
+		"pay:correct.max_retries=2": "max_retries",
+		"pay:correct.colour=red":    `unknown key "colour"`,
+		"*:repair=off":              "for one tool",
+		"*:correct.timeout=never":   "timeout",
+	} {
+		if _, _, err := ParsePolicy(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

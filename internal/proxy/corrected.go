@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"time"
@@ -91,7 +92,9 @@ func (s *Session) reportUncorrected(k *correction, err error) {
 	if errors.Is(err, correct.ErrOff) || errors.Is(err, correct.ErrNotCorrectable) || errors.Is(err, correct.ErrNoModel) {
 		return
 	}
-	s.noteUncorrected(k)
+	if !errors.Is(err, context.Canceled) { // by the client: that says nothing about the model
+		s.noteUncorrected(k)
+	}
 	s.count(func(n *Counters) { n.Uncorrected++ })
 	s.emitCorrection(event.Uncorrected, k, err.Error())
 }
