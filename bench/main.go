@@ -9,6 +9,8 @@
 //	go run ./bench repair     the cost of validating, repairing and explaining arguments
 //	go run ./bench nexttry    what a model does next with our answer to a wrong call, and with a
 //	                          validator's
+//	go run ./bench model FILE what a model does with the calls that rules refuse; with -oracle and
+//	                          -liar, what the checks let through
 //
 // The executable also plays the other processes, re-executed with a role: the minimal server, the
 // byte pump, the reverse proxy and the faulty servers.
@@ -38,6 +40,7 @@ var commands = []command{
 	{"sessions", "many clients of one gauze serve, some idle and one stuck", runSessions},
 	{"repair", "the cost of validating, repairing and explaining arguments", runRepair},
 	{"nexttry", "the next call of a model after a validator's error and after our message", runNextTry},
+	{"model", "calls that rules refuse, corrected by a model, by one that is right and by one that lies", runModel},
 }
 
 // roles lists the processes that the benchmarks start. They are not for users.
