@@ -27,10 +27,11 @@ type lineClient struct {
 	startup time.Duration // from exec to the initialize response
 }
 
-// dial starts the command and completes the handshake.
-func dial(argv []string) (*lineClient, error) {
+// dial starts the command with more variables in its environment and completes the handshake.
+func dial(argv []string, env ...string) (*lineClient, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), env...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -1,7 +1,8 @@
 // Command bench measures the guarantees of Gauze with the real binary.
 //
 //	go run ./bench overhead   what gauze costs compared with a direct connection and a byte pump;
-//	                          with -http, compared with a plain reverse proxy
+//	                          with -http, compared with a plain reverse proxy; with -silent-model,
+//	                          what a model that never answers costs healthy calls
 //	go run ./bench storm      a hundred thousand calls while the server is killed a thousand times;
 //	                          with -http, a server over HTTP with more kinds of faults
 //	go run ./bench kills      steady calls while the server is killed, idle and during calls
