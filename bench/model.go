@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	_ "embed" // the built-in calls
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -54,7 +56,8 @@ const (
 	failed       = "failed"   // no answer, or not JSON that fits
 )
 
-// runModel measures what a model does with the calls that rules refuse.
+// runModel measures what a model does with the calls that rules refuse: those of a file, or the
+// built-in ones.
 func runModel(args []string) error {
 	var file string
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
@@ -74,9 +77,6 @@ func runModel(args []string) error {
 	}
 	if file == "" {
 		file = flags.Arg(0)
-	}
-	if file == "" {
-		return errors.New("missing FILE: wrong calls, one JSON object per line\nusage: go run ./bench model FILE [-oracle] [-liar] [-model] [-n N]")
 	}
 	calls, rules, err := readModelCalls(file)
 	if err != nil {
@@ -117,19 +117,29 @@ func runModel(args []string) error {
 	return report.check()
 }
 
-// readModelCalls returns the calls that rules refuse, and what the rules do with the others.
+// builtInCalls are used without a FILE: calls that rules refuse, for a first impression.
+//
+//go:embed modelcalls.jsonl
+var builtInCalls string
+
+// readModelCalls returns the calls of a file that rules refuse, and what the rules do with the
+// others.
 func readModelCalls(name string) (refused []wrongCall, rules rulesTally, err error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, rules, err
+	corpus := io.Reader(strings.NewReader(builtInCalls))
+	if name != "" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, rules, err
+		}
+		defer file.Close()
+		corpus = file
 	}
-	defer file.Close()
-	calls, err := coreCalls(file)
+	calls, err := coreCalls(corpus)
 	if err != nil {
 		return nil, rules, err
 	}
 	if len(calls) == 0 {
-		return nil, rules, fmt.Errorf("%s has no core call with a known answer", name)
+		return nil, rules, fmt.Errorf("%s has no core call with a known answer: each line must be a JSON object with core, schema, args and accept", name)
 	}
 	rules.Calls = len(calls)
 	for _, c := range calls {

@@ -135,8 +135,11 @@ func (rep *silentReport) compare(situation string, rounds []round) {
 	}
 }
 
-// failingLine is a call that the server rejects and that no rule repairs.
-const failingLine = `{"jsonrpc":"2.0","id":"failing","method":"tools/call","params":{"name":"echo","arguments":{"text":["a","b"]}}}` + "\n"
+// failingLine is a call that the server rejects and that no rule repairs. No two are the same, so
+// that a model is asked about each.
+func failingLine(n int) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":"failing","method":"tools/call","params":{"name":"echo","arguments":{"text":["a","%d"]}}}`+"\n", n)
+}
 
 // measureFailing times healthy calls while a failing call of the same session waits for the model,
 // and how long the failing calls wait, in seconds.
@@ -187,7 +190,7 @@ func (c *lineClient) besideFailing(calls int) (latencies []time.Duration, elapse
 	stuck := time.AfterFunc(30*time.Second, func() { c.cmd.Process.Kill() })
 	defer stuck.Stop()
 	begin := time.Now()
-	if _, err := io.WriteString(c.in, failingLine); err != nil {
+	if _, err := io.WriteString(c.in, failingLine(c.nextID)); err != nil {
 		return nil, 0, 0, err
 	}
 	// next returns the next response to a healthy call, or to the failing one if none is due.
