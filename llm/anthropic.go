@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// anthropicURL is Anthropic's own server.
-const anthropicURL = "https://api.anthropic.com"
+// AnthropicURL is the base URL of Anthropic's own server.
+const AnthropicURL = "https://api.anthropic.com"
 
 // Anthropic returns a model of Anthropic. The schema is the input of a tool that the model must
 // use.
@@ -16,7 +16,7 @@ func Anthropic(o Options) (Model, error) {
 	if o.Key != "" {
 		header.Set("X-Api-Key", o.Key)
 	}
-	return newClient(o, anthropic{o.Model, versioned(o.URL, "/v1")}, anthropicURL, header)
+	return newClient(o, anthropic{o.Model, versioned(o.URL, "/v1")}, AnthropicURL, header)
 }
 
 // versioned returns the version of an API, or "" if a base URL ends with one.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// geminiURL is Google's own server.
-const geminiURL = "https://generativelanguage.googleapis.com"
+// GeminiURL is the base URL of Google's own server.
+const GeminiURL = "https://generativelanguage.googleapis.com"
 
 // Gemini returns a model of Google. Its schemas cannot express all of JSON Schema: a schema with an
 // open object, for example, is put into the prompt.
@@ -18,7 +18,7 @@ func Gemini(o Options) (Model, error) {
 		header.Set("X-Goog-Api-Key", o.Key)
 	}
 	name := strings.TrimPrefix(o.Model, "models/")
-	return newClient(o, gemini{versioned(o.URL, "/v1beta") + "/models/" + url.PathEscape(name) + ":generateContent"}, geminiURL, header)
+	return newClient(o, gemini{versioned(o.URL, "/v1beta") + "/models/" + url.PathEscape(name) + ":generateContent"}, GeminiURL, header)
 }
 
 // gemini is the format of generateContent.

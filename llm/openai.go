@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// openAIURL is OpenAI's own server.
-const openAIURL = "https://api.openai.com/v1"
+// OpenAIURL is the base URL of OpenAI's own server.
+const OpenAIURL = "https://api.openai.com/v1"
 
 // OpenAI returns a model of OpenAI, or of a server with the same API, such as Ollama, LM Studio,
 // vLLM or llama.cpp. A server that does not support JSON schemas gets the schema in the prompt.
@@ -18,8 +18,8 @@ func OpenAI(o Options) (Model, error) {
 	if o.Key != "" {
 		header.Set("Authorization", "Bearer "+o.Key)
 	}
-	at, _ := url.Parse(cmp.Or(o.URL, openAIURL))
-	return newClient(o, openAI{o.Model, at != nil && at.Host == "api.openai.com"}, openAIURL, header)
+	at, _ := url.Parse(cmp.Or(o.URL, OpenAIURL))
+	return newClient(o, openAI{o.Model, at != nil && at.Host == "api.openai.com"}, OpenAIURL, header)
 }
 
 // openAI is the format of the chat completions API.
