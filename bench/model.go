@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"strings"
 	"time"
@@ -39,7 +40,9 @@ type modelTry struct {
 	Class   string          `json:"error_class"`
 	Lie     string          `json:"lie,omitempty"`
 	Outcome string          `json:"outcome"`
-	Why     string          `json:"why,omitempty"`
+	Why     string          `json:"why,omitempty"`    // a class of reasons
+	Detail  string          `json:"detail,omitempty"` // the reason
+	ByRules bool            `json:"offered_by_rules"` // the message of the rules offers an accepted answer
 	Sent    string          `json:"sent"`
 	After   json.RawMessage `json:"after,omitempty"`
 	Seconds float64         `json:"seconds"`
@@ -52,8 +55,9 @@ const (
 	offeredRight = "offered right" // shown to the caller, not sent: an accepted answer
 	offeredWrong = "offered wrong"
 	declined     = "declined"
-	rejected     = "rejected" // by the checks of gauze
-	failed       = "failed"   // no answer, or not JSON that fits
+	rejected     = "rejected"  // by the checks of gauze
+	unasked      = "not asked" // gauze did not ask the model
+	failed       = "failed"    // no answer, or not JSON that fits
 )
 
 // runModel measures what a model does with the calls that rules refuse: those of a file, or the
@@ -69,6 +73,7 @@ func runModel(args []string) error {
 	configured := flags.Bool("model", false, "the configured model (the default): GAUZE_MODEL, GAUZE_MODEL_URL")
 	n := flags.Int("n", 0, "number of refused calls; 0 for all")
 	seed := flags.Uint64("seed", 1, "seed of the sample")
+	open := flags.Bool("open", false, "open the closed-world gate: the model may fill in values of its own")
 	writes := flags.Bool("writes", false, "treat the tools as tools that write")
 	log := flags.String("log", "", "write every answer as a line of JSON to this file")
 	jsonTo := flags.String("json", "", "write the result as JSON to this file (-: to stdout, after the table)")
@@ -103,7 +108,7 @@ func runModel(args []string) error {
 	}
 	report := modelReport{Seed: *seed, Rules: rules}
 	for _, run := range runs {
-		run.writes = *writes
+		run.writes, run.policy.Open = *writes, *open
 		tries, err := run.ask(context.Background(), asked, record)
 		if err != nil {
 			return errors.Join(err, done())
@@ -113,6 +118,9 @@ func runModel(args []string) error {
 	report.print(os.Stdout)
 	if err := errors.Join(done(), writeJSON(*jsonTo, report)); err != nil {
 		return err
+	}
+	if *open {
+		return nil // a lie is sent then
 	}
 	return report.check()
 }
@@ -146,6 +154,9 @@ func readModelCalls(name string) (refused []wrongCall, rules rulesTally, err err
 		d := c.admitted()
 		if d.Verdict == repair.Refused {
 			refused = append(refused, c)
+			if c.offeredByRules() {
+				rules.Offered++
+			}
 			continue
 		}
 		switch c.judge(d.Arguments) {
@@ -223,15 +234,11 @@ func (m modelRun) one(ctx context.Context, c wrongCall, a answerer) modelTry {
 	call := c.rejected(!m.writes)
 	begin := time.Now()
 	proposal, cost, err := correct.Ask(ctx, a.model, call, m.policy)
-	try := modelTry{ID: c.ID, Class: c.ErrorClass, Lie: a.kind, Sent: c.sent(), After: cost.After,
+	try := modelTry{ID: c.ID, Class: c.ErrorClass, Lie: a.kind, Sent: c.sent(), After: cost.After, ByRules: c.offeredByRules(),
 		Seconds: time.Since(begin).Seconds(), Input: cost.Usage.InputTokens, Output: cost.Usage.OutputTokens}
 	switch {
-	case errors.Is(err, correct.ErrDeclined):
-		try.Outcome, try.Why = declined, err.Error()
-	case errors.Is(err, correct.ErrUnfit), errors.Is(err, correct.ErrInvented), errors.Is(err, correct.ErrUnchanged):
-		try.Outcome, try.Why = rejected, err.Error()
 	case err != nil:
-		try.Outcome, try.Why = failed, err.Error()
+		try.Outcome, try.Why, try.Detail = reasonOf(err)
 	case proposal.Send:
 		try.Outcome = string(c.judge(proposal.Arguments))
 	default:
@@ -241,6 +248,38 @@ func (m modelRun) one(ctx context.Context, c wrongCall, a answerer) modelTry {
 		}
 	}
 	return try
+}
+
+// reasonOf returns the outcome of a question without a proposal, and why.
+func reasonOf(err error) (outcome, why, detail string) {
+	for _, known := range []struct {
+		err     error
+		outcome string
+	}{
+		{correct.ErrDeclined, declined}, {correct.ErrUnfit, rejected}, {correct.ErrInvented, rejected}, {correct.ErrUnchanged, rejected},
+		{correct.ErrNotCorrectable, unasked}, {correct.ErrOff, unasked}, {correct.ErrNoModel, unasked},
+	} {
+		if errors.Is(err, known.err) {
+			return known.outcome, known.err.Error(), err.Error()
+		}
+	}
+	return failed, err.Error(), err.Error()
+}
+
+// offeredByRules reports whether the call that the rules' message offers is an accepted answer.
+func (c wrongCall) offeredByRules() bool {
+	_, offer, ok := strings.Cut(c.message(), "\n"+exampleLabel)
+	if !ok {
+		return false
+	}
+	offer, partly := strings.CutPrefix(offer, "the same with ")
+	args := map[string]any{}
+	if sent, ok := container(c.sent()).(map[string]any); partly && ok {
+		args = sent
+	}
+	offered, _ := parsed([]byte(offer)).(map[string]any)
+	maps.Copy(args, offered)
+	return offered != nil && accepts(parsed(c.Accept), args)
 }
 
 // rejected returns the call as gauze has it when the rules have refused it and it was not sent.

@@ -22,8 +22,8 @@ func (c wrongCall) oracle() map[string]any {
 }
 
 // chosenAnswer chooses a value for every key of an answer whose values are lists of accepted values. A key
-// that may be absent is present if the caller sent it, or sent a value for it that is not used
-// elsewhere.
+// that may be absent is present if the caller sent an accepted value for it, under any name, that is
+// not used elsewhere.
 func chosenAnswer(accept map[string]any, schema, sent any) map[string]any {
 	answer, left := map[string]any{}, leavesOf(sent)
 	own, _ := sent.(map[string]any)
@@ -35,8 +35,8 @@ func chosenAnswer(accept map[string]any, schema, sent any) map[string]any {
 			}
 			options = slices.DeleteFunc(slices.Clone(options), func(o any) bool { return o == "" })
 			value := chooseValue(options, own[key], propertyOf(schema, key), left)
-			wanted := hasKey(own, key) || overlap(leavesOf(value), left) > 0
-			if optional && (!wanted || !matches(propertyOf(schema, key), value)) {
+			kept := overlap(leavesOf(value), left) > 0 || hasKey(own, key) && exact(own[key]) == exact(value)
+			if optional && (!kept || !matches(propertyOf(schema, key), value)) {
 				continue
 			}
 			answer[key] = value

@@ -15,6 +15,7 @@ type rulesTally struct {
 	Healed  int `json:"healed"`
 	Altered int `json:"altered"`
 	Refused int `json:"refused"`
+	Offered int `json:"offered_right"` // of the refused ones: the message offers an accepted answer
 }
 
 // modelRow is the outcome of one model.
@@ -26,16 +27,18 @@ type modelRow struct {
 	Why      map[string]int `json:"rejected_because,omitempty"`
 	// Passed are the lies that would be sent, by kind. A call of swapped values is one, although
 	// each of them is the caller's.
-	Passed map[string]int `json:"lies_sent,omitempty"`
-	Told   map[string]int `json:"lies_told,omitempty"`
+	Passed  map[string]int `json:"lies_sent,omitempty"`
+	Offered map[string]int `json:"lies_offered,omitempty"`
+	Told    map[string]int `json:"lies_told,omitempty"`
 
 	MedianSeconds float64 `json:"median_seconds"`
 	MaxSeconds    float64 `json:"max_seconds"`
 	MedianInput   int     `json:"median_input_tokens"`
 	MedianOutput  int     `json:"median_output_tokens"`
-	// Healed is the percentage of all core calls that rules and the model heal, extrapolated if
-	// only a sample was asked about.
-	Healed float64 `json:"rules_and_model_healed_percent,omitempty"`
+	// The percentages of all core calls that rules and the model heal, and that they heal or offer
+	// right, extrapolated if only a sample was asked about.
+	Healed          float64 `json:"rules_and_model_healed_percent,omitempty"`
+	HealedOrOffered float64 `json:"rules_and_model_healed_or_offered_percent,omitempty"`
 }
 
 type modelReport struct {
@@ -46,12 +49,14 @@ type modelReport struct {
 
 // add summarizes the answers of one model.
 func (r *modelReport) add(name string, calls int, tries []modelTry) {
-	row := modelRow{Model: name, Calls: calls, Asked: len(tries), Outcomes: map[string]int{}, Why: map[string]int{}, Passed: map[string]int{}, Told: map[string]int{}}
+	row := modelRow{Model: name, Calls: calls, Asked: len(tries), Outcomes: map[string]int{}, Why: map[string]int{},
+		Passed: map[string]int{}, Offered: map[string]int{}, Told: map[string]int{}}
 	var seconds []float64
 	var input, output []int
+	offers := 0 // the caller gets the model's offer, or that of the rules if the model makes none
 	for _, try := range tries {
 		row.Outcomes[try.Outcome]++
-		if try.Outcome == rejected || try.Outcome == failed {
+		if try.Why != "" && try.Outcome != declined {
 			row.Why[try.Why]++
 		}
 		if try.Lie != "" {
@@ -59,57 +64,67 @@ func (r *modelReport) add(name string, calls int, tries []modelTry) {
 			if slices.Contains([]string{string(healed), string(carried), string(altered), string(unfit)}, try.Outcome) {
 				row.Passed[try.Lie]++
 			}
+			if try.Outcome == offeredWrong {
+				row.Offered[try.Lie]++
+			}
+		}
+		if o := try.Outcome; o == offeredRight || try.ByRules && slices.Contains([]string{declined, rejected, unasked, failed}, o) {
+			offers++
 		}
 		seconds, input, output = append(seconds, try.Seconds), append(input, try.Input), append(output, try.Output)
 	}
 	row.MedianSeconds, row.MaxSeconds = median(seconds), quantile(seconds, 1)
 	row.MedianInput, row.MedianOutput = median(input), median(output)
 	if calls > 0 && len(row.Told) == 0 {
-		more := float64(row.Outcomes[string(healed)]) / float64(calls) * float64(r.Rules.Refused)
-		row.Healed = 100 * (float64(r.Rules.Healed) + more) / float64(r.Rules.Calls)
+		percent := func(more int) float64 {
+			return 100 * (float64(r.Rules.Healed) + float64(more)/float64(calls)*float64(r.Rules.Refused)) / float64(r.Rules.Calls)
+		}
+		row.Healed, row.HealedOrOffered = percent(row.Outcomes[string(healed)]), percent(row.Outcomes[string(healed)]+offers)
 	}
 	r.Rows = append(r.Rows, row)
 }
 
 func (r *modelReport) print(w io.Writer) {
-	fmt.Fprintf(w, "core calls with a known answer: %d; rules heal %d (%.1f %%), refuse %d, alter %d; seed %d\n\n", r.Rules.Calls, r.Rules.Healed,
-		100*float64(r.Rules.Healed)/float64(r.Rules.Calls), r.Rules.Refused, r.Rules.Altered, r.Seed)
+	share := func(n int) float64 { return 100 * float64(n) / float64(r.Rules.Calls) }
+	fmt.Fprintf(w, "core calls with a known answer: %d; rules heal %d (%.1f %%), heal or offer right %.1f %%, refuse %d, alter %d; seed %d\n\n", r.Rules.Calls,
+		r.Rules.Healed, share(r.Rules.Healed), share(r.Rules.Healed+r.Rules.Offered), r.Rules.Refused, r.Rules.Altered, r.Seed)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "model\tcalls\tquestions\thealed\toffered right\toffered wrong\tcarried\taltered\tdeclined\trejected\tfailed\tmedian s\tmax s\ttokens in\tout\t")
+	fmt.Fprintln(t, "model\tcalls\tquestions\thealed\toffered right\toffered wrong\tcarried\taltered\tdeclined\trejected\tnot asked\tfailed\tmedian s\tmax s\ttokens in\tout\t")
 	for _, row := range r.Rows {
 		o := row.Outcomes
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.2f\t%.2f\t%d\t%d\t\n", row.Model, row.Calls, row.Asked, o[string(healed)],
-			o[offeredRight], o[offeredWrong], o[string(carried)], o[string(altered)], o[declined], o[rejected], o[failed],
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.2f\t%.2f\t%d\t%d\t\n", row.Model, row.Calls, row.Asked, o[string(healed)],
+			o[offeredRight], o[offeredWrong], o[string(carried)], o[string(altered)], o[declined], o[rejected], o[unasked], o[failed],
 			row.MedianSeconds, row.MaxSeconds, row.MedianInput, row.MedianOutput)
 	}
 	t.Flush()
 	for _, row := range r.Rows {
 		if row.Healed > 0 {
-			fmt.Fprintf(w, "\n%s: rules and model heal %.1f %% of all core calls", row.Model, row.Healed)
+			fmt.Fprintf(w, "\n%s: rules and model heal %.1f %% of all core calls, and heal or offer right %.1f %%\n", row.Model, row.Healed, row.HealedOrOffered)
 		}
-		printCounts(w, row.Model+": why answers were rejected or missing", row.Why, nil)
-		printCounts(w, row.Model+": lies sent, of those told", row.Passed, row.Told)
+		row.printWhy(w)
+		row.printLies(w)
 	}
-	fmt.Fprintln(w)
 }
 
-// printCounts prints counts, the largest first, and what they are a part of.
-func printCounts(w io.Writer, title string, counts, of map[string]int) {
-	names := slices.Sorted(maps.Keys(counts))
-	if of != nil {
-		names = slices.Sorted(maps.Keys(of))
+// printWhy prints why questions came to nothing, the most frequent reason first.
+func (row *modelRow) printWhy(w io.Writer) {
+	if len(row.Why) > 0 {
+		fmt.Fprintf(w, "\n%s: questions without a correction\n", row.Model)
 	}
-	if len(names) == 0 {
-		return
+	reasons := slices.Sorted(maps.Keys(row.Why))
+	slices.SortStableFunc(reasons, func(a, b string) int { return row.Why[b] - row.Why[a] })
+	for _, why := range reasons {
+		fmt.Fprintf(w, "  %5d  %s\n", row.Why[why], why)
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return counts[b] - counts[a] })
-	fmt.Fprintf(w, "\n%s\n", title)
-	for _, name := range names {
-		total := ""
-		if of != nil {
-			total = fmt.Sprintf(" of %d", of[name])
-		}
-		fmt.Fprintf(w, "  %5d%s  %s\n", counts[name], total, name)
+}
+
+// printLies prints what became of each kind of lie.
+func (row *modelRow) printLies(w io.Writer) {
+	if len(row.Told) > 0 {
+		fmt.Fprintf(w, "\n%s: lies\n", row.Model)
+	}
+	for _, kind := range slices.Sorted(maps.Keys(row.Told)) {
+		fmt.Fprintf(w, "  %5d sent, %d offered, of %d  %s\n", row.Passed[kind], row.Offered[kind], row.Told[kind], kind)
 	}
 }
 

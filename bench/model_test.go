@@ -61,7 +61,7 @@ func TestPythonLiterals(t *testing.T) {
 func TestOracleKeepsWhatWasSent(t *testing.T) {
 	for _, test := range []struct{ sent, accept, want string }{
 		{`{"TO": "oslo", "number": "3"}`, `{"to":["Bergen","Oslo"],"count":[3],"note":["x",""]}`, `{"count":3,"to":"Oslo"}`},
-		{`{"to": "oslo", "note": "y"}`, `{"to":["Bergen","Oslo"],"note":["x",""]}`, `{"note":"x","to":"oslo"}`},
+		{`{"to": "oslo", "note": "y"}`, `{"to":["Bergen","Oslo"],"note":["x",""]}`, `{"to":"oslo"}`},
 		{`{"to": "Oslo", "speed": "XL"}`, `{"to":["Oslo"],"speed":["","any"]}`, `{"to":"Oslo"}`},
 		{`{"to": "Oslo", "extra": "Rome"}`, `[{"to":"Rome"},{"to":"Oslo","from":"Rome"}]`, `{"from":"Rome","to":"Oslo"}`},
 	} {
@@ -99,7 +99,7 @@ func TestModelReport(t *testing.T) {
 	r.add("liar", 10, []modelTry{{Outcome: rejected, Lie: "swapped"}, {Outcome: "carried", Lie: "swapped"}})
 	var out strings.Builder
 	r.print(&out)
-	for _, want := range []string{"rules heal 50 (50.0 %), refuse 20", "oracle: rules and model heal 52.0 %", "    1  invented", "    1 of 2  swapped"} {
+	for _, want := range []string{"rules heal 50 (50.0 %)", "oracle: rules and model heal 52.0 %", "    1  invented", "    1 sent, 0 offered, of 2  swapped"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
 		}
