@@ -179,11 +179,12 @@ func configuredRun() (run modelRun, err error) {
 	if !ok {
 		return run, errors.New("no model is configured: set GAUZE_MODEL, such as openai:NAME, and GAUZE_MODEL_URL, or use -oracle or -liar")
 	}
+	config.PerMinute = 0 // no limit
 	model, err := config.Open()
 	if err != nil {
 		return run, err
 	}
-	return modelRun{name: config.Name, answers: func(wrongCall) []answerer { return []answerer{{model: model}} }}, nil
+	return modelRun{name: config.String(), answers: func(wrongCall) []answerer { return []answerer{{model: model}} }}, nil
 }
 
 // scripted is a model that gives one answer.

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 
 func TestTheDemoKeepsEveryPromise(t *testing.T) {
 	var out bytes.Buffer
-	if err := Run(t.Context(), &out, false); err != nil {
+	if err := Run(t.Context(), &out, Options{}); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	unread := "append was sent again: the server never read it"
@@ -38,6 +38,9 @@ func TestTheDemoKeepsEveryPromise(t *testing.T) {
 		"? json: cannot unmarshal string",
 		"[gauze] The server rejected the call to `forecast`: ",
 		"calls explained                   1",
+		`✎ key {"id":"write-3"} → "write-3"`,
+		"✓ append answered: appended write-3",
+		"calls corrected by a model 1",
 		"effects applied twice             0",
 		"every guarantee held",
 	} {
