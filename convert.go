@@ -42,6 +42,7 @@ func publicEvent(e event.Event) Event {
 		Seq: e.Seq, Time: e.Time, Kind: EventKind(e.Kind), Server: e.Server, Generation: e.Generation,
 		Method: e.Method, Tool: e.Tool, From: State(e.From), To: State(e.To), Code: Code(e.Code),
 		Cause: publicCause(e.Cause), Detail: e.Detail, Took: e.Took, Count: e.Count, PID: e.PID,
+		Model: (*Consultation)(e.Model),
 	}
 }
 
@@ -64,6 +65,7 @@ func internalEvent(e Event) event.Event {
 		Seq: e.Seq, Time: e.Time, Kind: event.Kind(e.Kind), Server: e.Server, Generation: e.Generation,
 		Method: e.Method, Tool: e.Tool, From: string(e.From), To: string(e.To), Code: fault.Code(e.Code),
 		Cause: internalCause(e.Cause), Detail: e.Detail, Took: e.Took, Count: e.Count, PID: e.PID,
+		Model: (*event.Consultation)(e.Model),
 	}
 }
 

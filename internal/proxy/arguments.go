@@ -146,6 +146,12 @@ func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message, said respon
 	} else if why.Known() {
 		added.Explanation = s.causeForModel(why)
 	}
+	if k := c.correction; k != nil {
+		added.Explanation = s.explainCorrection(k, said, added.Explanation)
+		if said.failed {
+			added.Note = "" // it recommends the changes
+		}
+	}
 	edits := []wire.Edit{{Old: m.ID, New: c.id}}
 	switch {
 	case m.Error != nil && added.Explanation != "":
