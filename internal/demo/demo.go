@@ -79,6 +79,8 @@ func Run(ctx context.Context, w io.Writer, o Options) error {
 		Restart:   upstream.Restart{Backoff: 10 * time.Millisecond, Limit: -1},
 		Events:    events,
 		Models:    model.asked, ModelTimeout: o.ModelTimeout,
+		// The server does not validate the arguments of this tool, so gauze does.
+		Tools: map[string]proxy.Policy{misfitTool: {Repair: "strict"}},
 	})
 	s := &stage{screen: newScreen(w, o.Color), tally: newTally(), server: newServer(), events: events, marks: make(chan struct{}, 1), model: model}
 	toServer, clientWrites := io.Pipe()

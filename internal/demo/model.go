@@ -25,13 +25,13 @@ func (m *sceneModel) asked(string, proxy.Sampler) llm.Model {
 	return m.Model
 }
 
-// The call that no rule repairs: gauze does not guess which of an object's values a write means. The
-// server rejects it before it runs the tool.
+// The call that no rule repairs: arguments of a write are in an object of their own, beside another
+// one. It is rejected before it is sent.
 const (
 	misfitTool      = "append"
 	misfitKey       = "write-3"
-	misfitArguments = `{"key":{"id":"` + misfitKey + `"},"value":{"text":"corrected"}}`
-	scriptedAnswer  = `{"arguments":{"key":"` + misfitKey + `","value":"corrected"},"reason":"key and value must be strings"}`
+	misfitArguments = `{"entry":{"key":"` + misfitKey + `","value":"hello"},"ms":"5"}`
+	scriptedAnswer  = `{"arguments":{"key":"` + misfitKey + `","value":"hello","ms":5},"reason":"key and value belong outside entry"}`
 )
 
 // sceneModel returns the user's model, or a scripted one that is reached over HTTP as a real one is.
