@@ -20,7 +20,7 @@ const (
 	RateLimited   Kind = "rate limited"   // the provider's limit is reached
 	Overloaded    Kind = "overloaded"     // the server failed or has no capacity
 	TimedOut      Kind = "timeout"        // no answer within the timeout, including retries
-	Unreachable   Kind = "unreachable"    // there is no connection to the server
+	Unreachable   Kind = "unreachable"    // the server cannot be reached
 	Refused       Kind = "refused"        // the model or the client declined to answer
 	CutShort      Kind = "cut short"      // the answer ended before it was complete
 	InvalidAnswer Kind = "invalid answer" // the answer is not one JSON object that matches the schema

@@ -10,8 +10,8 @@ import (
 )
 
 // Sampling returns the model of a connected MCP client. create sends the params of
-// sampling/createMessage to the client and returns its result. There is no timeout but that of the
-// context, because the client may ask its user.
+// sampling/createMessage to the client and returns its result. Only the context limits the time,
+// because the client may ask its user.
 func Sampling(create func(ctx context.Context, request json.RawMessage) (json.RawMessage, error)) Model {
 	return sampling(create)
 }

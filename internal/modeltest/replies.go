@@ -99,6 +99,7 @@ func Cut(text string) Reply {
 		}
 		e.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		e.Write(body[:len(body)/2])
+		http.NewResponseController(e.ResponseWriter).Flush() // fails only if the client is gone
 		e.reset()
 	}
 }
