@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/modelconfig"
@@ -45,6 +48,7 @@ func setModels(o *proxy.Options, flag string, w io.Writer) error {
 			return fmt.Errorf("policy for tool %q: %w", tool, err)
 		}
 	}
+	const modelKeyVariable = "GAUZE_MODEL_KEY"
 	if os.Getenv(modelKeyVariable) != "" && o.Spec.URL == "" {
 		// The key is for gauze; the server has no use for it.
 		o.Spec.Env = slices.DeleteFunc(o.Spec.Environment(), func(pair string) bool { return strings.HasPrefix(pair, modelKeyVariable+"=") })

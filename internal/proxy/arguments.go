@@ -147,10 +147,7 @@ func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message, said respon
 		added.Explanation = s.causeForModel(why)
 	}
 	if k := c.correction; k != nil {
-		added.Explanation = s.explainCorrection(k, said, added.Explanation)
-		if said.failed {
-			added.Note = "" // it recommends the changes
-		}
+		added = k.addTo(added, said)
 	}
 	edits := []wire.Edit{{Old: m.ID, New: c.id}}
 	switch {

@@ -391,7 +391,7 @@ func (s *Session) faultAnswer(c *call, f *fault.Fault) []byte {
 	f.Secrets = *s.secrets.Load()
 	f.Safe = c.class != Unsafe
 	if k := c.correction; k != nil && k.sent {
-		f.Detail = strings.TrimPrefix(f.Detail+". "+s.bothFailures(k), ". ")
+		f.Detail = strings.TrimPrefix(f.Detail+"; "+k.history(), "; ")
 		s.reportCorrected(c, true)
 	}
 	kind := event.Failed

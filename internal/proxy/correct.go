@@ -46,8 +46,8 @@ type correction struct {
 
 	proposal correct.Proposal
 	asked    correct.Consultation
-	sent     bool   // the corrected call was sent
-	offer    string // added to the answer if it was not
+	sent     bool // the corrected call was sent
+	offered  bool // the correction is shown to the caller instead
 }
 
 // correctPolicy returns what the user configured about corrections of a tool.
@@ -203,7 +203,11 @@ func (s *Session) sendCorrected(c *call, k *correction) (why string) {
 		}
 		receipt := &decision.Receipt
 		receipt.Called, receipt.Tool = c.fitting.Receipt.Called, c.fitting.Receipt.Tool
-		receipt.Changes = slices.Concat(c.fitting.Receipt.Changes, k.proposal.Changes)
+		receipt.Changes = slices.Clone(c.fitting.Receipt.Changes)
+		for _, change := range k.proposal.Changes {
+			change.Tier = max(change.Tier, repair.Told) // the caller's model reads what another one changed
+			receipt.Changes = append(receipt.Changes, change)
+		}
 		receipt.Model, receipt.Reason = k.asked.Model, k.proposal.Reason
 		before, _ := wire.Field(c.msg.Params, "arguments")
 		if err := s.rewrite(c, c.tool, before, arguments); err != nil {
@@ -255,7 +259,7 @@ func (s *Session) answerHeld(c *call, k *correction, why fault.Cause) {
 	if k.held.ID == nil {
 		s.update(func() {
 			if c.state == consulting {
-				s.fail(c, withOffer(c.fitting.refusal, k.offer))
+				s.fail(c, k.withOffer(c.fitting.refusal))
 			}
 		})
 		return

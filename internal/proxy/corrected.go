@@ -8,8 +8,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/correct"
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
 // What is said about a correction: to the model that made the call, and in events.
@@ -22,76 +22,61 @@ func notSentBecause(k *correction) string {
 	case k.policy.OfferOnly:
 		return "the policy for this tool does not allow it"
 	case k.proposal.Opened:
-		return "it contains values that you did not send"
-	case !k.call.Class.NoEffect:
+		return "it contains values that the caller did not send"
+	case len(k.proposal.Dropped) > 0:
+		return "it leaves out values that the caller sent"
+	case !k.call.Safe && !k.call.Class.NoEffect:
 		return "the rejected call may have had an effect"
 	}
-	return "it changes values of a call that may write"
+	return "only the caller can tell whether it means the same"
 }
 
-// offer words a correction that was not sent, for the model that made the call.
-func (k *correction) offerBecause(why string) string {
-	line := "Call that would pass: " + plaintext.Clean(string(k.asked.After))
-	if len(line) > maxOfferLen {
-		return ""
-	}
-	return fault.ModelMark + "] A model corrected this call. The corrected call was not sent, because " + why +
-		". Check it before you send it.\n" + line
-}
-
-// maxOfferLen is the length of the longest call that is shown to the caller.
-const maxOfferLen = 6 << 10
-
-// withOffer adds an offer to the refusal of a call.
-func withOffer(refusal *fault.Fault, offer string) *fault.Fault {
-	if offer == "" {
+// withOffer adds a correction that is not sent to the refusal of a call.
+func (k *correction) withOffer(refusal *fault.Fault) *fault.Fault {
+	if !k.offered {
 		return refusal
 	}
 	offered := *refusal
-	offered.Message += "\n\n" + strings.TrimPrefix(offer, fault.ModelMark+"] ")
+	offered.Message, offered.Report = correct.Offer(refusal.Message, refusal.Report, k.proposal)
 	return &offered
 }
 
-// bothFailures words the failure of a call that failed again after its correction.
-func (s *Session) bothFailures(k *correction) string {
-	return "The call was first rejected: " + quoteFirst(s.secrets.Load(), k) + ". A model then corrected the arguments: " +
-		changesOf(k) + ". The corrected call failed as well."
-}
-
-func quoteFirst(secrets *redact.Secrets, k *correction) string {
-	return `"` + secrets.Quote(k.call.Rejection.Text) + `"`
-}
-
-// maxShownChanges limits the changes in one sentence.
-const maxShownChanges = 5
-
-// changesOf describes the changes of a proposal, without secrets.
-func changesOf(k *correction) string {
-	var all []string
-	for _, change := range k.proposal.Changes[:min(len(k.proposal.Changes), maxShownChanges)] {
-		all = append(all, change.String())
+// addTo adds what became of a correction to what is added to a response: a correction that was not
+// sent, or both failures.
+func (k *correction) addTo(added repair.Addition, said response) repair.Addition {
+	const mark = fault.ModelMark + "] "
+	text := strings.TrimPrefix(added.Explanation, mark)
+	switch {
+	case k.offered:
+		text, added.Report = correct.Offer(text, added.Report, k.proposal)
+	case k.sent && said.failed:
+		added.Note = "" // it recommends the corrected arguments
+		both := correct.BothFailed(k.call.Rejection.Text, k.proposal.Changes, said.all)
+		text = strings.TrimSuffix(both+"\n\n"+text, "\n\n")
 	}
-	if len(k.proposal.Changes) > maxShownChanges {
-		all = append(all, "and more")
+	if text != "" {
+		added.Explanation = mark + text
+	}
+	return added
+}
+
+// history words the first failure of a call whose corrected form was lost, as the detail of its fault.
+func (k *correction) history() string {
+	return "the first call was rejected: " + redact.Quote(k.call.Rejection.Text) + "; a model then corrected its arguments: " + k.changed()
+}
+
+// changed describes the changes of a proposal, without secrets.
+func (k *correction) changed() string {
+	var all []string
+	for _, change := range k.proposal.Changes {
+		all = append(all, change.String())
 	}
 	return redact.Passage(strings.Join(all, "; "))
 }
 
-// explain adds what became of a correction to the explanation of a failed response.
-func (s *Session) explainCorrection(k *correction, said response, explanation string) string {
-	added := k.offer
-	if k.sent && said.failed {
-		added = fault.ModelMark + "] " + s.bothFailures(k)
-	}
-	if explanation == "" || added == "" {
-		return explanation + added
-	}
-	return explanation + "\n\n" + added
-}
-
 // reportProposed reports a correction that was not sent, and offers it to the caller.
 func (s *Session) reportProposed(c *call, k *correction, why string) {
-	k.offer = k.offerBecause(why)
+	k.offered = true
 	s.noteUncorrected(k)
 	s.count(func(n *Counters) { n.Proposed++ })
 	s.emitCorrection(event.Proposed, c, k, why)
@@ -113,7 +98,7 @@ func (s *Session) reportCorrected(c *call, failed bool) {
 	if k == nil || !k.sent {
 		return
 	}
-	detail := changesOf(k)
+	detail := k.changed()
 	if failed {
 		s.noteUncorrected(k)
 		detail += "; the corrected call failed as well"
