@@ -147,7 +147,7 @@ func (o *overhead) measureFailing() (rounds []round, waits []float64, err error)
 	const numRounds, calls = 8, 200
 	clients := map[route]*lineClient{}
 	for _, r := range o.routes {
-		c, err := dial(o.command("go-sdk", r), o.env[r]...)
+		c, err := dialTo(io.Discard, o.command("go-sdk", r), o.env[r]...) // it reports every failing call
 		if err != nil {
 			return nil, nil, err
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/charmbracelet/x/term"
@@ -46,7 +45,7 @@ func useModel(o *demo.Options) error {
 		return errors.New("no model is configured. Set GAUZE_MODEL, such as openai:NAME, then check it:\n\n    gauze model check")
 	}
 	if o.Model, err = config.Open(); err != nil {
-		return fmt.Errorf("gauze demo --model: %w", err)
+		return err
 	}
 	o.ModelTimeout = config.Timeout
 	return nil
