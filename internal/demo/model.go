@@ -25,8 +25,8 @@ func (m *sceneModel) asked(string, proxy.Sampler) llm.Model {
 	return m.Model
 }
 
-// The call that no rule repairs: arguments of a write are in an object of their own, beside another
-// one. It is rejected before it is sent.
+// The call that no rule repairs: the arguments of a write are in an object, except one of them.
+// It is rejected before it is sent.
 const (
 	misfitTool      = "append"
 	misfitKey       = "write-3"

@@ -48,9 +48,10 @@ type modelWorld struct {
 }
 
 // dialModel starts gauze with a server and completes the handshake.
-func dialModel(t *testing.T, env []string, server ...string) *modelWorld {
+func dialModel(t *testing.T, options, env []string, server ...string) *modelWorld {
 	t.Helper()
-	cmd := exec.Command(gauzeBinary, append([]string{"run", "--timeout", "10m", "--start-timeout", "60s", "--"}, server...)...)
+	argv := gauzeRun(append([]string{optTimeout, "10m"}, options...), server...)
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), env...)
 	var log strings.Builder
 	cmd.Stderr = &log
@@ -117,19 +118,25 @@ func (w *modelWorld) call(m misfit) (r receipt, corrected bool) {
 	return r, corrected
 }
 
-// A write that the server rejects is corrected and runs exactly once with the caller's values, or it
-// does not run.
+// A write that is rejected is corrected and runs exactly once with the caller's values, or it does
+// not run.
 func TestRealModelCorrectsAWriteOnce(t *testing.T) {
-	for name, m := range map[string]misfit{
-		"object for a string": {"append", `{"key":{"id":"write-1"},"value":{"text":"a new line"}}`, []string{"write-1", "a new line"}},
-		"list for a string":   {"append", `{"key":["write-2"],"value":["a second line"]}`, []string{"write-2", "a second line"}},
+	server := filepath.Join(t.TempDir(), "faultyserver")
+	if out, err := exec.Command("go", "build", "-o", server, "github.com/gauze-mcp/gauze/internal/faultyserver/standalone").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	strictly := []string{"--tool", "append:repair=strict"} // gauze rejects it, so the server never received it
+	for name, test := range map[string]struct {
+		misfit
+		options []string
+	}{
+		"rejected before it is sent": {misfit{"append", `{"entry":{"key":"write-1","value":"a new line"},"ms":"5"}`, []string{"write-1", "a new line"}}, strictly},
+		"rejected by the server":     {misfit{"append", `{"key":["write-2"],"value":["a second line"]}`, []string{"write-2", "a second line"}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			ledger := filepath.Join(dir, "ledger")
-			path, args, env := faultyserver.Command("-ledger", ledger, "-state", filepath.Join(dir, "state"))
-			w := dialModel(t, env, append([]string{path}, args...)...)
-			_, corrected := w.call(m)
+			ledger := filepath.Join(t.TempDir(), "ledger")
+			w := dialModel(t, test.options, nil, server, "-ledger", ledger)
+			_, corrected := w.call(test.misfit)
 			t.Logf("stderr: %s", w.stop())
 			entries, _, err := faultyserver.ReadLedger(ledger)
 			if err != nil {
@@ -138,7 +145,7 @@ func TestRealModelCorrectsAWriteOnce(t *testing.T) {
 			switch {
 			case !corrected && len(entries) > 0:
 				t.Errorf("not corrected, but the server wrote %+v", entries)
-			case corrected && (len(entries) != 1 || entries[0].Key != m.want[0] || entries[0].Value != m.want[1]):
+			case corrected && (len(entries) != 1 || entries[0].Key != test.want[0] || entries[0].Value != test.want[1]):
 				t.Errorf("corrected, and the server wrote %+v", entries)
 			}
 		})
@@ -149,7 +156,7 @@ func TestRealModelCorrectsAWriteOnce(t *testing.T) {
 func TestRealModelCorrectsACallOfARealServer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "memory.jsonl")
 	m := misfit{"create_entities", `{"entities":{"Ada":{"kind":"person","facts":"likes tea"}}}`, []string{"Ada", "person", "likes tea"}}
-	w := dialModel(t, []string{"MEMORY_FILE_PATH=" + file}, realparts.Need(t, realparts.Memory)...)
+	w := dialModel(t, nil, []string{"MEMORY_FILE_PATH=" + file}, realparts.Need(t, realparts.Memory)...)
 	_, corrected := w.call(m)
 	t.Logf("stderr: %s", w.stop())
 	stored, err := os.ReadFile(file)
@@ -172,7 +179,7 @@ func TestRealModelCorrectsACallOfARealServer(t *testing.T) {
 // decline, and what it invents is not sent.
 func TestRealModelInventsNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "memory.jsonl")
-	w := dialModel(t, []string{"MEMORY_FILE_PATH=" + file}, realparts.Need(t, realparts.Memory)...)
+	w := dialModel(t, nil, []string{"MEMORY_FILE_PATH=" + file}, realparts.Need(t, realparts.Memory)...)
 	r, corrected := w.call(misfit{tool: "create_entities", arguments: `{"entities":[{"name":"Ada"}]}`})
 	if stored, _ := os.ReadFile(file); corrected || !r.Result.IsError || len(stored) > 0 {
 		t.Errorf("the server stored %s", stored)
