@@ -3,16 +3,21 @@ package gauze
 // This file is the only one that knows both the public types and the internal ones.
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"os"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/verdict"
 )
 
 // spec returns the server that valid options describe.
@@ -83,6 +88,78 @@ func publicRecoveries(all []upstream.Recovery) []Recovery {
 		recoveries[i] = Recovery(r)
 	}
 	return recoveries
+}
+
+// knownCause is the confidence of a cause that is given without one.
+const knownCause = 0.7
+
+// internalSituation returns a situation as the rules read it at a point in time.
+func internalSituation(s Situation, now time.Time) verdict.Situation {
+	since := func(at time.Time) time.Duration { return max(0, now.Sub(at)) }
+	in := verdict.Situation{
+		Server: s.Server, Health: string(s.Health.State), Busy: s.Busy, Reconnecting: s.Reconnecting, Consecutive: s.Health.ConsecutiveFailures,
+		Reconnects: s.Reconnects, MaxReconnects: s.MaxReconnects,
+		Cause: verdict.Cause{Permanent: s.Permanent, Confidence: s.CauseConfidence},
+		Task:  verdict.Task{Goal: s.Task.Goal, Done: s.Task.Done, Total: s.Task.Total, Needs: verdict.Need(s.Task.Needs), OthersHealthy: s.Task.OthersHealthy},
+		Hide:  redact.EnvironSecrets(os.Environ()).Redact,
+	}
+	if c := s.Cause; c != nil {
+		in.Cause.Code, in.Cause.Explanation, in.Cause.Permanent = c.Code, c.Explanation, s.Permanent || doctor.Permanent(c.Code)
+		in.Cause.Confidence = cmp.Or(s.CauseConfidence, knownCause)
+	} else if s.Permanent {
+		in.Cause.Confidence = cmp.Or(s.CauseConfidence, 1)
+	}
+	if at := s.Health.LastSuccess; !at.IsZero() {
+		in.Answered, in.SinceSuccess = true, since(at)
+	}
+	if at := s.Task.Deadline; !at.IsZero() {
+		in.Task.HasDeadline, in.Task.Left = true, at.Sub(now)
+	}
+	if s.NextTry.After(now) {
+		in.RetryIn = s.NextTry.Sub(now)
+	}
+	for _, f := range s.Failures {
+		in.Failures = append(in.Failures, verdict.Failure{Kind: verdict.Kind(f.Kind), Detail: f.Detail, Ago: since(f.At)})
+	}
+	return in
+}
+
+func publicVerdict(v verdict.Verdict) Verdict {
+	out := Verdict{Action: Action(v.Action), Reason: v.Reason, Confidence: v.Confidence, ByModel: v.By == verdict.ByModel}
+	if c := v.Consulted; c != nil {
+		out.Asked, out.Model, out.Usage, out.Took, out.Rejected = true, c.Model, c.Usage, c.Took, c.Rejected
+	}
+	return out
+}
+
+// situationOf returns the situation of a running server. t is nil unless the server is unavailable.
+func situationOf(name string, h Health, t *upstream.Trouble, now time.Time) Situation {
+	s := Situation{Server: name, Health: h}
+	if t == nil {
+		return s
+	}
+	s.Reconnects = max(0, t.Attempts-1) // the first attempt was the connection that was lost
+	s.NextTry, s.Permanent, s.Cause = t.NextTry, t.Permanent, publicCause(t.Cause)
+	s.Reconnecting = !t.NextTry.IsZero() && !t.NextTry.After(now)
+	if kind, ok := failureKinds[t.Code]; ok {
+		s.Failures = []Failure{{Kind: kind, Detail: t.Evidence.Exit, At: t.Since}}
+	}
+	if t.Permanent {
+		s.CauseConfidence = 1 // gauze does not try again either
+	}
+	return s
+}
+
+// failureKinds says how the faults of a server that is unavailable count.
+var failureKinds = map[fault.Code]FailureKind{
+	fault.CommandNotFound: FailureStart, fault.CommandNotExecutable: FailureStart, fault.CommandBadFormat: FailureStart,
+	fault.WorkdirMissing: FailureStart, fault.SpawnFailed: FailureStart,
+	fault.ServerExitsEarly: FailureExit, fault.CrashLoop: FailureExit,
+	fault.StartTimeout: FailureTimeout, fault.AnswerMissing: FailureTimeout,
+	fault.ServerUnreachable: FailureRefused, fault.HostNotFound: FailureRefused, fault.TLSFailed: FailureReset,
+	fault.HTTPUnavailable: FailureUnavailable, fault.RateLimited: FailureThrottled,
+	fault.AuthRequired: FailureUnauthorized, fault.AuthDenied: FailureUnauthorized,
+	fault.NotMCP: FailureProtocol,
 }
 
 // wireFault is a fault as internal/fault encodes it.

@@ -15,6 +15,7 @@ import (
 var modelRuns = [][]string{
 	{"go", "test", "-tags", "realmodel", "-count=1", "-v", "-timeout", "30m", "-run", "^TestRealModel", "./internal/realtest"},
 	{"go", "run", "./bench", "model", "-model", "-n", "10"},
+	{"go", "run", "./bench", "verdicts", "-model"},
 }
 
 // realModel starts a real language model and runs everything that asks one. It prints what the
