@@ -88,3 +88,32 @@ func outline(value any, depth int) any {
 	}
 	return made
 }
+
+// MapStrings returns JSON in which each string that is not a key is replaced by f.
+func MapStrings(raw json.RawMessage, f func(string) string) json.RawMessage {
+	doc, err := decode(string(raw))
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return encode(mapped(doc.value, f), doc.rank)
+}
+
+func mapped(value any, f func(string) string) any {
+	switch v := value.(type) {
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for key, item := range v {
+			object[key] = mapped(item, f)
+		}
+		return object
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			list[i] = mapped(item, f)
+		}
+		return list
+	case string:
+		return f(v)
+	}
+	return value
+}
