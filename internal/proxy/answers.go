@@ -94,8 +94,10 @@ func (s *Session) tellAnswer(conn *upstream.Conn, c *call, m *wire.Message, said
 	if s.Models == nil && (c.fitting.Checked() || s.Calls != nil && c.msg.Method == "tools/call") {
 		said = readResponse(m)
 	}
-	if c.correction != nil {
-		s.reportCorrected(c, said.failed)
+	if said.failed {
+		s.reportCorrected(c, failedAgain)
+	} else {
+		s.reportCorrected(c, succeeded)
 	}
 	if s.examineCall(c, m, said) {
 		return

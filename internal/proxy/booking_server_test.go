@@ -18,8 +18,8 @@ const bookingTools = `{"tools":[{"name":"find","description":"Finds rooms.","inp
 
 // serveBooking has tools that check their arguments as a library does, before they run. Every call
 // that ran is in the file ledger. The city says what else happens: full rejects every call in the
-// same words, locked rejects a call for another reason, and fatal ends the server if the arguments
-// are right. A call whose date is not in the form 2026-03-05 is rejected after it ran.
+// same words, coded rejects with an error, locked for another reason, and fatal ends the server if
+// the arguments are right. A call whose date is not in the form 2026-03-05 is rejected after it ran.
 func serveBooking(in io.Reader, out io.Writer, dir string) {
 	eachLine(in, func(_ []byte, m plainMessage) {
 		say := func(line string) { fmt.Fprintln(out, `{"jsonrpc":"2.0",`+line+`}`) }
@@ -68,6 +68,8 @@ func booked(params json.RawMessage, ledger string) string {
 		return bookingFailure(`1 validation error for bookArguments\nwhen\n  Input should be a valid date, invalid character in year [type=date_parsing]`)
 	case p.Arguments.City == "locked" && wrong:
 		return bookingFailure(`401 Unauthorized: the token is not valid`)
+	case p.Arguments.City == "coded" && wrong:
+		return `"error":{"code":-32602,"message":"Invalid params: days must be an integer"}`
 	case p.Arguments.City == "fatal" && !wrong:
 		run()
 		os.Exit(3)

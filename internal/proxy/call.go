@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -390,10 +389,7 @@ func (s *Session) faultAnswer(c *call, f *fault.Fault) []byte {
 	f.Server, f.Name, f.Method, f.Tool, f.At = s.Name, s.label, c.msg.Method, c.tool, time.Now()
 	f.Secrets = *s.secrets.Load()
 	f.Safe = c.class != Unsafe
-	if k := c.correction; k != nil && k.sent {
-		f.Detail = strings.TrimPrefix(f.Detail+"; "+k.history(), "; ")
-		s.reportCorrected(c, true)
-	}
+	s.reportCorrected(c, failedAgain)
 	kind := event.Failed
 	switch f.Code {
 	case fault.OutcomeUnknown:
@@ -417,7 +413,7 @@ func (s *Session) faultAnswer(c *call, f *fault.Fault) []byte {
 	// A server that ends its response without an answer has failed the protocol, not the tool, and
 	// so has a call of no tool.
 	if c.msg.Method == "tools/call" && f.Code != fault.AnswerMissing && f.Code != fault.ToolUnknown {
-		return reply(c.id, "result", f.ToolResult(c.modern))
+		return reply(c.id, "result", c.correction.withHistory(f.ToolResult(c.modern)))
 	}
 	return reply(c.id, "error", f.RPCError())
 }

@@ -286,7 +286,7 @@ func (s *Session) cancelFromClient(m *wire.Message) {
 	}
 	s.Events.Emit(event.Event{Kind: event.Cancelled, Server: s.Name, Method: c.msg.Method, Tool: c.tool})
 	if c.correction != nil {
-		s.later(func() { s.reportCorrected(c, true) })
+		s.later(func() { s.reportCorrected(c, cancelled) })
 	}
 	if c.state == sent {
 		if c.conn == s.conn {

@@ -164,7 +164,7 @@ func (s *Session) correctCall(ctx context.Context, c *call, k *correction) {
 	proposal, asked, err := correct.Ask(context.WithValue(ctx, callKey{}, c), k.model, k.call, k.policy)
 	k.proposal, k.asked = proposal, asked
 	if err != nil {
-		s.reportUncorrected(c, k, err)
+		s.reportUncorrected(k, err)
 		s.answerHeld(c, k, fault.Cause{})
 		return
 	}
@@ -174,7 +174,7 @@ func (s *Session) correctCall(ctx context.Context, c *call, k *correction) {
 			return
 		}
 	}
-	s.reportProposed(c, k, why)
+	s.reportProposed(k, why)
 	s.answerHeld(c, k, fault.Cause{})
 }
 
@@ -205,7 +205,7 @@ func (s *Session) sendCorrected(c *call, k *correction) (why string) {
 		receipt.Called, receipt.Tool = c.fitting.Receipt.Called, c.fitting.Receipt.Tool
 		receipt.Changes = slices.Clone(c.fitting.Receipt.Changes)
 		for _, change := range k.proposal.Changes {
-			change.Tier = max(change.Tier, repair.Told) // the caller's model reads what another one changed
+			change.Tier = max(change.Tier, repair.Told) // the caller's model reads what a different one changed
 			receipt.Changes = append(receipt.Changes, change)
 		}
 		receipt.Model, receipt.Reason = k.asked.Model, k.proposal.Reason

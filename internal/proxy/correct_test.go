@@ -13,6 +13,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/correct"
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/wire"
 	"github.com/gauze-mcp/gauze/llm"
 )
 
@@ -57,7 +59,9 @@ func openInn(t *testing.T, model *scripted, o Options) *inn {
 	t.Helper()
 	dir := t.TempDir()
 	o.Spec = plainServer("booking", dir)
-	o.Models = func(string, Sampler) llm.Model { return model }
+	if o.Models == nil {
+		o.Models = func(string, Sampler) llm.Model { return model }
+	}
 	return &inn{(&story{t: t, ended: make(chan error, 1)}).run(o).initialize(), dir, model}
 }
 
@@ -232,13 +236,13 @@ func TestThePolicyDecidesWhetherAModelIsAsked(t *testing.T) {
 func TestThePolicyNamesTheModel(t *testing.T) {
 	o := quick()
 	o.Tools = map[string]Policy{AllTools: {Correct: correct.Policy{Model: "openai:small"}}}
-	i := openInn(t, &scripted{json: rightDays}, o)
-	i.session.Models = func(name string, client Sampler) llm.Model {
+	o.Models = func(name string, client Sampler) llm.Model {
 		if name != "openai:small" || client != nil {
 			t.Errorf("name %q, client %v", name, client != nil)
 		}
 		return nil
 	}
+	i := openInn(t, nil, o)
 	i.answer(i.start("book", threeDays))
 	i.want(event.Uncorrected, 0)
 }
@@ -249,5 +253,24 @@ func TestOtherFailuresAreNotCorrected(t *testing.T) {
 	i.answer(i.start("missing", `{"city":"Oslo","days":"3 days"}`))
 	if n := i.model.questions(); n != 0 {
 		t.Errorf("%d questions", n)
+	}
+}
+
+// A healthy call costs nothing, whether or not a model is configured.
+func TestASuccessfulCallIsNotHeld(t *testing.T) {
+	s := New(Options{Spec: launch.Spec{Command: "x"}, Models: func(string, Sampler) llm.Model { panic("asked") }})
+	m, _, err := wire.Scan([]byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat("words ", 40) + `"}],"isError":false}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &call{tool: "find"}
+	c.msg.Method = "tools/call"
+	if n := testing.AllocsPerRun(100, func() {
+		if s.holdRejection(c, &m, readResponse(&m)) {
+			t.Fatal("held")
+		}
+		s.reportCorrected(c, succeeded)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }

@@ -60,9 +60,13 @@ func (k *correction) addTo(added repair.Addition, said response) repair.Addition
 	return added
 }
 
-// history words the first failure of a call whose corrected form was lost, as the detail of its fault.
-func (k *correction) history() string {
-	return "the first call was rejected: " + redact.Quote(k.call.Rejection.Text) + "; a model then corrected its arguments: " + k.changed()
+// withHistory adds the first failure of a call to the result of its corrected form, which failed.
+func (k *correction) withHistory(result []byte) []byte {
+	if k == nil || !k.sent {
+		return result
+	}
+	return withText(result, fault.ModelMark+"] This is about the call with corrected arguments. Corrected by a model: "+k.changed()+
+		"\nThe server had rejected the first call: "+redact.Quote(k.call.Rejection.Text))
 }
 
 // changed describes the changes of a proposal, without secrets.
@@ -75,39 +79,44 @@ func (k *correction) changed() string {
 }
 
 // reportProposed reports a correction that was not sent, and offers it to the caller.
-func (s *Session) reportProposed(c *call, k *correction, why string) {
+func (s *Session) reportProposed(k *correction, why string) {
 	k.offered = true
 	s.noteUncorrected(k)
 	s.count(func(n *Counters) { n.Proposed++ })
-	s.emitCorrection(event.Proposed, c, k, why)
+	s.emitCorrection(event.Proposed, k, why)
 }
 
 // reportUncorrected reports a question that led to no correction, unless none was asked.
-func (s *Session) reportUncorrected(c *call, k *correction, err error) {
+func (s *Session) reportUncorrected(k *correction, err error) {
 	if errors.Is(err, correct.ErrOff) || errors.Is(err, correct.ErrNotCorrectable) || errors.Is(err, correct.ErrNoModel) {
 		return
 	}
 	s.noteUncorrected(k)
 	s.count(func(n *Counters) { n.Uncorrected++ })
-	s.emitCorrection(event.Uncorrected, c, k, err.Error())
+	s.emitCorrection(event.Uncorrected, k, err.Error())
 }
+
+// How a corrected call ended.
+const (
+	succeeded   = ""
+	failedAgain = "; the corrected call failed as well"
+	cancelled   = "; the client cancelled the corrected call"
+)
 
 // reportCorrected reports the end of a call that was sent with corrected arguments.
-func (s *Session) reportCorrected(c *call, failed bool) {
+func (s *Session) reportCorrected(c *call, ending string) {
 	k := c.correction
-	if k == nil || !k.sent {
+	if k == nil || !k.sent { // no call was corrected
 		return
 	}
-	detail := k.changed()
-	if failed {
+	if ending == failedAgain {
 		s.noteUncorrected(k)
-		detail += "; the corrected call failed as well"
 	}
 	s.count(func(n *Counters) { n.Corrected++ })
-	s.emitCorrection(event.Corrected, c, k, detail)
+	s.emitCorrection(event.Corrected, k, k.changed()+ending)
 }
 
-func (s *Session) emitCorrection(kind event.Kind, c *call, k *correction, detail string) {
+func (s *Session) emitCorrection(kind event.Kind, k *correction, detail string) {
 	s.Events.Emit(event.Event{
 		Kind: kind, Server: s.Name, Method: "tools/call", Tool: k.call.Tool, Detail: s.secrets.Load().Redact(detail), Took: k.asked.Took,
 		Model: &event.Consultation{
