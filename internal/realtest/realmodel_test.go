@@ -10,11 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze"
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/modelconfig"
 	"github.com/gauze-mcp/gauze/internal/realparts"
 )
 
@@ -183,5 +186,30 @@ func TestRealModelInventsNothing(t *testing.T) {
 	r, corrected := w.call(misfit{tool: "create_entities", arguments: `{"entities":[{"name":"Ada"}]}`})
 	if stored, _ := os.ReadFile(file); corrected || !r.Result.IsError || len(stored) > 0 {
 		t.Errorf("the server stored %s", stored)
+	}
+}
+
+// The verdict on a dead server is one that the rules permit, whoever decides.
+func TestRealModelJudgesAServer(t *testing.T) {
+	config, ok, err := modelconfig.Load("")
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	model, err := config.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	verdict, err := gauze.EvaluateHealth(t.Context(), gauze.Situation{
+		Server: "search", Health: gauze.Health{State: gauze.StateUnresponsive}, Reconnects: 1,
+		Failures: []gauze.Failure{{Kind: gauze.FailureTimeout, At: now.Add(-time.Minute)}, {Kind: gauze.FailureTimeout, At: now.Add(-10 * time.Second)}},
+		Task:     gauze.Task{Goal: "summarize five articles", Done: 3, Total: 5, Needs: gauze.NeedSome, OthersHealthy: true},
+	}, model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v", verdict)
+	if !slices.Contains([]string{"continue", "retry_connection", "stop_task"}, string(verdict.Action)) || verdict.Reason == "" || !verdict.Asked {
+		t.Errorf("%+v", verdict)
 	}
 }
