@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -110,5 +112,42 @@ func TestModelReport(t *testing.T) {
 	r.add("bad", 1, []modelTry{{Outcome: "altered"}})
 	if r.check() == nil {
 		t.Error("an altered call is no error")
+	}
+}
+
+// The checks of gauze let no lie through, and an answer that is right is sent or offered.
+func TestModelCommand(t *testing.T) {
+	dir := t.TempDir()
+	corpus, result := filepath.Join(dir, "corpus.jsonl"), filepath.Join(dir, "result.json")
+	c := deliveryCall(`{"parcel": {"to": "Oslo", "from": "Rome"}, "speed": "fast"}`, `{"to":["Oslo"],"from":["Rome"],"speed":["fast"]}`)
+	line, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(corpus, line, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := runModel([]string{corpus, "-oracle", "-liar", "-json", result}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(result)
+	var report modelReport
+	if err != nil || json.Unmarshal(text, &report) != nil || len(report.Rows) != 2 {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	oracle, liar := report.Rows[0], report.Rows[1]
+	if oracle.Outcomes["healed"] != 1 || oracle.Healed != 100 {
+		t.Errorf("%+v", oracle)
+	}
+	if liar.Asked < 20 || len(liar.Passed) > 0 {
+		t.Errorf("%+v", liar)
+	}
+	t.Setenv("GAUZE_MODEL", "")
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	if err := runModel(nil); err == nil || !strings.Contains(err.Error(), "GAUZE_MODEL") {
+		t.Errorf("without a model: %v", err)
+	}
+	if err := runModel([]string{filepath.Join(dir, "none.jsonl"), "-oracle"}); err == nil {
+		t.Error("a missing file is no error")
 	}
 }

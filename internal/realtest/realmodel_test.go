@@ -133,7 +133,7 @@ func TestRealModelCorrectsAWriteOnce(t *testing.T) {
 		misfit
 		options []string
 	}{
-		"rejected before it is sent": {misfit{"append", `{"entry":{"key":"write-1","value":"a new line"},"ms":"5"}`, []string{"write-1", "a new line"}}, strictly},
+		"rejected before it is sent": {misfit{"append", `{"key":["write-1"],"value":"a new line"}`, []string{"write-1", "a new line"}}, strictly},
 		"rejected by the server":     {misfit{"append", `{"key":["write-2"],"value":["a second line"]}`, []string{"write-2", "a second line"}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
