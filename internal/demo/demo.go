@@ -45,6 +45,9 @@ type stage struct {
 	model  *sceneModel
 }
 
+// callTimeout limits a call without progress.
+const callTimeout = 20 * time.Second
+
 // mark is an event of the demo itself. When it comes back, everything before it is on the screen.
 const mark event.Kind = "demo-mark"
 
@@ -74,13 +77,13 @@ func Run(ctx context.Context, w io.Writer, o Options) error {
 		Spec: launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)},
 		// The usual rules with shorter timeouts, so that the user does not watch a server hang for a
 		// minute.
-		Timeout: 20 * time.Second, ProbeInterval: 150 * time.Millisecond, ProbeTimeout: 150 * time.Millisecond,
+		Timeout: callTimeout, ProbeInterval: 150 * time.Millisecond, ProbeTimeout: 150 * time.Millisecond,
 		HangGrace: 600 * time.Millisecond,
 		Restart:   upstream.Restart{Backoff: 10 * time.Millisecond, Limit: -1},
 		Events:    events,
 		Models:    model.asked, ModelTimeout: o.ModelTimeout,
 		// The server does not validate the arguments of this tool, so gauze does.
-		Tools: map[string]proxy.Policy{misfitTool: {Repair: "strict"}},
+		Tools: map[string]proxy.Policy{misfitTool: {Repair: "strict", Timeout: callTimeout + o.ModelTimeout}},
 	})
 	s := &stage{screen: newScreen(w, o.Color), tally: newTally(), server: newServer(), events: events, marks: make(chan struct{}, 1), model: model}
 	toServer, clientWrites := io.Pipe()

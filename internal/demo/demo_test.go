@@ -43,7 +43,7 @@ func TestTheDemoKeepsEveryPromise(t *testing.T) {
 		"[gauze] The server rejected the call to `forecast`: ",
 		"calls explained                   1",
 		"scripted-1 corrected the call in",
-		`✎ key nothing → "write-3"`,
+		`✎ key ["write-3"] → "write-3"`,
 		"✓ append answered: appended write-3",
 		"calls corrected by a model 1",
 		"effects applied twice             0",

@@ -25,13 +25,13 @@ func (m *sceneModel) asked(string, proxy.Sampler) llm.Model {
 	return m.Model
 }
 
-// The call that no rule repairs: the arguments of a write are in an object, except one of them.
-// It is rejected before it is sent.
+// The call that no rule repairs: rules do not choose from a list for a write. It is rejected before it
+// is sent.
 const (
 	misfitTool      = "append"
 	misfitKey       = "write-3"
-	misfitArguments = `{"entry":{"key":"` + misfitKey + `","value":"hello"},"ms":"5"}`
-	scriptedAnswer  = `{"arguments":{"key":"` + misfitKey + `","value":"hello","ms":5},"reason":"key and value belong outside entry"}`
+	misfitArguments = `{"key":["` + misfitKey + `"],"value":"hello"}`
+	scriptedAnswer  = `{"arguments":{"key":"` + misfitKey + `","value":"hello"},"reason":"key must be a string"}`
 )
 
 // sceneModel returns the user's model, or a scripted one that is reached over HTTP as a real one is.

@@ -147,7 +147,8 @@ func (s *screen) event(e event.Event) {
 	case event.Replayed:
 		s.line("↻", yellow, fmt.Sprintf("%s was sent again: %s", e.Tool, e.Detail))
 	case event.Corrected:
-		s.line("✎", yellow, fmt.Sprintf("%s corrected the call in %v: %s", e.Model.Model, took, oneLine(e.Model.Reason)))
+		text := fmt.Sprintf("%s corrected the call in %v: %s", e.Model.Model, took, oneLine(e.Model.Reason))
+		s.line("✎", yellow, strings.TrimSuffix(text, ": "))
 	case event.Proposed:
 		s.line("✎", yellow, fmt.Sprintf("%s corrected the call in %v; the correction is offered, not sent", e.Model.Model, took))
 	case event.Uncorrected:

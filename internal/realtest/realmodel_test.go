@@ -201,7 +201,7 @@ func TestRealModelJudgesAServer(t *testing.T) {
 	}
 	now := time.Now()
 	verdict, err := gauze.EvaluateHealth(t.Context(), gauze.Situation{
-		Server: "search", Health: gauze.Health{State: gauze.StateUnresponsive}, Reconnects: 1,
+		Server: "search", Health: gauze.Health{State: gauze.StateUnresponsive}, Reconnects: 5, MaxReconnects: 5,
 		Failures: []gauze.Failure{{Kind: gauze.FailureTimeout, At: now.Add(-time.Minute)}, {Kind: gauze.FailureTimeout, At: now.Add(-10 * time.Second)}},
 		Task:     gauze.Task{Goal: "summarize five articles", Done: 3, Total: 5, Needs: gauze.NeedSome, OthersHealthy: true},
 	}, model)
