@@ -15,23 +15,6 @@ import (
 
 // What is said about a correction: to the model that made the call, and in events.
 
-// notSentBecause returns why a proposal is only shown to the caller; empty: it may be sent.
-func notSentBecause(k *correction) string {
-	switch {
-	case k.proposal.Send:
-		return ""
-	case k.policy.OfferOnly:
-		return "the policy for this tool does not allow it"
-	case k.proposal.Opened:
-		return "it contains values that the caller did not send"
-	case len(k.proposal.Dropped) > 0:
-		return "it leaves out values that the caller sent"
-	case !k.call.Safe && !k.call.Class.NoEffect:
-		return "the rejected call may have had an effect"
-	}
-	return "only the caller can tell whether it means the same"
-}
-
 // withOffer adds a correction that is not sent to the refusal of a call.
 func (k *correction) withOffer(refusal *fault.Fault) *fault.Fault {
 	if !k.offered {
@@ -71,13 +54,7 @@ func (k *correction) withHistory(result []byte) []byte {
 }
 
 // changed describes the changes of a proposal, without secrets.
-func (k *correction) changed() string {
-	var all []string
-	for _, change := range k.proposal.Changes {
-		all = append(all, change.String())
-	}
-	return redact.Passage(strings.Join(all, "; "))
-}
+func (k *correction) changed() string { return redact.Passage(correct.Describe(k.proposal.Changes)) }
 
 // reportProposed reports a correction that was not sent, and offers it to the caller.
 func (s *Session) reportProposed(k *correction, why string) {
