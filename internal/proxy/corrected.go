@@ -96,7 +96,13 @@ func (s *Session) reportCorrected(c *call, ending string) {
 	s.emitCorrection(event.Corrected, k, k.changed()+ending)
 }
 
+// emitCorrection emits the event of a question, once for each, and counts what it cost.
 func (s *Session) emitCorrection(kind event.Kind, k *correction, detail string) {
+	s.count(func(n *Counters) {
+		n.ModelInputTokens += uint64(max(0, k.asked.Usage.InputTokens))
+		n.ModelOutputTokens += uint64(max(0, k.asked.Usage.OutputTokens))
+		n.ModelCost += k.asked.Usage.Cost
+	})
 	s.Events.Emit(event.Event{
 		Kind: kind, Server: s.Name, Method: "tools/call", Tool: k.call.Tool, Detail: s.secrets.Load().Redact(detail), Took: k.asked.Took,
 		Model: &event.Consultation{
