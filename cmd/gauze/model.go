@@ -57,7 +57,7 @@ func modelCheckCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	cmd.Flags().StringVar(&f.model, "model", "", "`PROVIDER:NAME` of the model (default: $GAUZE_MODEL, or model.yaml)")
+	cmd.Flags().StringVar(&f.model, "model", "", modelUsage("the model"))
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON")
 	return cmd
 }
