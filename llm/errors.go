@@ -32,7 +32,7 @@ const (
 
 // Error is why a question got no answer. It never contains a key.
 type Error struct {
-	Kind   Kind
+	Kind   Kind   // why, for programs
 	Server string // the host of the model, or "the client"
 	Model  string // as configured
 	Status int    // of the HTTP response; 0 if there was none
