@@ -183,7 +183,7 @@ func (x *execution) correct(ctx context.Context, first failedCall) *correction {
 	rejection, class := first.rejection(x.arguments, x.misfit)
 	found := x.ask(ctx, correct.Call{
 		Tool: x.tool.Name, About: x.tool.Description, Schema: x.schema, Arguments: x.original,
-		Safe: x.tool.safe(), Tried: x.tried, Rejection: rejection, Class: class, Secrets: environSecrets().Redact,
+		Safe: x.tool.ReadOnly, Tried: x.tried, Rejection: rejection, Class: class, Secrets: environSecrets().Redact,
 	})
 	if found != nil && x.admit(found.Arguments).Adjusted(found.Arguments) {
 		return nil // cannot happen: a correction matches the schema

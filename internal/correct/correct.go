@@ -27,7 +27,9 @@ type Call struct {
 	About     string // the tool's description
 	Schema    *repair.Schema
 	Arguments []byte // as the caller sent them
-	Safe      bool   // the tool is read-only or idempotent
+	// Safe means that the tool is read-only. An idempotent call with different arguments is a
+	// different call, so being idempotent is not enough.
+	Safe      bool
 	Tried     []repair.Change
 	Rejection Rejection
 	Class     Class
