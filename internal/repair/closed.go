@@ -111,6 +111,7 @@ type source struct {
 	inner  []*source // the scalars of a string that contains JSON
 	used   bool
 	pinned bool // valid at a place that the schema declares
+	valid  bool // like pinned, also inside a string that contains JSON
 	empty  bool // null, an empty string or a word for null
 }
 
@@ -224,7 +225,8 @@ func (g *closedGate) collect(value any, path []string, wrong []violation) (list 
 		s := &source{path: slices.Clone(path), value: value}
 		text, isString := value.(string)
 		s.empty = value == nil || isString && (strings.TrimSpace(text) == "" || isNothing(text))
-		s.pinned = g.isPinned(s, wrong)
+		s.valid = g.isPinned(s, wrong)
+		s.pinned = s.valid
 		if isString && !s.pinned {
 			if doc, ok := opened(text); ok {
 				s.inner = g.collect(doc.value, slices.Clone(path), nil)
@@ -320,49 +322,4 @@ func isHollow(value any) bool {
 		hollow = hollow && (container || value == nil || isString && (strings.TrimSpace(text) == "" || isNothing(text)))
 	})
 	return hollow
-}
-
-// findDropped records the sent values that the proposal lacks.
-func (g *closedGate) findDropped() {
-	for _, s := range g.sources {
-		if g.isKept(s) {
-			continue
-		}
-		g.dropped = append(g.dropped, field(s.path))
-		g.touched = g.touched || s.pinned
-		g.raise(Shown)
-	}
-}
-
-// isKept reports whether nothing is lost with a source that has no target: it says nothing, it is
-// the default, it repeats what is kept under a similar name, or it is a label next to the arguments.
-func (g *closedGate) isKept(s *source) bool {
-	if s.used || s.empty || g.isDefault(s.path, s.value) {
-		return true
-	}
-	if len(s.inner) > 0 && slices.ContainsFunc(s.inner, func(inner *source) bool { return inner.used }) {
-		return !slices.ContainsFunc(s.inner, func(inner *source) bool { return !g.isKept(inner) })
-	}
-	if s.pinned || len(s.path) == 0 {
-		return false
-	}
-	name, parent := s.path[len(s.path)-1], lookup(g.sent, s.path[:len(s.path)-1])
-	if object, ok := parent.(map[string]any); ok && foldKey(name) == "type" {
-		if _, typed := typedValue(object); typed && len(object) == 2 {
-			return true
-		}
-	}
-	if len(s.path) == 1 && s.value == g.options.Tool && g.options.Tool != "" {
-		return true
-	}
-	return slices.ContainsFunc(g.targets, func(t *target) bool {
-		return len(t.path) > 0 && exactly(t.value, s.value) && foldKey(last(t.path)) == foldKey(last(s.path)) && !isSmall(s.value)
-	})
-}
-
-// isSmall reports whether a value says little on its own, so that a second one may mean something
-// else.
-func isSmall(value any) bool {
-	text, ok := value.(string)
-	return !ok || len(text) < 3
 }

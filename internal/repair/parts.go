@@ -23,6 +23,9 @@ func (g *closedGate) splitLists(sources []*source) {
 			if parts := strings.Split(text, separator); len(parts) == len(list) && g.areParts(s, parts) {
 				s.used = true
 				g.raise(Told)
+				if fitsAny(g.schema.nodesAt(append(slices.Clone(s.path), "0")), text) {
+					g.touched = true // the separator may be a part of one item
+				}
 				break
 			}
 		}
