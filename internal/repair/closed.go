@@ -48,7 +48,7 @@ func (s *Schema) Propose(sent, proposed []byte, o ProposeOptions) (p Proposal, e
 	if s.why != "" {
 		return p, fmt.Errorf("%w: %s", ErrUnfit, s.why)
 	}
-	from, err := s.decodeSent(sent)
+	from, text, err := s.decodeSent(sent)
 	if err != nil {
 		return p, fmt.Errorf("%w: the arguments that were sent cannot be compared: %w", ErrInvented, err)
 	}
@@ -62,7 +62,12 @@ func (s *Schema) Propose(sent, proposed []byte, o ProposeOptions) (p Proposal, e
 	if err != nil {
 		return p, fmt.Errorf("%w: %w", ErrUnfit, err)
 	}
-	g := &closedGate{schema: s, options: o, sent: from.value, proposed: to.value}
+	g := &closedGate{schema: s, options: o, sent: from.value, proposed: to.value, text: text}
+	if text != "" {
+		if err := g.readText(); err != nil {
+			return p, err
+		}
+	}
 	if why := s.session(func() { err = g.judge() }); why != "" {
 		return p, fmt.Errorf("%w: %s", ErrUnfit, why)
 	}
@@ -72,21 +77,47 @@ func (s *Schema) Propose(sent, proposed []byte, o ProposeOptions) (p Proposal, e
 	return g.proposal(from.rank), nil
 }
 
-// decodeSent reads the arguments of the caller as the rules would.
-func (s *Schema) decodeSent(raw []byte) (document, error) {
+// decodeSent reads the arguments of the caller as the rules would. text is what they say if they are
+// not JSON, and then there is no document.
+func (s *Schema) decodeSent(raw []byte) (doc document, text string, err error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
-		return document{value: map[string]any{}, rank: map[string]int{}}, nil
+		return document{value: map[string]any{}, rank: map[string]int{}}, "", nil
 	}
-	doc, err := decode(string(raw))
+	doc, err = decode(string(raw))
 	if err != nil {
 		if doc, err = decodeLoosely(string(raw)); err != nil {
 			doc, err = decodeDamaged(string(raw), slices.Sorted(maps.Keys(s.declared)))
 		}
 	}
+	var limit limitError
+	switch inner, isText := doc.value.(string); {
+	case errors.As(err, &limit):
+		return doc, "", err
+	case err != nil && doc.twice == "":
+		return document{}, string(raw), nil
+	case err == nil && isText && looksLikeContainer(inner):
+		if _, ok := opened(inner); !ok {
+			return document{}, inner, nil
+		}
+	}
 	if err == nil && doc.twice != "" {
 		err = fmt.Errorf("the key %s occurs twice", bounded(doc.twice, 60))
 	}
-	return doc, err
+	return doc, "", err
+}
+
+// readText reads sent text that is not JSON along the proposal.
+func (g *closedGate) readText() error {
+	value, unsure, err := readText(g.text, g.proposed)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInvented, err)
+	}
+	g.sent = value
+	g.raise(Told)
+	if unsure {
+		g.raise(Shown)
+	}
+	return nil
 }
 
 // closedGate compares a proposal with what was sent. It fails closed: what it cannot trace to a
@@ -95,6 +126,7 @@ type closedGate struct {
 	schema         *Schema
 	options        ProposeOptions
 	sent, proposed any
+	text           string // what was sent, if it is not JSON
 
 	sources []*source
 	targets []*target
@@ -127,7 +159,7 @@ func (g *closedGate) judge() error {
 	if list := g.schema.violations(g.schema.root, g.proposed); len(list) > 0 {
 		return fmt.Errorf("%w: %s", ErrUnfit, field(list[0].path))
 	}
-	if bytes.Equal(encode(g.sent, nil), encode(g.proposed, nil)) {
+	if g.text == "" && bytes.Equal(encode(g.sent, nil), encode(g.proposed, nil)) {
 		return ErrUnchanged
 	}
 	wrong := g.schema.violations(g.schema.root, g.sent)

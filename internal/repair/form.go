@@ -35,7 +35,7 @@ func (g *closedGate) form(s *source, t *target, nodes []*jsonschema.Schema) (Tie
 		case bool:
 			return switchForms(sent, got)
 		case string:
-			return textForms(s, sent, got, &d)
+			return textForms(s, sent, got, &d, wordsAbout(t.path, nodes))
 		}
 	}
 	return 0, false
@@ -147,9 +147,9 @@ func switchForms(text string, got bool) (Tier, bool) {
 }
 
 // textForms compares two strings.
-func textForms(s *source, sent, got string, d *demand) (Tier, bool) {
+func textForms(s *source, sent, got string, d *demand, about map[string]bool) (Tier, bool) {
 	if d.chosen {
-		return choiceForms(sent, got, d.choices)
+		return choiceForms(sent, got, d.choices, about)
 	}
 	if sameDay(sent, got) { // one instant in two notations
 		return Told, true
@@ -194,7 +194,7 @@ func respelling(text string) string {
 // choiceForms compares a string with a choice of the schema. A different spelling of only one choice
 // is that choice. So is a misspelling or a shorter form, unless it grants or destroys something. Any
 // other choice is the model's judgement.
-func choiceForms(sent, got string, choices []any) (Tier, bool) {
+func choiceForms(sent, got string, choices []any, about map[string]bool) (Tier, bool) {
 	var spelled []any
 	for _, choice := range choices {
 		if text, ok := choice.(string); ok && (sameChoice(sent, text) || sameShortChoice(sent, text) && inOneCase(choices)) {
@@ -208,7 +208,7 @@ func choiceForms(sent, got string, choices []any) (Tier, bool) {
 		return 0, false
 	}
 	meant := meantChoices(sent, choices)
-	if len(meant) == 1 && meant[0] == any(got) {
+	if len(meant) == 1 && meant[0] == any(got) || len(meant) == 0 && isShortForm(sent, got, choices, about) {
 		return Told, true
 	}
 	return Shown, risk(got) == 0 && (len(meant) == 0 || slices.Contains(meant, any(got)))
