@@ -113,6 +113,7 @@ func (g *closedGate) readText() error {
 		return fmt.Errorf("%w: %w", ErrInvented, err)
 	}
 	g.sent = value
+	g.options.Open = false // what is not certain to read is not completed
 	g.raise(Told)
 	if unsure {
 		g.raise(Shown)
@@ -134,6 +135,8 @@ type closedGate struct {
 	touched bool
 	opened  bool
 	dropped []string
+	// usedKeys are sent keys that are values in the proposal.
+	usedKeys map[string]bool
 }
 
 // source is a scalar that the caller sent.

@@ -47,8 +47,8 @@ func numberForms(text string, got json.Number, about map[string]bool) (Tier, boo
 	if n, ok := number(trimmed); ok { // the string is the number
 		return Silent, exactNumber(n, got) && !leadingZero(trimmed)
 	}
-	if i := slices.Index(numberWords, strings.ToLower(trimmed)); i >= 0 { // the word is the number
-		return Told, got.String() == strconv.Itoa(i)
+	if n, ok := spelledNumber(trimmed); ok { // the word is the number
+		return Told, got.String() == strconv.Itoa(n)
 	}
 	if thousands.MatchString(trimmed) { // two or more groups, or a fraction after them, are not decimals
 		n, ok := number(strings.ReplaceAll(trimmed, ",", ""))
@@ -75,6 +75,30 @@ func numberForms(text string, got json.Number, about map[string]bool) (Tier, boo
 	}
 	return Told, true
 }
+
+// spelledNumber returns the number below 100 that words spell, as in "thirty" and "twenty-five".
+func spelledNumber(text string) (int, bool) {
+	tens, ones, both := strings.Cut(strings.ToLower(text), "-")
+	if !both {
+		tens, ones, both = strings.Cut(strings.ToLower(text), " ")
+	}
+	if n := slices.Index(numberWords, tens); n >= 0 && !both {
+		return n, true
+	}
+	if n := slices.Index(teens, tens); n >= 0 && !both {
+		return 13 + n, true
+	}
+	n, one := slices.Index(tensWords, tens), slices.Index(numberWords, ones)
+	if n < 0 || both && (one < 1 || one > 9) {
+		return 0, false
+	}
+	return 10*(n+2) + max(one, 0), true
+}
+
+var (
+	teens     = strings.Fields("thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
+	tensWords = strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety")
+)
 
 func isLetters(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && r != ' ' })
