@@ -27,7 +27,7 @@ type Proposal struct {
 	// of type and spelling, Told for readings that have no alternative, Shown if only the caller can
 	// tell.
 	Tier    Tier
-	Touched bool     // a value that was valid at its place was changed or left out
+	Touched bool     // a value that was valid at its place was changed or left out, or a series was renamed
 	Opened  bool     // a value is neither from the caller nor from the schema
 	Dropped []string // fields with a value that the proposal does not contain
 	Shown   []byte   // the arguments with secrets masked
@@ -104,21 +104,6 @@ func (s *Schema) decodeSent(raw []byte) (doc document, text string, err error) {
 		err = fmt.Errorf("the key %s occurs twice", bounded(doc.twice, 60))
 	}
 	return doc, "", err
-}
-
-// readText reads sent text that is not JSON along the proposal.
-func (g *closedGate) readText() error {
-	value, unsure, err := readText(g.text, g.proposed)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrInvented, err)
-	}
-	g.sent = value
-	g.options.Open = false // what is not certain to read is not completed
-	g.raise(Told)
-	if unsure {
-		g.raise(Shown)
-	}
-	return nil
 }
 
 // closedGate compares a proposal with what was sent. It fails closed: what it cannot trace to a
@@ -294,64 +279,6 @@ func (s *Schema) declares(path []string) bool {
 		}
 	}
 	return true
-}
-
-// checkContainers checks what scalars do not show: keys that the schema does not declare, and empty
-// objects and arrays.
-func (g *closedGate) checkContainers() error {
-	var err error
-	walk(g.proposed, nil, func(path []string, value any) {
-		at, sent := present(g.sent, path)
-		switch v := value.(type) {
-		case map[string]any:
-			declared := g.schema.properties(path)
-			for key := range v {
-				inner := append(slices.Clone(path), key)
-				if _, sent := present(g.sent, inner); sent || declared[key] != nil {
-					continue
-				}
-				if reservedKeys[key] || !g.options.Open || !plainKey(key) {
-					err = fmt.Errorf("%w: the key %s", ErrInvented, field(inner))
-					return
-				}
-				g.opened = true
-			}
-			if len(v) > 0 || len(path) == 0 {
-				return
-			}
-		case []any:
-			if len(v) > 0 {
-				return
-			}
-		default:
-			return
-		}
-		if text, ok := at.(string); ok {
-			if doc, ok := opened(text); ok {
-				at = doc.value
-			}
-		}
-		if !(sent && isHollow(at)) && !g.isDefault(path, value) && err == nil {
-			err = fmt.Errorf("%w: %s is empty", ErrInvented, field(path))
-		}
-	})
-	return err
-}
-
-// reservedKeys change objects instead of being stored in them, in some languages.
-var reservedKeys = map[string]bool{"__proto__": true, "constructor": true, "prototype": true}
-
-func plainKey(key string) bool { return len(key) <= 200 && !strings.ContainsFunc(key, unseen) }
-
-// isHollow reports whether a value contains no scalar that says something.
-func isHollow(value any) bool {
-	hollow := true
-	walk(value, nil, func(_ []string, value any) {
-		text, isString := value.(string)
-		container := isObject(value) || isList(value)
-		hollow = hollow && (container || value == nil || isString && (strings.TrimSpace(text) == "" || isNothing(text)))
-	})
-	return hollow
 }
 
 // findDropped records the sent values that the proposal lacks.

@@ -130,7 +130,11 @@ func (g *closedGate) listParts(s *source, parts []string, targets []*target, mea
 		if isWhole || means == partOfName && !d.chosen || len(indices(t.path)) != len(indices(s.path))+1 {
 			tier = Shown
 		}
-		tier = max(tier, g.wraps(names(t.path), len(names(s.path))))
+		for j := len(s.path) + 1; j < len(t.path); j++ { // an item that is an object of one key
+			if len(g.schema.properties(t.path[:j])) != 1 {
+				tier = Shown
+			}
+		}
 		found = append(found, t)
 	}
 	return tier, found

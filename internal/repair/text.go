@@ -3,14 +3,31 @@ package repair
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"regexp"
-	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // errReading means that arguments are not what text says.
 var errReading = errors.New("the arguments that were sent are not JSON, and the model's arguments differ from them in more than punctuation")
+
+// readText reads sent text that is not JSON along the proposal.
+func (g *closedGate) readText() error {
+	value, unsure, err := readText(g.text, g.proposed)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInvented, err)
+	}
+	g.sent = value
+	g.options.Open = false // what is not certain to read is not completed
+	g.raise(Told)
+	if unsure {
+		g.raise(Shown)
+	}
+	return nil
+}
 
 // readText reads text that is not JSON as a value of the shape that a model proposed. The text has to
 // have the same keys and values in the same nesting: only quotes may be wrong, and brackets at the
@@ -18,13 +35,26 @@ var errReading = errors.New("the arguments that were sent are not JSON, and the 
 // and every value follows its own key. unsure means that the end may be missing, or that it is not
 // certain where a string without quotes ends.
 func readText(text string, like any) (value any, unsure bool, err error) {
-	r := textReader{text: unfenced(text)}
+	r := textReader{text: unfenced(unescapedLetters(text))}
 	value, ok := r.value(like)
 	if !ok || strings.Trim(r.text[r.at:], "}])\"'`,; \t\r\n") != "" {
 		return nil, false, errReading
 	}
 	return value, r.unsure, nil
 }
+
+// unescapedLetters replaces escapes such as \u00e9 that are not ASCII.
+func unescapedLetters(text string) string {
+	return escapedLetter.ReplaceAllStringFunc(text, func(escape string) string {
+		code, err := strconv.ParseUint(escape[2:], 16, 16)
+		if r := rune(code); err == nil && r >= 0x80 && unicode.IsLetter(r) {
+			return string(r)
+		}
+		return escape
+	})
+}
+
+var escapedLetter = regexp.MustCompile(`\\u[0-9a-fA-F]{4}`)
 
 // textReader reads text along a proposed value.
 type textReader struct {
@@ -35,11 +65,16 @@ type textReader struct {
 
 func (r *textReader) value(like any) (any, bool) {
 	r.blank()
+	from := *r
 	switch like := like.(type) {
 	case map[string]any:
 		return r.container('{', '}', func() (any, bool) { return r.object(like) })
 	case []any:
-		return r.container('[', ']', func() (any, bool) { return r.list(like) })
+		if value, ok := r.container('[', ']', func() (any, bool) { return r.list(like) }); ok || len(like) != 1 || isList(like[0]) {
+			return value, ok
+		}
+		*r = from
+		return r.value(like[0]) // one value instead of an array of it
 	case string:
 		if quote := r.quote(); quote != 0 {
 			return r.quoted(quote, like)
@@ -74,21 +109,42 @@ func (r *textReader) container(open, end byte, inside func() (any, bool)) (any, 
 }
 
 func (r *textReader) object(like map[string]any) (any, bool) {
-	object, left := map[string]any{}, slices.Collect(maps.Keys(like))
-	slices.SortFunc(left, func(a, b string) int { return len(b) - len(a) }) // the longest name first
+	object, left := map[string]any{}, maps.Clone(like)
 	for r.more('}') {
-		at := slices.IndexFunc(left, r.key)
-		if at < 0 {
-			return nil, false // a key that the proposal lacks, or the same key again
+		name, ok := r.key()
+		if _, twice := object[name]; !ok || twice {
+			return nil, false
 		}
-		value, ok := r.value(like[left[at]])
+		var value any
+		if key := meantKey(left, name); key != "" {
+			value, ok = r.value(left[key])
+			delete(left, key)
+		} else { // nothing is lost with a key that the proposal lacks if there is nothing in it
+			value, ok = r.bare()
+			ok = ok && value == nil
+		}
 		if !ok || !r.separated('}') {
 			return nil, false
 		}
-		object[left[at]] = value
-		left = slices.Delete(left, at, at+1)
+		object[name] = value
 	}
 	return object, true // the gate decides about keys that are not in the text
+}
+
+// meantKey returns the key of an object that a name is, or is a different spelling of.
+func meantKey(object map[string]any, name string) (found string) {
+	if _, ok := object[name]; ok {
+		return name
+	}
+	for key := range object {
+		if foldKey(key) == foldKey(name) {
+			if found != "" {
+				return ""
+			}
+			found = key
+		}
+	}
+	return found
 }
 
 func (r *textReader) list(like []any) (any, bool) {
@@ -118,21 +174,17 @@ func (r *textReader) separated(end byte) bool {
 	return r.accept(',') || r.at == len(r.text) || r.text[r.at] == end
 }
 
-// key reads a key with its colon, if it is this one.
-func (r *textReader) key(name string) bool {
-	from := r.at
-	quote := r.quote()
-	if strings.HasPrefix(r.text[r.at:], name) {
-		r.at += len(name)
-		if quote == 0 || r.accept(quote) {
-			if r.blank(); r.accept(':') || r.accept('=') {
-				return true
-			}
-		}
+// key reads a key with its colon.
+func (r *textReader) key() (name string, ok bool) {
+	found := keyForm.FindStringSubmatch(r.text[r.at:])
+	if found == nil {
+		return "", false
 	}
-	r.at = from
-	return false
+	r.at += len(found[0])
+	return found[1] + found[2] + found[3], true
 }
+
+var keyForm = regexp.MustCompile(`^(?:"([^"'\x60\\,:={}\[\]]+)"|'([^"'\x60\\,:={}\[\]]+)'|([\pL_][\pL\pN_.-]*))\s*[:=]`)
 
 // quoted reads a string of which the opening quote was read. It may contain the quote, as in
 // 'It's late', unless that looks like the end of a string or the beginning of the next.
@@ -214,6 +266,7 @@ func (r *textReader) blank() {
 // hidesNothing reports whether text that is not JSON certainly contains no secret. It has no places
 // by which a secret could be found, so that a name that suggests one is enough.
 func (s *Schema) hidesNothing(text string, hide func(string) string) bool {
+	text = unescapedLetters(text)
 	declares := strings.Contains(string(s.raw), `"writeOnly"`) || strings.Contains(string(s.raw), `"password"`)
 	if declares || strings.Contains(text, `\u`) || looksSecret(text) || hide != nil && hide(text) != text {
 		return false

@@ -187,6 +187,7 @@ func (g *closedGate) renames(s *source, t *target, from, to []string) Tier {
 	case foldKey(old) == foldKey(name):
 		return Silent
 	case g.renumbered(parent, object, old, name):
+		g.touched = true // certain enough to read, but not to write
 		return Told
 	case areSiblings(old, name):
 		return Shown
