@@ -78,7 +78,7 @@ func (s *Schema) Propose(sent, proposed []byte, o ProposeOptions) (p Proposal, e
 }
 
 // decodeSent reads the arguments of the caller as the rules would. text is what they say if they are
-// not JSON, and then there is no document.
+// not JSON, without a document.
 func (s *Schema) decodeSent(raw []byte) (doc document, text string, err error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return document{value: map[string]any{}, rank: map[string]int{}}, "", nil
