@@ -39,7 +39,7 @@ func (g *closedGate) form(s *source, t *target, nodes []*jsonschema.Schema) (Tie
 		case bool:
 			return switchForms(sent, got)
 		case string:
-			return textForms(s, sent, got, &d)
+			return textForms(s, sent, got, &d, wordsAbout(t.path, nodes))
 		}
 	}
 	return 0, false
@@ -51,8 +51,8 @@ func numberForms(text string, got json.Number, about map[string]bool) (Tier, boo
 	if n, ok := number(trimmed); ok { // the string is the number
 		return Silent, exactNumber(n, got) && !leadingZero(trimmed)
 	}
-	if i := slices.Index(numberWords, strings.ToLower(trimmed)); i >= 0 { // the word is the number
-		return Told, got.String() == strconv.Itoa(i)
+	if n, ok := spelledNumber(trimmed); ok { // the word is the number
+		return Told, got.String() == strconv.Itoa(n)
 	}
 	if thousands.MatchString(trimmed) { // two or more groups, or a fraction after them, are not decimals
 		n, ok := number(strings.ReplaceAll(trimmed, ",", ""))
@@ -98,6 +98,30 @@ func manyMeasures(about map[string]bool) bool {
 var measures = wordSet(`millisecond ms second sec minute min hour hr day week month year bit byte kb mb gb tb kib mib gib
 	millimeter mm centimeter cm meter metre m kilometer km inch foot feet yard mile gram g kilogram kg ounce pound lb
 	celsius fahrenheit kelvin cent dollar euro percent`)
+
+// spelledNumber returns the number below 100 that words spell, as in "thirty" and "twenty-five".
+func spelledNumber(text string) (int, bool) {
+	tens, ones, both := strings.Cut(strings.ToLower(text), "-")
+	if !both {
+		tens, ones, both = strings.Cut(strings.ToLower(text), " ")
+	}
+	if n := slices.Index(numberWords, tens); n >= 0 && !both {
+		return n, true
+	}
+	if n := slices.Index(teens, tens); n >= 0 && !both {
+		return 13 + n, true
+	}
+	n, one := slices.Index(tensWords, tens), slices.Index(numberWords, ones)
+	if n < 0 || both && (one < 1 || one > 9) {
+		return 0, false
+	}
+	return 10*(n+2) + max(one, 0), true
+}
+
+var (
+	teens     = strings.Fields("thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
+	tensWords = strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety")
+)
 
 func isLetters(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && r != ' ' })
@@ -172,9 +196,9 @@ func switchForms(text string, got bool) (Tier, bool) {
 }
 
 // textForms compares two strings.
-func textForms(s *source, sent, got string, d *demand) (Tier, bool) {
+func textForms(s *source, sent, got string, d *demand, about map[string]bool) (Tier, bool) {
 	if d.chosen {
-		return choiceForms(sent, got, d.choices)
+		return choiceForms(sent, got, d.choices, about)
 	}
 	if sameDay(sent, got) { // one instant in two notations
 		return Told, true
@@ -219,7 +243,7 @@ func respelling(text string) string {
 // choiceForms compares a string with a choice of the schema. A different spelling of only one choice
 // is that choice. So is a misspelling or a shorter form, unless it grants or destroys something. Any
 // other choice is the model's judgement.
-func choiceForms(sent, got string, choices []any) (Tier, bool) {
+func choiceForms(sent, got string, choices []any, about map[string]bool) (Tier, bool) {
 	var spelled []any
 	for _, choice := range choices {
 		if text, ok := choice.(string); ok && (sameChoice(sent, text) || sameShortChoice(sent, text) && inOneCase(choices)) {
@@ -233,7 +257,7 @@ func choiceForms(sent, got string, choices []any) (Tier, bool) {
 		return 0, false
 	}
 	meant := meantChoices(sent, choices)
-	if len(meant) == 1 && meant[0] == any(got) {
+	if len(meant) == 1 && meant[0] == any(got) || len(meant) == 0 && isShortForm(sent, got, choices, about) {
 		return Told, true
 	}
 	return Shown, risk(got) == 0 && (len(meant) == 0 || slices.Contains(meant, any(got)))

@@ -37,9 +37,15 @@ func (s *Schema) Mask(arguments []byte, hide func(string) string) (*Masked, erro
 	if s.why != "" {
 		return nil, errors.New(s.why)
 	}
-	doc, err := s.decodeSent(arguments)
+	doc, text, err := s.decodeSent(arguments)
 	if err != nil {
 		return nil, err
+	}
+	if text != "" {
+		if !s.hidesNothing(text, hide) {
+			return nil, errors.New("the arguments are not JSON and may contain a secret")
+		}
+		doc = document{value: text}
 	}
 	m := &Masked{schema: s, prefix: "<secret-", rank: doc.rank, known: s.masker(doc.value)}
 	if m.known.overLimit() {

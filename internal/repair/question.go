@@ -75,7 +75,7 @@ var exampleKeywords = map[string]bool{"default": true, "example": true, "example
 // relevant returns the declared arguments: wrong and missing ones first, then those that were sent,
 // then the required ones, then the rest.
 func (s *Schema) relevant(arguments []byte) []string {
-	doc, _ := s.decodeSent(arguments)
+	doc, _, _ := s.decodeSent(arguments)
 	object, _ := doc.value.(map[string]any)
 	wrong := map[string]bool{}
 	var list []violation

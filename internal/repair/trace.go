@@ -26,13 +26,14 @@ func (g *closedGate) trace() {
 	}
 	each(func(t *target) { g.claim(t, at[strings.Join(t.path, "\x00")], true) })
 	each(func(t *target) { g.claim(t, at[strings.Join(t.path, "\x00")], false) })
-	g.splitLists(sources)
+	g.splitTexts(sources)
 	if len(g.targets)*len(sources) > maxPairs {
 		return
 	}
 	each(func(t *target) { g.claim(t, sources, true) })
 	each(func(t *target) { g.claim(t, sources, false) })
 	each(func(t *target) { g.takeParts(t, sources) })
+	each(g.takeKey)
 }
 
 // maxPairs limits the comparisons of sent and proposed values.
@@ -199,24 +200,27 @@ func (g *closedGate) wraps(to []string, from int) Tier {
 // renames returns the tier of giving a value a different key: Silent for a different spelling, Told
 // if no other key can be meant, and Shown if that is the model's judgement.
 func (g *closedGate) renames(s *source, t *target, from, to []string) Tier {
-	if len(from) == 0 || len(to) == 0 || len(names(s.path)) != len(s.path) && !slices.Equal(s.path[:len(s.path)-1], t.path[:len(t.path)-1]) {
-		return Shown
-	}
-	if len(from) != len(to) || !slices.Equal(s.path[:len(s.path)-1], t.path[:len(t.path)-1]) {
+	at, ok := onlyDifference(s.path, t.path)
+	if !ok {
+		if len(from) == 0 || len(to) == 0 || len(from) != len(s.path) {
+			return Shown
+		}
 		return g.relocates(from, to)
 	}
-	parent := s.path[:len(s.path)-1]
+	parent, old, name := s.path[:at], s.path[at], t.path[at]
 	object, ok := lookup(g.sent, parent).(map[string]any)
-	if !ok {
+	if !ok || hasOpposite(old, name) || leaks(old, name, s.value) {
 		return Shown
 	}
-	old, name := from[len(from)-1], to[len(to)-1]
 	if nodes := g.schema.nodesAt(t.path); isSwitch(nodes) && !sameSwitch(old, name) {
 		return Shown
 	}
 	switch {
 	case foldKey(old) == foldKey(name):
 		return Silent
+	case g.renumbered(parent, object, old, name):
+		g.touched = true // certain enough to read, but not to write
+		return Told
 	case areSiblings(old, name):
 		return Shown
 	case g.schema.meantBy(parent, object, old) == name && g.schema.misspelled(parent, object, name) == old:
@@ -225,6 +229,18 @@ func (g *closedGate) renames(s *source, t *target, from, to []string) Tier {
 		return Told
 	}
 	return Shown
+}
+
+// onlyDifference returns the position at which two paths have different keys, if they differ only
+// there.
+func onlyDifference(a, b []string) (at int, ok bool) {
+	if len(a) != len(b) {
+		return 0, false
+	}
+	for at < len(a) && a[at] == b[at] {
+		at++
+	}
+	return at, at < len(a) && !isIndex(a[at]) && !isIndex(b[at]) && slices.Equal(a[at+1:], b[at+1:])
 }
 
 // onlyPair reports whether a value fits only one missing required key, and that key only this value.
