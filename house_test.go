@@ -22,6 +22,8 @@ var doors = map[string][]string{
 	"internal/correct":                 {"llm", "internal/repair"},
 	"internal/modelconfig":             {"llm"},
 	"internal/modeltest":               {},
+	"internal/task":                    {"llm", "internal/verdict"},
+	"internal/taskrun":                 {"llm", "internal/task", "internal/verdict", "internal/proxy", "internal/upstream", "internal/launch", "internal/repair", "internal/doctor"},
 	"repair":                           {"internal/repair"},
 	"doctor":                           {"internal/backup", "internal/clientconfig", "internal/doctor", "internal/fleet", "internal/launch", "internal/probe"},
 	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor", "internal/registry", "internal/agenttools", "internal/fleet", "internal/clientconfig", "internal/backup", "internal/catalogue", "internal/launch", "internal/probe", "internal/modelconfig", "llm"},

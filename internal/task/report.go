@@ -55,7 +55,8 @@ func (s *State) doneSteps() int {
 	}
 	last := s.Calls[len(s.Calls)-1]
 	index := s.indexOf(last.Step)
-	if index < len(s.Plan.Steps) && s.Plan.Steps[index].For == "" && last.Outcome != nil && last.Outcome.Status == OK {
+	settled := last.Outcome != nil && last.Outcome.Status == OK || last.Decision == "done" || last.Decision == "skip"
+	if index < len(s.Plan.Steps) && s.Plan.Steps[index].For == "" && settled {
 		return index + 1
 	}
 	return min(index, len(s.Plan.Steps))

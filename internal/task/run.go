@@ -72,10 +72,10 @@ func (r *Runner) act(ctx context.Context, d Decision) error {
 	switch {
 	case d.Do == DoFinish:
 		return r.write(KindDone, Done{d.Summary})
-	case d.Do == DoStop:
-		return r.stop(r.explained(*d.Stop))
 	case ctx.Err() != nil:
 		return r.stop(Stopped{Why: Interrupted, Message: "The task was interrupted."})
+	case d.Do == DoStop:
+		return r.stop(r.explained(*d.Stop))
 	case r.left() < 0:
 		return r.stop(*budgetStop(r.state.Plan.Budget.Time.String()))
 	}

@@ -1,0 +1,6 @@
+// Package taskrun connects tasks to their real parts: servers behind the wrap, and a log on disk.
+//
+//	servers.go  the servers of a task, each behind a proxy session
+//	server.go   one server: a minimal MCP client of its session
+//	reply.go    the answer to a call, as package task reads it
+package taskrun
