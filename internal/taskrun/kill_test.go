@@ -49,7 +49,7 @@ func runTaskIfAsked() {
 	if err != nil {
 		panic(err)
 	}
-	servers.Close()
+	servers.Close(nil)
 	if err := closeLog(); err != nil {
 		panic(err)
 	}
