@@ -46,6 +46,7 @@ type server struct {
 	waiting map[string]chan answer // by request id
 	asked   map[string]bool        // requests during which the server asked the user something
 	greeted bool                   // the session is initialized
+	meta    string                 // the _meta of every request to a modern server; empty for a legacy one
 	stale   bool                   // tools may have changed
 	tools   []task.Tool
 	changed chan struct{} // closed and replaced when the state of the server may have changed
@@ -86,7 +87,7 @@ func (s *server) start() {
 	s.mu.Lock()
 	s.session, s.leave, s.ended = session, func() { client.Close() }, ended
 	s.waiting, s.asked = map[string]chan answer{}, map[string]bool{}
-	s.greeted, s.stale = false, true
+	s.greeted, s.stale, s.meta = false, true, ""
 	s.changed = make(chan struct{})
 	s.mu.Unlock()
 	events, stop := o.Events.Subscribe(256)
@@ -217,7 +218,31 @@ func (s *server) request(ctx context.Context, method string, params json.RawMess
 	}
 }
 
-const hello = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"gauze task","version":"1"}}`
+const (
+	clientInfo = `{"name":"gauze task","version":"1"}`
+	hello      = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":` + clientInfo + `}`
+	modernMeta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":` + clientInfo + `}`
+)
+
+// rejectsInitialize reports whether an answer to initialize is that of a server that supports only
+// protocol versions without it.
+func rejectsInitialize(a answer) bool {
+	const methodNotFound, headers, version = -32601, -32020, -32022
+	return a.Error != nil && (a.Error.Code == methodNotFound || a.Error.Code == headers || a.Error.Code == version)
+}
+
+// params returns an object with the members and, for a modern server, _meta.
+func (s *server) params(members string) json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.meta == "" {
+		return json.RawMessage("{" + members + "}")
+	}
+	if members != "" {
+		members += ","
+	}
+	return json.RawMessage("{" + members + `"_meta":` + s.meta + "}")
+}
 
 // greet initializes the session once. Later generations are restored by the session itself.
 func (s *server) greet(ctx context.Context) *task.Reply {
@@ -228,14 +253,23 @@ func (s *server) greet(ctx context.Context) *task.Reply {
 		return nil
 	}
 	a, err := s.request(ctx, "initialize", json.RawMessage(hello))
+	modern := err == nil && rejectsInitialize(a)
+	if modern {
+		a, err = s.request(ctx, "server/discover", json.RawMessage(`{"_meta":`+modernMeta+`}`))
+	}
 	if lost := lostBy(a, err); lost != nil {
 		return lost
 	}
-	session.FromClient([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
-	session.Flush()
+	if !modern {
+		session.FromClient([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+		session.Flush()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.greeted = true
+	if modern {
+		s.meta = modernMeta
+	}
 	return nil
 }
 
@@ -268,7 +302,7 @@ func (s *server) list(ctx context.Context) ([]task.Tool, *task.Reply) {
 		return tools, nil
 	}
 	tools = nil
-	params := json.RawMessage(`{}`)
+	params := s.params("")
 	for range maxPages {
 		a, err := s.request(ctx, "tools/list", params)
 		if lost := lostBy(a, err); lost != nil {
@@ -290,7 +324,7 @@ func (s *server) list(ctx context.Context) ([]task.Tool, *task.Reply) {
 		if page.NextCursor == "" {
 			break
 		}
-		params = json.RawMessage(`{"cursor":` + quoted(page.NextCursor) + `}`)
+		params = s.params(`"cursor":` + quoted(page.NextCursor))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -333,7 +367,7 @@ func (s *server) call(ctx context.Context, tool string, arguments json.RawMessag
 	if lost := s.greet(ctx); lost != nil {
 		return *lost
 	}
-	a, err := s.request(ctx, "tools/call", json.RawMessage(fmt.Sprintf(`{"name":%s,"arguments":%s}`, quoted(tool), arguments)))
+	a, err := s.request(ctx, "tools/call", s.params(fmt.Sprintf(`"name":%s,"arguments":%s`, quoted(tool), arguments)))
 	if err != nil {
 		return task.Reply{Status: task.Lost, Delivery: task.Unknown, Text: "the task was stopped before the server answered"}
 	}
