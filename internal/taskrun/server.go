@@ -1,15 +1,11 @@
 package taskrun
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,10 +15,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/proxy"
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/repair"
 	"github.com/gauze-mcp/gauze/internal/task"
-	"github.com/gauze-mcp/gauze/internal/verdict"
 )
 
 // absolute returns path, which may be empty, relative to dir.
@@ -286,82 +279,6 @@ func lostBy(a answer, err error) *task.Reply {
 	return nil
 }
 
-// maxPages limits a list that does not end.
-const maxPages = 1000
-
-// list returns the tools, from the server if they may have changed.
-func (s *server) list(ctx context.Context) ([]task.Tool, *task.Reply) {
-	if lost := s.greet(ctx); lost != nil {
-		return nil, lost
-	}
-	s.mu.Lock()
-	stale, tools := s.stale, s.tools
-	s.stale = false
-	s.mu.Unlock()
-	if !stale {
-		return tools, nil
-	}
-	tools = nil
-	params := s.params("")
-	for range maxPages {
-		a, err := s.request(ctx, "tools/list", params)
-		if lost := lostBy(a, err); lost != nil {
-			s.mu.Lock()
-			s.stale = true
-			s.mu.Unlock()
-			return nil, lost
-		}
-		var page struct {
-			Tools      []json.RawMessage `json:"tools"`
-			NextCursor string            `json:"nextCursor"`
-		}
-		_ = json.Unmarshal(a.Result, &page) // a list that cannot be read is empty
-		for _, item := range page.Tools {
-			if t, ok := s.toolOf(item); ok {
-				tools = append(tools, t)
-			}
-		}
-		if page.NextCursor == "" {
-			break
-		}
-		params = s.params(`"cursor":` + quoted(page.NextCursor))
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tools = tools
-	return tools, nil
-}
-
-// toolOf reads one tool of the list. Its class is the one by which the session replays.
-func (s *server) toolOf(item json.RawMessage) (task.Tool, bool) {
-	var t struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		InputSchema json.RawMessage `json:"inputSchema"`
-		Annotations json.RawMessage `json:"annotations"`
-	}
-	if json.Unmarshal(item, &t) != nil || t.Name == "" {
-		return task.Tool{}, false
-	}
-	shape := sha256.Sum256([]byte(t.Name + "\x00" + string(t.InputSchema) + "\x00" + string(t.Annotations)))
-	out := task.Tool{Name: t.Name, About: t.Description, Schema: t.InputSchema, Class: task.Unsafe, Shape: hex.EncodeToString(shape[:8])}
-	switch s.session.ToolClass(t.Name) {
-	case proxy.ReadOnly:
-		out.Class = task.ReadOnly
-	case proxy.Idempotent:
-		out.Class = task.Idempotent
-	}
-	schema := repair.Compile(t.InputSchema)
-	out.Accepts = func(arguments json.RawMessage) error {
-		checked := schema.Arguments(arguments, repair.Options{Tool: t.Name, Tier: repair.Silent})
-		if checked.Verdict == repair.Refused {
-			return errors.New(schema.Explain(t.Name, checked, 1).Text)
-		}
-		return nil
-	}
-	return out, true
-}
-
 // call calls a tool.
 func (s *server) call(ctx context.Context, tool string, arguments json.RawMessage) task.Reply {
 	if lost := s.greet(ctx); lost != nil {
@@ -372,97 +289,4 @@ func (s *server) call(ctx context.Context, tool string, arguments json.RawMessag
 		return task.Reply{Status: task.Lost, Delivery: task.Unknown, Text: "the task was stopped before the server answered"}
 	}
 	return replyOf(a)
-}
-
-// knownCause is the confidence of a cause that the doctor reports without saying how certain it is,
-// which means that it is likely.
-const knownCause = 0.7
-
-// situation returns what is known about the server.
-func (s *server) situation() task.Situation {
-	s.mu.Lock()
-	session := s.session
-	s.mu.Unlock()
-	health, trouble, now := session.Upstream().Snapshot(), session.Trouble(), time.Now()
-	out := task.Situation{Situation: verdict.Situation{
-		Server: s.options.Name, Health: health.State.String(), Consecutive: health.ConsecutiveFailures,
-		Hide: redact.EnvironSecrets(os.Environ()).Redact,
-	}}
-	if at := health.LastSuccess; !at.IsZero() {
-		out.Answered, out.SinceSuccess = true, max(0, now.Sub(at))
-	}
-	if out.Health == "healthy" || out.Health == "degraded" {
-		s.since = time.Time{}
-		return out
-	}
-	if s.since.IsZero() {
-		s.since = now
-	}
-	out.Since = s.since
-	if trouble == nil {
-		out.Reconnecting = out.Health == "dead"
-		return out
-	}
-	if trouble.Since.Before(s.since) {
-		s.since = trouble.Since
-		out.Since = trouble.Since
-	}
-	out.Reconnects = max(0, trouble.Attempts-1) // the first attempt was the connection that was lost
-	out.RetryIn = max(0, trouble.NextTry.Sub(now))
-	out.Reconnecting = !trouble.NextTry.IsZero() && !trouble.NextTry.After(now)
-	out.Detail = plainDetail(string(trouble.Code), trouble.Detail)
-	out.Remedy = trouble.Cause.Remedy
-	out.Cause = verdict.Cause{Code: trouble.Cause.Code, Explanation: trouble.Cause.Explanation, Permanent: trouble.Permanent || doctor.Permanent(trouble.Cause.Code)}
-	if trouble.Cause.Known() || trouble.Permanent {
-		out.Cause.Confidence = knownCause
-	}
-	if trouble.Permanent {
-		out.Cause.Confidence = 1
-	}
-	if kind, ok := verdict.KindOf(trouble.Code); ok {
-		out.Failures = []verdict.Failure{{Kind: kind, Detail: trouble.Evidence.Exit, Ago: max(0, now.Sub(trouble.Since))}}
-	}
-	return out
-}
-
-func plainDetail(code, detail string) string { return redact.Passage(cmp.Or(detail, code)) }
-
-// defaultPatience is how long one attempt to reconnect is waited for, as in package proxy.
-const defaultPatience = 30 * time.Second
-
-// reconnect waits for the next attempt of the session. A session that makes none, because its server
-// hangs or its failure is permanent, is replaced.
-func (s *server) reconnect(ctx context.Context) {
-	s.mu.Lock()
-	session := s.session
-	s.mu.Unlock()
-	trouble := session.Trouble()
-	if session.Upstream().Health().String() != "dead" || trouble != nil && trouble.NextTry.IsZero() {
-		s.close(true)
-		s.start()
-		_ = s.greet(ctx) // the next look at the situation shows what came of it
-		return
-	}
-	before := 0
-	if trouble != nil {
-		before = trouble.Generation
-	}
-	timer := time.NewTimer(cmp.Or(s.options.Patience, defaultPatience))
-	defer timer.Stop()
-	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
-		now := session.Trouble()
-		if session.Upstream().Health().String() != "dead" || now != nil && now.Generation != before {
-			return
-		}
-		select {
-		case <-changed:
-		case <-timer.C:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
 }
