@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -45,8 +44,7 @@ type Cause struct {
 }
 
 // recordOf returns an event as it is stored: cleaned, redacted, without what a call carried.
-func recordOf(e event.Event, server string, gauze int) Record {
-	e.Server = cmp.Or(e.Server, server)
+func recordOf(e event.Event, gauze int) Record {
 	e = e.Quoted()
 	r := Record{Time: e.Time, Kind: e.Kind, Server: e.Server, Gauze: gauze, Generation: e.Generation, PID: e.PID, Method: e.Method,
 		Tool: e.Tool, From: e.From, To: e.To, Code: e.Code, Detail: e.Detail, Took: e.Took, Count: e.Count}
@@ -65,6 +63,9 @@ func (r Record) Event() event.Event {
 	}
 	return e
 }
+
+// Unrecorded is a record of the journal's own: Count events before it could not be written.
+const Unrecorded event.Kind = "unrecorded"
 
 // healing are the events in which gauze made something work that would have failed.
 var healing = []event.Kind{event.Restored, event.Replayed, event.Repaired, event.Healed, event.Hung}
@@ -99,6 +100,11 @@ func (r *row) checksum() []byte {
 }
 
 func (r *row) intact() bool { return string(r.sum) == string(r.checksum()) }
+
+// eventSize is size in the database. Columns of small and constant size do not matter.
+const eventSize = "length(kind) + length(CAST(server AS BLOB)) + length(CAST(tool AS BLOB)) + length(event)"
+
+func (r *row) size() int { return len(r.kind) + len(r.server) + len(r.tool) + len(r.event) }
 
 func (r *row) insert(tx *sql.Tx) error {
 	_, err := tx.Exec("INSERT INTO events (seq, time, kind, server, tool, event, sum) VALUES (?, ?, ?, ?, ?, ?, ?)",
