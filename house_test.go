@@ -21,7 +21,7 @@ var doors = map[string][]string{
 	"internal/modelconfig":             {"llm"},
 	"repair":                           {"internal/repair"},
 	"doctor":                           {"internal/backup", "internal/clientconfig", "internal/doctor", "internal/fleet", "internal/launch", "internal/probe"},
-	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor", "internal/registry", "internal/agenttools", "internal/fleet", "internal/clientconfig", "internal/backup", "internal/catalogue", "internal/launch", "internal/probe"},
+	"cmd/gauze":                        {"internal/journal", "internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor", "internal/registry", "internal/agenttools", "internal/fleet", "internal/clientconfig", "internal/backup", "internal/catalogue", "internal/launch", "internal/probe"},
 	"internal/agenttools":              {"internal/fleet", "internal/doctor", "internal/repair", "internal/registry", "internal/clientconfig", "internal/backup", "internal/trust", "internal/launch", "internal/probe"},
 	"internal/trust":                   {},
 	"internal/catalogue":               {"internal/doctor", "internal/clientconfig"},

@@ -114,12 +114,12 @@ func (r *row) insert(tx *sql.Tx) error {
 
 // Query chooses events. Fields that are zero choose all.
 type Query struct {
-	After  int // After chooses events with a higher Seq.
-	Server string
-	Tool   string
-	Since  time.Time
-	Healed bool // Healed chooses events in which gauze made something work.
-	Limit  int  // Limit chooses the newest ones.
+	After   int      // After chooses events with a higher Seq.
+	Servers []string // Servers are names of which one must match.
+	Tool    string
+	Since   time.Time
+	Healed  bool // Healed chooses events in which gauze made something work.
+	Limit   int  // Limit chooses the newest ones.
 }
 
 // Events returns the events, newest last. Damaged ones are left out; Open repairs the file.
@@ -149,8 +149,11 @@ func (q Query) sql() (text string, args []any) {
 	add := func(condition string, values ...any) {
 		where, args = append(where, condition), append(args, values...)
 	}
-	if q.Server != "" {
-		add("server = ?", q.Server)
+	anyOf := func(column string, values []any) {
+		add(column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")", values...)
+	}
+	if len(q.Servers) > 0 {
+		anyOf("server", anys(q.Servers))
 	}
 	if q.Tool != "" {
 		add("tool = ?", q.Tool)
@@ -159,17 +162,20 @@ func (q Query) sql() (text string, args []any) {
 		add("time >= ?", q.Since.UnixNano())
 	}
 	if q.Healed {
-		var kinds []any
-		for _, kind := range healing {
-			kinds = append(kinds, string(kind))
-		}
-		add("kind IN (?"+strings.Repeat(", ?", len(kinds)-1)+")", kinds...)
+		anyOf("kind", anys(healing))
 	}
 	text = selectEvents + " WHERE " + strings.Join(where, " AND ") + " ORDER BY seq DESC"
 	if q.Limit > 0 {
 		text += fmt.Sprintf(" LIMIT %d", q.Limit)
 	}
 	return text, args
+}
+
+func anys[T ~string](values []T) (all []any) {
+	for _, v := range values {
+		all = append(all, string(v))
+	}
+	return all
 }
 
 // Servers returns the names of the servers that have events.

@@ -70,13 +70,13 @@ func TestEventsAreChosen(t *testing.T) {
 		want string
 	}{
 		{Query{}, "1 died files, 2 restored files, 3 repaired files read, 4 failed notes read, 5 failed notes write"},
-		{Query{Server: "files"}, "1 died files, 2 restored files, 3 repaired files read"},
+		{Query{Servers: []string{"files"}}, "1 died files, 2 restored files, 3 repaired files read"},
 		{Query{Tool: "read"}, "3 repaired files read, 4 failed notes read"},
 		{Query{Healed: true}, "2 restored files, 3 repaired files read"},
 		{Query{Limit: 2}, "4 failed notes read, 5 failed notes write"},
 		{Query{After: 4}, "5 failed notes write"},
 		{Query{Since: time.Now().Add(-450 * time.Second)}, "3 repaired files read, 4 failed notes read, 5 failed notes write"},
-		{Query{Server: "none"}, ""},
+		{Query{Servers: []string{"none"}}, ""},
 	} {
 		if got := timelineOf(t, path, c.q); got != c.want {
 			t.Errorf("%+v:\ngot  %s\nwant %s", c.q, got, c.want)
