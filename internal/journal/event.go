@@ -106,9 +106,11 @@ const eventSize = "length(kind) + length(CAST(server AS BLOB)) + length(CAST(too
 
 func (r *row) size() int { return len(r.kind) + len(r.server) + len(r.tool) + len(r.event) }
 
-func (r *row) insert(tx *sql.Tx) error {
-	_, err := tx.Exec("INSERT INTO events (seq, time, kind, server, tool, event, sum) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		r.seq, r.time, r.kind, r.server, r.tool, r.event, r.checksum())
+const insertEvent = "INSERT INTO events (seq, time, kind, server, tool, event, sum) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+// insert runs insertEvent.
+func (r *row) insert(prepared *sql.Stmt) error {
+	_, err := prepared.Exec(r.seq, r.time, r.kind, r.server, r.tool, r.event, r.checksum())
 	return err
 }
 
