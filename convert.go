@@ -3,16 +3,27 @@ package gauze
 // This file is the only one that knows both the public types and the internal ones.
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
+	"strings"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/correct"
+	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/repair"
 	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/verdict"
+	"github.com/gauze-mcp/gauze/llm"
+	publicrepair "github.com/gauze-mcp/gauze/repair"
 )
 
 // spec returns the server that valid options describe.
@@ -29,12 +40,88 @@ func (o Options) spec() launch.Spec {
 	return spec
 }
 
-func internalPolicies(tools map[string]Policy) map[string]proxy.Policy {
-	policies := make(map[string]proxy.Policy, len(tools))
-	for name, p := range tools {
-		policies[name] = proxy.Policy{Replay: string(p.Replay), Timeout: p.Timeout, MaxInFlight: p.MaxInFlight, Repair: string(p.Repair)}
+// policies returns the policies of the tools of valid options.
+func (o Options) policies() map[string]proxy.Policy {
+	policies := make(map[string]proxy.Policy, len(o.Tools)+1)
+	all, _ := o.Correct.internal() // checked before
+	policies[proxy.AllTools] = proxy.Policy{Correct: all}
+	for name, p := range o.Tools {
+		policy := proxy.Policy{Replay: string(p.Replay), Timeout: p.Timeout, MaxInFlight: p.MaxInFlight, Repair: string(p.Repair)}
+		if p.Correct != nil {
+			policy.Correct, _ = p.Correct.internal()
+			if p.Correct.Model != nil {
+				policy.Correct.Model = name
+			}
+		}
+		if name == proxy.AllTools {
+			policy.Correct = policy.Correct.Over(all)
+		}
+		policies[name] = policy
 	}
 	return policies
+}
+
+// models returns the models by the names that policies uses for them, or nil if there are none. The
+// name of a tool's model is that of the tool.
+func (o Options) models() func(name string, client proxy.Sampler) llm.Model {
+	known := map[string]llm.Model{"": o.Correct.model(o.Model)}
+	for name, p := range o.Tools {
+		if p.Correct != nil && p.Correct.Model != nil {
+			known[name] = p.Correct.Model
+		}
+	}
+	if len(known) == 1 && known[""] == nil {
+		return nil
+	}
+	return func(name string, _ proxy.Sampler) llm.Model {
+		if model := known[name]; model != nil {
+			return guarded{model}
+		}
+		return nil
+	}
+}
+
+// internal returns the policy, or an error that says which field has an unusable value. It does not
+// contain the model.
+func (p CorrectionPolicy) internal() (policy correct.Policy, err error) {
+	set := func(key string, value any) { err = cmp.Or(err, policy.Set(key, fmt.Sprint(value))) }
+	if p.Enabled != nil {
+		set("enabled", *p.Enabled)
+	}
+	if p.MaxRetries != nil {
+		set("max_retries", *p.MaxRetries)
+	}
+	if p.UseModel != nil {
+		set("use_model", *p.UseModel)
+	}
+	if p.Timeout != 0 {
+		set("timeout", p.Timeout)
+	}
+	if p.CorrectableErrors != nil {
+		var kinds []string
+		for _, kind := range p.CorrectableErrors {
+			kinds = append(kinds, string(kind))
+		}
+		set("correctable_errors", strings.Join(kinds, ","))
+	}
+	if p.Open != nil {
+		set("open", *p.Open)
+	}
+	return policy, err
+}
+
+func publicChanges(changes []repair.Change) (public []Change) {
+	for _, c := range changes {
+		public = append(public, Change{Path: c.Path, Before: c.Before, After: c.After, Rule: c.Rule, Tier: publicrepair.Tier(c.Tier)})
+	}
+	return public
+}
+
+func publicConsultation(c correct.Consultation, reason string) *Consultation {
+	return &Consultation{
+		Model: c.Model, InputTokens: c.Usage.InputTokens, OutputTokens: c.Usage.OutputTokens, Cost: c.Usage.Cost,
+		Reason: reason, Before: c.Before, After: c.After,
+	}
 }
 
 func publicEvent(e event.Event) Event {
@@ -42,6 +129,7 @@ func publicEvent(e event.Event) Event {
 		Seq: e.Seq, Time: e.Time, Kind: EventKind(e.Kind), Server: e.Server, Generation: e.Generation,
 		Method: e.Method, Tool: e.Tool, From: State(e.From), To: State(e.To), Code: Code(e.Code),
 		Cause: publicCause(e.Cause), Detail: e.Detail, Took: e.Took, Count: e.Count, PID: e.PID,
+		Model: (*Consultation)(e.Model),
 	}
 }
 
@@ -64,6 +152,7 @@ func internalEvent(e Event) event.Event {
 		Seq: e.Seq, Time: e.Time, Kind: event.Kind(e.Kind), Server: e.Server, Generation: e.Generation,
 		Method: e.Method, Tool: e.Tool, From: string(e.From), To: string(e.To), Code: fault.Code(e.Code),
 		Cause: internalCause(e.Cause), Detail: e.Detail, Took: e.Took, Count: e.Count, PID: e.PID,
+		Model: (*event.Consultation)(e.Model),
 	}
 }
 
@@ -81,6 +170,78 @@ func publicRecoveries(all []upstream.Recovery) []Recovery {
 		recoveries[i] = Recovery(r)
 	}
 	return recoveries
+}
+
+// knownCause is the confidence of a cause that is given without one.
+const knownCause = 0.7
+
+// internalSituation returns a situation as the rules read it at a point in time.
+func internalSituation(s Situation, now time.Time) verdict.Situation {
+	since := func(at time.Time) time.Duration { return max(0, now.Sub(at)) }
+	in := verdict.Situation{
+		Server: s.Server, Health: string(s.Health.State), Busy: s.Busy, Reconnecting: s.Reconnecting, Consecutive: s.Health.ConsecutiveFailures,
+		Reconnects: s.Reconnects, MaxReconnects: s.MaxReconnects,
+		Cause: verdict.Cause{Permanent: s.Permanent, Confidence: s.CauseConfidence},
+		Task:  verdict.Task{Goal: s.Task.Goal, Done: s.Task.Done, Total: s.Task.Total, Needs: verdict.Need(s.Task.Needs), OthersHealthy: s.Task.OthersHealthy},
+		Hide:  redact.EnvironSecrets(os.Environ()).Redact,
+	}
+	if c := s.Cause; c != nil {
+		in.Cause.Code, in.Cause.Explanation, in.Cause.Permanent = c.Code, c.Explanation, s.Permanent || doctor.Permanent(c.Code)
+		in.Cause.Confidence = cmp.Or(s.CauseConfidence, knownCause)
+	} else if s.Permanent {
+		in.Cause.Confidence = cmp.Or(s.CauseConfidence, 1)
+	}
+	if at := s.Health.LastSuccess; !at.IsZero() {
+		in.Answered, in.SinceSuccess = true, since(at)
+	}
+	if at := s.Task.Deadline; !at.IsZero() {
+		in.Task.HasDeadline, in.Task.Left = true, at.Sub(now)
+	}
+	if s.NextTry.After(now) {
+		in.RetryIn = s.NextTry.Sub(now)
+	}
+	for _, f := range s.Failures {
+		in.Failures = append(in.Failures, verdict.Failure{Kind: verdict.Kind(f.Kind), Detail: f.Detail, Ago: since(f.At)})
+	}
+	return in
+}
+
+func publicVerdict(v verdict.Verdict) Verdict {
+	out := Verdict{Action: Action(v.Action), Reason: v.Reason, Confidence: v.Confidence, ByModel: v.By == verdict.ByModel}
+	if c := v.Consulted; c != nil {
+		out.Asked, out.Model, out.Usage, out.Took, out.Rejected = true, c.Model, c.Usage, c.Took, c.Rejected
+	}
+	return out
+}
+
+// situationOf returns the situation of a running server. t is nil unless the server is unavailable.
+func situationOf(name string, h Health, t *upstream.Trouble, now time.Time) Situation {
+	s := Situation{Server: name, Health: h}
+	if t == nil {
+		return s
+	}
+	s.Reconnects = max(0, t.Attempts-1) // the first attempt was the connection that was lost
+	s.NextTry, s.Permanent, s.Cause = t.NextTry, t.Permanent, publicCause(t.Cause)
+	s.Reconnecting = !t.NextTry.IsZero() && !t.NextTry.After(now)
+	if kind, ok := failureKinds[t.Code]; ok {
+		s.Failures = []Failure{{Kind: kind, Detail: t.Evidence.Exit, At: t.Since}}
+	}
+	if t.Permanent {
+		s.CauseConfidence = 1 // gauze does not try again either
+	}
+	return s
+}
+
+// failureKinds says how the faults of a server that is unavailable count.
+var failureKinds = map[fault.Code]FailureKind{
+	fault.CommandNotFound: FailureStart, fault.CommandNotExecutable: FailureStart, fault.CommandBadFormat: FailureStart,
+	fault.WorkdirMissing: FailureStart, fault.SpawnFailed: FailureStart,
+	fault.ServerExitsEarly: FailureExit, fault.CrashLoop: FailureExit,
+	fault.StartTimeout: FailureTimeout, fault.AnswerMissing: FailureTimeout,
+	fault.ServerUnreachable: FailureRefused, fault.HostNotFound: FailureRefused, fault.TLSFailed: FailureReset,
+	fault.HTTPUnavailable: FailureUnavailable, fault.RateLimited: FailureThrottled,
+	fault.AuthRequired: FailureUnauthorized, fault.AuthDenied: FailureUnauthorized,
+	fault.NotMCP: FailureProtocol,
 }
 
 // wireFault is a fault as internal/fault encodes it.

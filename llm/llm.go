@@ -4,9 +4,21 @@
 // whether a failing server is worth waiting for, and rank the possible causes of a failure. What a
 // model answers is untrusted input: [Model] only guarantees that an answer matches the schema of
 // its question, and every caller checks what it says.
+//
+//	llm.go         Model, Question, Answer
+//	errors.go      Error: every way in which a question fails, and what to do
+//	client.go      one question over HTTP: timeout, retries, fallback without a schema
+//	http.go        what a response or the lack of one means
+//	openai.go      OpenAI and compatible servers
+//	anthropic.go   Anthropic
+//	gemini.go      Gemini; gemini_schema.go translates schemas to its dialect
+//	sampling.go    the model of a connected MCP client
+//	answer.go      the one JSON object in a model's text, validated
+//	limit.go       questions per minute, and their size
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -14,15 +26,16 @@ import (
 
 // Model answers questions. Implementations are safe for concurrent use.
 type Model interface {
-	// Ask returns JSON that matches the schema of the question, or an error. It returns when ctx is
-	// done.
+	// Ask returns JSON that matches the schema of the question, or an error, which is an [*Error]
+	// unless the question itself is invalid. It returns when ctx is done. After an error, the
+	// Answer has no JSON, but its other fields are set as far as they are known.
 	Ask(ctx context.Context, q Question) (Answer, error)
 }
 
 // Question is one question to a model.
 type Question struct {
 	// Name identifies the kind of question, such as "corrected_call". Providers require letters,
-	// digits and underscores.
+	// digits and underscores. Default "answer".
 	Name string
 	// Instructions is what the model is asked to do. It must not contain text from elsewhere.
 	Instructions string
@@ -34,6 +47,14 @@ type Question struct {
 	MaxTokens int
 }
 
+func (q Question) withDefaults() Question {
+	q.Name = cmp.Or(q.Name, "answer")
+	if q.MaxTokens <= 0 {
+		q.MaxTokens = DefaultMaxTokens
+	}
+	return q
+}
+
 // Answer is a model's answer.
 type Answer struct {
 	// JSON matches the schema of the question.
@@ -43,6 +64,9 @@ type Answer struct {
 	Usage Usage
 	// Took is how long the answer took, including retries.
 	Took time.Duration
+	// Enforced means that the provider accepted the schema. Otherwise the schema was part of the
+	// prompt. The answer is validated in either case.
+	Enforced bool
 }
 
 // Usage is what an answer cost.

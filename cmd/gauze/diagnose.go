@@ -23,6 +23,7 @@ import (
 type diagnoseFlags struct {
 	command, batch string
 	json           bool
+	model          adviserFlag
 }
 
 // diagnoseCommand returns gauze diagnose, which finds the cause of a failure in a log.
@@ -33,8 +34,8 @@ func diagnoseCommand() *cobra.Command {
 		Short: "Find out from a log why an MCP server failed",
 		Long: "Read a client's log, or a server's stderr, and report the cause of the failure, the\n" +
 			"evidence for it, and what to do. The log is read from FILE or stdin. COMMAND, the\n" +
-			"server's command or URL, makes the diagnosis more reliable. gauze starts nothing and\n" +
-			"does not use the network.\n\n" +
+			"server's command or URL, makes the diagnosis more reliable. gauze starts nothing, and\n" +
+			"uses the network only to ask the model that --model names.\n\n" +
 			"Exit status: 0 if a cause was found, 1 if not, 2 for invalid usage.",
 		Example: "gauze diagnose mcp-server-fetch.log -- uvx mcp-server-fetch\n" +
 			"some-client 2>&1 | gauze diagnose",
@@ -51,6 +52,7 @@ func diagnoseCommand() *cobra.Command {
 	flags.StringVar(&f.command, "command", "", "`command` line of the server, as one string, or its URL")
 	flags.StringVar(&f.batch, "batch", "", "`file` of reports, one JSON object per line (id, command or entry, evidence); - for stdin")
 	flags.BoolVar(&f.json, "json", false, "print the diagnosis as JSON")
+	f.model.add(cmd, ranksCauses)
 	forHarness(flags, "batch")
 	return cmd
 }
@@ -75,6 +77,13 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, files, command []string) error {
 	}
 	c.Secrets = redact.EnvironSecrets(os.Environ())
 	d, out := doctor.Diagnose(c), cmd.OutOrStdout()
+	if f.model.name != "" { // a command that needs no network uses none unless it is told to
+		model, err := f.model.open(cmd)
+		if err != nil {
+			return err
+		}
+		d = doctor.Rank(cmd.Context(), model, c, d)
+	}
 	if f.json {
 		_, err = out.Write(jsonLine(d))
 	} else {
@@ -123,10 +132,14 @@ func showDiagnosis(d doctor.Diagnosis, p paint) string {
 		fmt.Fprintf(&b, "\n%s\n", p.in("2", fmt.Sprintf("cause: %s (%s)", d.Cause, doctor.Likelihood(d.Confidence))))
 	}
 	if len(d.Others) > 0 {
-		b.WriteString("\nOther possible causes:\n\n")
+		header := "Other possible causes:"
+		if d.RankedBy != "" {
+			header = "Possible (ranked by " + d.RankedBy + "):"
+		}
+		b.WriteString("\n" + header + "\n\n")
 		for i, other := range d.Others {
 			text := "- " + other.Explanation
-			if i == 0 && d.Tentative() {
+			if i == 0 && (d.Tentative() || d.RankedBy != "") {
 				text += " " + other.Fix
 			}
 			b.WriteString(indent(fold(text)) + "\n")

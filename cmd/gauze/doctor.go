@@ -19,6 +19,7 @@ import (
 // doctorFlags are the flags of gauze doctor.
 type doctorFlags struct {
 	consentFlags
+	model   adviserFlag
 	clients []string
 	timeout time.Duration
 	heal    bool
@@ -56,6 +57,7 @@ func doctorCommand() *cobra.Command {
 	flags.BoolVar(&f.fix, "fix", false, "repair entries, and save the fixes that helped")
 	flags.BoolVar(&f.static, "static", false, "check only the files; do not start or connect to any server")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
+	f.model.add(cmd, ranksCauses)
 	f.consentFlags.add(cmd)
 	return cmd
 }
@@ -118,10 +120,14 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
+	model, err := f.model.open(cmd)
+	if err != nil {
+		return err
+	}
 	all := fleet.Unchecked(servers)
 	if !f.static {
 		f.ask = confirmProject(cmd, names)
-		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Ask: f.ask}
+		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Ask: f.ask, Model: model}
 		if !f.yes { // which skips what must be reviewed, so nothing is asked
 			o.Agree = confirmFix(cmd)
 		}

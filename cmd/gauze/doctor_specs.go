@@ -19,6 +19,10 @@ import (
 
 // runSpecs checks command lines and URLs.
 func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
+	model, err := f.model.open(cmd)
+	if err != nil {
+		return err
+	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
 	show := together(progressOn(cmd.ErrOrStderr(), f.json))
@@ -30,7 +34,7 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 		running.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			last, report := doctor.Examine(ctx, machine, spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(),
+			last, report := doctor.Examine(ctx, machine, spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(), Model: model,
 				Tell: func(line string) { show(fmt.Sprintf("%d/%d %s: %s", i+1, len(specs), shownServer(spec), line)) }})
 			all[i] = examined{spec, last.Hidden(fleet.Hiding(spec)), report}
 		})
@@ -106,6 +110,9 @@ func showExamined(e examined, p paint) string {
 			todo = doctor.WithCommand(d.Fix, d.Command)
 		}
 		text += showFix(todo, p)
+		if possible := d.Suggested(); possible != "" {
+			text += indent(fold(possible+" "+d.Others[0].Fix)) + "\n"
+		}
 	}
 	return text
 }

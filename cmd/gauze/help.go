@@ -67,7 +67,7 @@ func help(cmd *cobra.Command, _ []string) {
 	more := helpFlags(w, cmd.Flags(), all)
 	switch {
 	case cmd.HasSubCommands():
-		fmt.Fprintln(w, "\nTo learn more about a command:\n  gauze COMMAND --help")
+		fmt.Fprintf(w, "\nTo learn more about a command:\n  %s COMMAND --help\n", cmd.CommandPath())
 	case more:
 		fmt.Fprintf(w, "\nTo see all flags:\n  %s --help-all\n", cmd.CommandPath())
 	}

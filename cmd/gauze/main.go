@@ -70,7 +70,7 @@ func commands() *cobra.Command {
 	root.SetHelpCommandGroupID("learn")
 	root.SetCompletionCommandGroupID("learn")
 	root.AddCommand(grouped("run", runCommand(), serveCommand(), wrapCommand(), unwrapCommand(), mcpCommand())...)
-	root.AddCommand(grouped("fix", doctorCommand(), testCommand(), diagnoseCommand(), historyCommand(), repairCommand(), listCommand(), addCommand(), removeCommand(), undoCommand())...)
+	root.AddCommand(grouped("fix", doctorCommand(), testCommand(), diagnoseCommand(), historyCommand(), repairCommand(), listCommand(), addCommand(), removeCommand(), undoCommand(), modelCommand())...)
 	root.AddCommand(grouped("trust", lockCommand(), verifyCommand(), restoreCommand())...)
 	root.AddCommand(grouped("learn", demoCommand(), explainCommand(), searchCommand(), versionCommand())...)
 	for _, cmd := range root.Commands() {
@@ -83,6 +83,9 @@ func commands() *cobra.Command {
 // prepare turns cobra's errors about arguments into usage errors, and adds completions and
 // --help-all.
 func prepare(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		prepare(sub)
+	}
 	if strings.Contains(cmd.Use, "SERVER") {
 		cmd.ValidArgsFunction = completeServers
 	}

@@ -44,6 +44,9 @@ func manual(root *cobra.Command) (map[string][]byte, error) {
 	for _, cmd := range root.Commands() {
 		if cmd.IsAvailableCommand() && cmd.Name() != "help" && cmd.Name() != "completion" {
 			files["gauze-"+cmd.Name()+".1"] = manPage(cmd)
+			for _, sub := range cmd.Commands() {
+				files["gauze-"+cmd.Name()+"-"+sub.Name()+".1"] = manPage(sub)
+			}
 		}
 	}
 	var bash, zsh, fish, powershell bytes.Buffer

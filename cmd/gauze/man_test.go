@@ -21,6 +21,9 @@ func TestEveryCommandHasAManPage(t *testing.T) {
 			t.Errorf("%s has this page:\n%s", cmd.Name(), page)
 		}
 	}
+	if page := string(files["gauze-model-check.1"]); !strings.Contains(page, ".B gauze model check") || !strings.Contains(page, "GAUZE_MODEL_KEY") {
+		t.Errorf("gauze model check has this page:\n%s", page)
+	}
 	if page := string(files["gauze-run.1"]); !strings.Contains(page, `\-\-restart\-backoff`) {
 		t.Errorf("the page of gauze run lacks the rarer flags:\n%s", page)
 	}

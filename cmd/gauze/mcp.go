@@ -22,6 +22,7 @@ type mcpFlags struct {
 	allowWrites bool
 	online      bool
 	project     string
+	model       adviserFlag
 }
 
 // mcpCommand returns gauze mcp, which serves gauze's tools to agents.
@@ -44,11 +45,16 @@ func mcpCommand() *cobra.Command {
 	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let the agent confirm diffs and commands in your place if the client cannot ask you")
 	flags.BoolVar(&f.online, "online", false, "let the agent search the public registry")
 	flags.StringVar(&f.project, "project", "", "`directory` of a project whose configuration files are also read (default: the working directory)")
+	f.model.add(cmd, "judges failing servers and ranks possible causes")
 	return cmd
 }
 
 func (f *mcpFlags) run(cmd *cobra.Command) error {
 	all, err := f.fleet()
+	if err != nil {
+		return err
+	}
+	model, err := f.model.open(cmd)
 	if err != nil {
 		return err
 	}
@@ -59,7 +65,7 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	all.Machine = doctor.ThisMachine().Until(ctx)
-	return agenttools.Serve(ctx, os.Stdin, os.Stdout, agenttools.Options{Fleet: all, AllowWrites: f.allowWrites, Online: f.online})
+	return agenttools.Serve(ctx, os.Stdin, os.Stdout, agenttools.Options{Fleet: all, AllowWrites: f.allowWrites, Online: f.online, Model: model})
 }
 
 // fleet returns the servers of this user and project.

@@ -20,11 +20,13 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 // testFlags are the flags of gauze test.
 type testFlags struct {
 	server  serverFlags // --url, --header and the like
+	model   adviserFlag
 	timeout time.Duration
 	heal    bool
 	json    bool
@@ -54,6 +56,7 @@ func testCommand() *cobra.Command {
 	flags.DurationVar(&f.timeout, "timeout", 0, timeoutUsage)
 	flags.BoolVar(&f.heal, "heal", false, "try fixes that only change how the same server is started or reached")
 	flags.BoolVar(&f.json, "json", false, "print the report as JSON")
+	f.model.add(cmd, ranksCauses)
 	return cmd
 }
 
@@ -90,10 +93,14 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	if f.timeout < 0 {
 		return fmt.Errorf("invalid --timeout %v: must be a duration above zero, such as 30s", f.timeout)
 	}
+	model, err := f.model.open(cmd)
+	if err != nil {
+		return err
+	}
 	if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && f.server.Spec.URL == "" {
 		if strings.Contains(args[0], "://") {
 			f.server.Spec.URL, args = args[0], nil
-		} else if done, err := f.runConfigured(cmd, args[0]); done || err != nil {
+		} else if done, err := f.runConfigured(cmd, args[0], model); done || err != nil {
 			return err
 		}
 	}
@@ -105,7 +112,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	defer stop()
 	out := cmd.OutOrStdout()
 	show := progressOn(cmd.ErrOrStderr(), f.json)
-	last, report := doctor.Examine(ctx, doctor.ThisMachine().Until(ctx), spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(), Tell: show})
+	last, report := doctor.Examine(ctx, doctor.ThisMachine().Until(ctx), spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(), Model: model, Tell: show})
 	last = last.Hidden(fleet.Hiding(spec))
 	show("")
 	if ctx.Err() != nil {
@@ -124,7 +131,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 
 // runConfigured tests the servers of clients that have this name. It reports false if there is none
 // but there is a program of that name.
-func (f *testFlags) runConfigured(cmd *cobra.Command, name string) (done bool, err error) {
+func (f *testFlags) runConfigured(cmd *cobra.Command, name string, model llm.Model) (done bool, err error) {
 	fl, err := fleet.Here(versionText())
 	if err != nil {
 		return false, err
@@ -136,7 +143,7 @@ func (f *testFlags) runConfigured(cmd *cobra.Command, name string) (done bool, e
 		}
 		return false, fmt.Errorf("%w\nTo test a program, run: gauze test -- %s", err, shell.Here().Quote(name))
 	}
-	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Heal: f.heal, Timeout: f.timeout, Ask: confirmProject(cmd, []string{name}), Agree: confirmFix(cmd)}, f.json)
+	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Heal: f.heal, Timeout: f.timeout, Ask: confirmProject(cmd, []string{name}), Agree: confirmFix(cmd), Model: model}, f.json)
 	if err != nil {
 		return false, err
 	}

@@ -36,10 +36,19 @@ func (d Diagnosis) text() string {
 	for _, said := range d.Said {
 		text += "\nevidence: " + said
 	}
-	if len(d.Others) > 0 && doctor.Likelihood(d.Confidence) == "possible" {
+	text += d.suggested()
+	if d.RankedBy == "" && len(d.Others) > 0 && doctor.Likelihood(d.Confidence) == "possible" {
 		text += "\nalso possible: " + d.Others[0]
 	}
 	return text
+}
+
+// suggested returns the cause that a model ranked first, as a line of its own, or "".
+func (d Diagnosis) suggested() string {
+	if d.RankedBy == "" || len(d.Others) == 0 {
+		return ""
+	}
+	return "\npossible (ranked by " + d.RankedBy + "): " + d.Others[0]
 }
 
 const maxLogBytes = 4 << 20
@@ -53,7 +62,7 @@ func (c *call) diagnose(in diagnoseIn) (Diagnosis, error) {
 	}
 	seen := doctor.FromLog(in.Command, in.Log)
 	seen.Secrets = redact.EnvironSecrets(c.service.Fleet.Home.Environ)
-	d := doctor.Diagnose(seen)
+	d := doctor.Rank(c.ctx, c.service.Model, seen, doctor.Diagnose(seen))
 	return *diagnosisOf(&d), nil
 }
 

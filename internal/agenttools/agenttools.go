@@ -9,6 +9,7 @@
 //	confirm.go     questions to the user, and what counts as confirmation
 //	inspect.go     list_servers, check_health, verify
 //	try.go         test_connection, heal_server
+//	evaluate.go    evaluate_health
 //	change.go      configure_server, remove_server, wrap_servers, unwrap_servers, undo
 //	advise.go      diagnose, repair_arguments, search_servers
 //	report.go      servers and test results as agents read them
@@ -47,6 +48,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 // Options configure the server.
@@ -54,6 +56,9 @@ type Options struct {
 	Fleet       *fleet.Fleet
 	AllowWrites bool // accept a token that the agent repeats as the user's confirmation
 	Online      bool // search_servers may query the registry
+	// Model decides within the bounds of evaluate_health, and ranks causes that no rule finds. It may be
+	// nil.
+	Model llm.Model
 }
 
 // service is a running server: its tools and its pending questions.
@@ -83,6 +88,7 @@ func newService(ctx context.Context, o Options) *service {
 	svc.server.AddReceivingMiddleware(onlyTools)
 	svc.addInspectTools()
 	svc.addTestTools()
+	svc.addEvaluateTool()
 	svc.addChangeTools()
 	svc.addAdviceTools()
 	return svc

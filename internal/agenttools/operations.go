@@ -31,6 +31,7 @@ var operations = map[string][]operation{
 	"diagnose":         showsOnly,
 	"repair_arguments": showsOnly,
 	"search_servers":   sendsQuery, // the user allows it with --online
+	"evaluate_health":  startsOwn,
 	"test_connection":  slices.Concat(startsAny, startsGiven),
 	"heal_server":      slices.Concat(startsAny, writes),
 	"configure_server": slices.Concat(startsAny, startsGiven, writes),

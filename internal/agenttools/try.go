@@ -159,10 +159,10 @@ func (c *call) test(in testIn) (out Tested, err error) {
 		if in.Package != "" || in.URL != "" || in.Command != "" {
 			return out, failure("name cannot be combined with package, url or command", `for example {"name": %q}`, redact.Quote(in.Name))
 		}
-		return c.testConfigured(in, fleet.CheckOptions{Heal: orDefault(in.Heal, true), Timeout: wait})
+		return c.testConfigured(in, fleet.CheckOptions{Heal: orDefault(in.Heal, true), Timeout: wait, Model: c.service.Model})
 	}
 	request := in.request()
-	request.Heal, request.Timeout = orDefault(in.Heal, true), wait
+	request.Heal, request.Timeout, request.Model = orDefault(in.Heal, true), wait, c.service.Model
 	resolved, err := c.service.Fleet.Resolve(c.ctx, request)
 	if err != nil {
 		return out, failure(err.Error(), `for example {"package": "npm:@scope/name"}, {"url": "https://mcp.example.com/mcp"}, {"command": "uvx", "args": ["mcp-server-time"]} or {"name": "notes"}`)

@@ -13,6 +13,7 @@ import (
 type cause struct {
 	name     string
 	category Category
+	passes   bool   // it can end without a change: trying again may help
 	explain  string // template, see fill
 	fix      string // template; see advised for the names it may use. Models read it
 	command  string // template of a command for the fix that is shown only to people, see Diagnosis
@@ -98,6 +99,13 @@ type exam struct {
 	line string // the command as one line
 }
 
+func newExam(c Case) *exam {
+	x := &exam{Case: c, line: strings.Join(c.Command, " ")}
+	x.text = c.words()
+	x.hits = knowledge().finder.find(x.text)
+	return x
+}
+
 // finding is a cause with its best clue.
 type finding struct {
 	cause      *cause
@@ -109,9 +117,7 @@ type finding struct {
 
 // Diagnose returns the cause of a failure. It depends only on the case.
 func Diagnose(c Case) Diagnosis {
-	x := &exam{Case: c, line: strings.Join(c.Command, " ")}
-	x.text = c.words()
-	x.hits = knowledge().finder.find(x.text)
+	x := newExam(c)
 	found := x.findings()
 	if len(found) == 0 || found[0].confidence < doubt {
 		return x.unknown()

@@ -59,6 +59,9 @@ type Diagnosis struct {
 	// only terminals show it.
 	Command string `json:"-"`
 
+	// RankedBy is the model that ranked Others, if no rule found the cause. They are only possible.
+	RankedBy string `json:"ranked_by,omitempty"`
+
 	variables []string // the variables that the server lacks, if that is the cause
 }
 

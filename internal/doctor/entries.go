@@ -13,7 +13,7 @@ func Entries() []fault.Entry {
 	unnamed := func(string) string { return "" }
 	for _, c := range causes {
 		all = append(all, fault.Entry{
-			Code: fault.Code(c.name), Kind: fault.KindCause, Title: fill(c.explain, unnamed),
+			Code: fault.Code(c.name), Kind: fault.KindCause, Permanent: !c.passes, Title: fill(c.explain, unnamed),
 			Do: fault.Steps(WithCommand(fill(c.fix, unnamed), fill(c.command, unnamed))),
 		})
 	}
@@ -25,6 +25,13 @@ func Entries() []fault.Entry {
 		}
 	}
 	return append(all, unnamedEntries...)
+}
+
+// Permanent reports whether a cause lasts until something is changed: a program, a file, a credential.
+// Trying again does not help against it. An unknown code is not permanent.
+func Permanent(code string) bool {
+	knowledge()
+	return slices.ContainsFunc(causes, func(c cause) bool { return c.name == code && !c.passes })
 }
 
 // unnamedEntries are the causes of failures whose reason is not known.

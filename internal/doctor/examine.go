@@ -7,6 +7,8 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/probe"
+	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 // ExamineOptions configures Examine. The zero value only diagnoses.
@@ -17,7 +19,12 @@ type ExamineOptions struct {
 	Version string        // gauze's version, sent to the server
 	// Agree asks a person about a fix, see Treatment. It is used with Heal only.
 	Agree func(Fix, launch.Spec) bool
-	Tell  func(string) // receives progress messages for people; may be nil
+	// Model ranks possible causes of a failure that no rule explains, see Rank. It is asked once; nil
+	// is not.
+	Model llm.Model
+	// Secrets are values that Model must not see, besides those of the Spec and the environment.
+	Secrets redact.Secrets
+	Tell    func(string) // receives progress messages for people; may be nil
 }
 
 // Examine tests a server as a client would, diagnoses a failure and, with Heal, treats it. It
@@ -47,5 +54,10 @@ func Examine(ctx context.Context, m *Machine, spec launch.Spec, o ExamineOptions
 		t.Waits = waitsAfter(cmp.Or(o.Timeout, spec.StartTimeout()))
 	}
 	report = Treat(ctx, spec, t)
+	if report.Diagnosis != nil && ctx.Err() == nil {
+		report.seen.Secrets = redact.JoinSecrets(report.seen.Secrets, o.Secrets)
+		d := Rank(ctx, o.Model, report.seen, *report.Diagnosis)
+		report.Diagnosis = &d
+	}
 	return last, report
 }

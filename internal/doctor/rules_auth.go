@@ -105,7 +105,7 @@ func authCauses() []cause {
 			hides: []string{"http_unauthorized", "http_forbidden", "env_not_set"},
 		},
 		{
-			name: "oauth_not_completed", category: AuthFailed,
+			name: "oauth_not_completed", category: AuthFailed, passes: true,
 			explain: "The server requires sign-in, but the sign-in was not completed.",
 			fix:     "Start the sign-in again in the client, complete it in the browser, then reconnect.",
 			instead: []advice{{when: func(_ *exam, m *match) bool { return m.names["step"] != "" },

@@ -144,7 +144,7 @@ func fileCauses() []cause {
 			hides: []string{"data_file_missing", "wrong_directory_argument", "script_missing", "broken_npm_install"},
 		},
 		{
-			name: "binary_download_incomplete", category: PathNotFound,
+			name: "binary_download_incomplete", category: PathNotFound, passes: true,
 			explain: "The package is a launcher for a binary that was not downloaded: {path|the binary} does not exist.",
 			fix:     "Reinstall the package with install scripts enabled (without --ignore-scripts) and with network access.",
 			clues: []clue{

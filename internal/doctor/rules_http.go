@@ -10,7 +10,7 @@ import (
 func sessionCauses() []cause {
 	return []cause{
 		{
-			name: "no_session_affinity", category: SessionLost,
+			name: "no_session_affinity", category: SessionLost, passes: true,
 			explain: "Requests from one session reach different instances of the server, but only one instance has the session.",
 			fix:     "Configure the load balancer to route by Mcp-Session-Id, share sessions between the instances, or run the server in stateless mode.",
 			clues: []clue{
@@ -22,7 +22,7 @@ func sessionCauses() []cause {
 			hides: []string{"session_expired_no_reinit"},
 		},
 		{
-			name: "session_not_initialized", category: SessionLost,
+			name: "session_not_initialized", category: SessionLost, passes: true,
 			explain: "The request does not belong to an open session: either initialize was not sent first, or the session ID was not included.",
 			fix:     "Reconnect with a client that sends initialize first and includes Mcp-Session-Id in every request: `gauze run --url {url|URL}`",
 			instead: []advice{{when: live, explain: "The server requires a session ID even for initialize, the request that creates the session.",
@@ -34,7 +34,7 @@ func sessionCauses() []cause {
 			},
 		},
 		{
-			name: "session_expired_no_reinit", category: SessionLost,
+			name: "session_expired_no_reinit", category: SessionLost, passes: true,
 			explain: "The server no longer has this session (the server restarted, or the session expired), but the client keeps using the session.",
 			fix:     "Reconnect with a client that starts a new session when the old one is lost: `gauze run --url {url|URL}`",
 			instead: []advice{{when: live, explain: "The server no longer has this session (the server restarted, or several instances share the address).",
@@ -52,7 +52,7 @@ func sessionCauses() []cause {
 			hides: []string{"http_unauthorized", "http_not_found", "wrong_endpoint_path", "sse_vs_streamable", "invalid_jsonrpc_message", "client_skips_initialize", "remote_outage"},
 		},
 		{
-			name: "idle_stream_timeout", category: SessionLost,
+			name: "idle_stream_timeout", category: SessionLost, passes: true,
 			explain: "The server, or a proxy between it and the client, closed the stream after a period of inactivity.",
 			fix:     "Raise the idle timeout of the server or proxy (proxy_read_timeout, spring.mvc.async.request-timeout), or enable keep-alive messages in the server.",
 			clues: []clue{

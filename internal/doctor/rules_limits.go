@@ -19,7 +19,7 @@ func limitCauses() []cause {
 			hides: []string{"rate_limit", "http_forbidden", "http_unauthorized", "invalid_api_key", "token_scope_insufficient"},
 		},
 		{
-			name: "rate_limit", category: RateLimited,
+			name: "rate_limit", category: RateLimited, passes: true,
 			explain: "The service's rate limit has been reached.",
 			fix:     "Wait, then send fewer requests. Your own key or a larger plan may have a higher limit.",
 			clues: []clue{
@@ -45,7 +45,7 @@ func limitCauses() []cause {
 			hides: []string{"rate_limit"},
 		},
 		{
-			name: "node_heap_oom", category: ResourceExhausted,
+			name: "node_heap_oom", category: ResourceExhausted, passes: true,
 			explain: "The server ran out of memory.",
 			fix:     "Give the server less work at a time, or run it on a machine with more memory.",
 			instead: []advice{
@@ -88,7 +88,7 @@ func limitCauses() []cause {
 			},
 		},
 		{
-			name: "too_many_open_files", category: ResourceExhausted,
+			name: "too_many_open_files", category: ResourceExhausted, passes: true,
 			explain: "The process or the system has reached its limit on open files or processes.",
 			fix:     "Stop leftover server processes. If the limit is low, raise it (`ulimit -n`).",
 			instead: []advice{{when: onWindows, fix: "Stop leftover server processes."}},
@@ -98,7 +98,7 @@ func limitCauses() []cause {
 			},
 		},
 		{
-			name: "orphan_processes", category: ResourceExhausted,
+			name: "orphan_processes", category: ResourceExhausted, passes: true,
 			explain: "Old server processes were never stopped and have accumulated, each with its own memory and connections.",
 			fix:     "Stop the old processes and close duplicate clients. To clean up leftover processes automatically, start the server with gauze: `gauze run -- {line|COMMAND}`",
 			instead: []advice{{when: live, fix: "Stop the old processes and close duplicate clients."}},
@@ -141,7 +141,7 @@ func timeoutCauses() []cause {
 			hides: []string{"npx_cold_start_timeout"},
 		},
 		{
-			name: "npx_cold_start_timeout", category: Timeout,
+			name: "npx_cold_start_timeout", category: Timeout, passes: true,
 			explain: "The server was not ready in time: {command|the package runner} downloads or builds it first, which takes longer than the client allows ({limit|its startup timeout}).",
 			fix:     "Before you start the server from the client again, run the command once in a terminal to fill the cache: `{line|COMMAND}`",
 			instead: []advice{{when: liveURL, fix: "Try again later. If the server is only slow, raise the timeout with `--start-timeout 3m` (or `--timeout 3m` in a test)."}},
@@ -174,7 +174,7 @@ func timeoutCauses() []cause {
 			},
 		},
 		{
-			name: "slow_tool_call", category: Timeout,
+			name: "slow_tool_call", category: Timeout, passes: true,
 			explain: "A request exceeded its timeout. The server may still be processing it, or may be waiting for something.",
 			fix:     "Raise the client's timeout for this server, or set a timeout for one tool: `gauze run --tool NAME:timeout=5m -- {line|COMMAND}`",
 			instead: []advice{{when: atURL, fix: "Raise the client's timeout for this server, or set a timeout for one tool: `gauze run --tool NAME:timeout=5m --url {url|URL}`"}},
@@ -231,7 +231,7 @@ func crashCauses() []cause {
 			hides: []string{"server_bug_crash", "old_node_first_in_path"},
 		},
 		{
-			name: "server_bug_crash", category: Crashed,
+			name: "server_bug_crash", category: Crashed, passes: true,
 			explain: "The server crashed with an internal error: {text|see its output}.",
 			fix:     "Try the latest version of the server. If it also crashes, report the error to the server's maintainers.",
 			clues: []clue{

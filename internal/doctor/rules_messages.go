@@ -114,7 +114,7 @@ func protocolCauses() []cause {
 			hides: []string{"wrong_endpoint_path"},
 		},
 		{
-			name: "client_skips_initialize", category: ProtocolMismatch,
+			name: "client_skips_initialize", category: ProtocolMismatch, passes: true,
 			explain: "A request arrived before the handshake was complete: the client, or a proxy, did not wait for the response to initialize or did not send notifications/initialized.",
 			fix:     "Update the client, or let gauze perform the handshake: `gauze run -- {line|COMMAND}`",
 			instead: []advice{
@@ -129,7 +129,7 @@ func protocolCauses() []cause {
 			},
 		},
 		{
-			name: "late_progress_notification", category: ProtocolMismatch,
+			name: "late_progress_notification", category: ProtocolMismatch, passes: true,
 			explain: "The server sent a progress notification for a request that it had already answered, and the client treated it as a fatal error.",
 			fix:     "Let gauze drop late notifications: `gauze run -- {line|COMMAND}`",
 			instead: []advice{
@@ -142,7 +142,7 @@ func protocolCauses() []cause {
 			},
 		},
 		{
-			name: "optional_method_probed", category: ProtocolMismatch,
+			name: "optional_method_probed", category: ProtocolMismatch, passes: true,
 			explain: "The client called {method|an optional method}, which the server does not support. The protocol allows this, but the client or the server treats it as a failure.",
 			fix:     "This is usually harmless. If the client gives up because of it, let gauze answer such requests: `gauze run -- {line|COMMAND}`",
 			instead: []advice{
@@ -161,7 +161,7 @@ func protocolCauses() []cause {
 			},
 		},
 		{
-			name: "invalid_jsonrpc_message", category: ProtocolMismatch,
+			name: "invalid_jsonrpc_message", category: ProtocolMismatch, passes: true,
 			explain: "The server sent JSON that is not a valid protocol message ({text|a field is missing or of the wrong type}).",
 			fix:     "Update the server. If that does not help, report the error to its maintainers.",
 			clues: []clue{
@@ -254,7 +254,7 @@ func schemaCauses() []cause {
 			hides: []string{"wrong_endpoint_path", "http_not_found", "invalid_jsonrpc_message"},
 		},
 		{
-			name: "args_json_string_for_object", category: ToolArgumentsInvalid,
+			name: "args_json_string_for_object", category: ToolArgumentsInvalid, passes: true,
 			explain: "The model called the tool with arguments of the wrong type ({text|see the server's error}). The server itself works.",
 			fix:     "Let gauze repair unambiguous mistakes (such as a number or an object sent as a string) and explain the rest to the model: `gauze run -- {line|COMMAND}`",
 			instead: []advice{

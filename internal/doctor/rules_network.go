@@ -44,7 +44,7 @@ func tlsCauses() []cause {
 			hides: []string{"request_not_sent", "private_ca_not_trusted"},
 		},
 		{
-			name: "tls_handshake_failed", category: TLSOrProxy,
+			name: "tls_handshake_failed", category: TLSOrProxy, passes: true,
 			explain: "The TLS connection could not be established: one side does not use TLS on this port, or the two have no common TLS version.",
 			fix:     "Check the scheme (http:// or https://) and the port in the URL (a local server usually uses plain http). If both are correct, check whether a proxy or firewall blocks the connection.",
 			clues: []clue{
@@ -121,7 +121,7 @@ func (x *exam) aboutLocal(m *match) bool {
 func networkCauses() []cause {
 	return []cause{
 		{
-			name: "docker_daemon_down", category: ConnectionRefused,
+			name: "docker_daemon_down", category: ConnectionRefused, passes: true,
 			explain: "Docker is installed, but its daemon is not running or cannot be reached.",
 			fix:     "Start Docker Desktop, or this system's docker service.",
 			command: "sudo systemctl start docker",
@@ -148,7 +148,7 @@ func networkCauses() []cause {
 			hides: []string{"companion_app_not_running", "local_http_server_not_running"},
 		},
 		{
-			name: "registry_unreachable", category: DNSOrNetwork,
+			name: "registry_unreachable", category: DNSOrNetwork, passes: true,
 			explain: "The package registry ({host|npm or PyPI}) could not be reached, so the server was not downloaded.",
 			fix:     "Check the network, or configure a mirror that you trust (npm's registry setting, UV_INDEX_URL). Once installed, the server starts without the registry.",
 			clues: []clue{
@@ -169,7 +169,7 @@ func networkCauses() []cause {
 			hides: []string{"npx_cold_start_timeout", "slow_tool_call", "hostname_wrong", "request_not_sent", "companion_app_not_running", "connect_timed_out"},
 		},
 		{
-			name: "git_fetch_failed", category: DNSOrNetwork,
+			name: "git_fetch_failed", category: DNSOrNetwork, passes: true,
 			explain: "The server is installed from a git repository, but git could not fetch the repository.",
 			fix:     "To see git's error, run this with the repository's URL from the entry: `git ls-remote URL`",
 			clues: []clue{
@@ -204,7 +204,7 @@ func networkCauses() []cause {
 			hides: []string{"request_not_sent"},
 		},
 		{
-			name: "network_unreachable", category: DNSOrNetwork,
+			name: "network_unreachable", category: DNSOrNetwork, passes: true,
 			explain: "This machine has no network route to {host|the server}.",
 			fix:     "Check the VPN, firewall and IPv6 settings, then test the connection from this machine: `curl -v {url|URL}`",
 			clues: []clue{
@@ -213,7 +213,7 @@ func networkCauses() []cause {
 			},
 		},
 		{
-			name: "remote_outage", category: DNSOrNetwork,
+			name: "remote_outage", category: DNSOrNetwork, passes: true,
 			explain: "The remote service is failing ({status|it returned a server error}). Nothing is wrong on your side.",
 			fix:     "Wait and try again. The operator's status page may have details.",
 			clues: []clue{
@@ -225,7 +225,7 @@ func networkCauses() []cause {
 			},
 		},
 		{
-			name: "local_http_server_not_running", category: ConnectionRefused,
+			name: "local_http_server_not_running", category: ConnectionRefused, passes: true,
 			explain: "Nothing is listening on {theport|the configured port} on this machine: the HTTP server that the client connects to is not running.",
 			fix:     "Start that server first, or correct the port in the URL.",
 			clues: append(refusedWhere(strong, func(x *exam, m *match) bool { return x.remote() && x.aboutLocal(m) }),
@@ -236,7 +236,7 @@ func networkCauses() []cause {
 			hides: []string{"companion_app_not_running"},
 		},
 		{
-			name: "companion_app_not_running", category: ConnectionRefused,
+			name: "companion_app_not_running", category: ConnectionRefused, passes: true,
 			explain: "The connection to {endpoint|the program or database that the server uses} was refused: it is not running, or it listens on a different address.",
 			fix:     "Start that program, or correct the host and port in the server's settings. A port published by docker compose may differ from the one inside the container.",
 			instead: []advice{{when: atURL, explain: "{host|The server's address} refused the connection: the server is not running, or it listens on a different port.",
@@ -259,7 +259,7 @@ func networkCauses() []cause {
 				clue{strong, `(?i)no (?:connected )?(?:browser )?(?:extension|editor|client|instance|device|plugin)s? (?:is |are )?(?:connected|found|running|available)|not connected to (?:the )?(?:browser )?extension`, nil}),
 		},
 		{
-			name: "request_not_sent", category: DNSOrNetwork,
+			name: "request_not_sent", category: DNSOrNetwork, passes: true,
 			explain: "The request to {url|the server} could not be sent: the network, DNS, a proxy or a firewall on this side prevented it.",
 			fix:     "Test the connection from this machine: `curl -v {url|URL}`",
 			clues: []clue{
@@ -270,7 +270,7 @@ func networkCauses() []cause {
 			},
 		},
 		{
-			name: "connect_timed_out", category: Timeout,
+			name: "connect_timed_out", category: Timeout, passes: true,
 			explain: "{host|The address} did not respond: the connection was neither accepted nor refused. This usually means a firewall, a VPN or a wrong address.",
 			fix:     "Check whether this machine can reach the host: `curl -v {url|URL}`",
 			clues: []clue{
@@ -284,7 +284,7 @@ func networkCauses() []cause {
 func portCauses() []cause {
 	return []cause{
 		{
-			name: "second_instance_running", category: PortInUse,
+			name: "second_instance_running", category: PortInUse, passes: true,
 			explain: "The server is already running and does not allow a second instance ({path|it holds a lock}).",
 			fix:     "Stop the other instance, or give this one its own directory or port.",
 			clues: []clue{
@@ -295,7 +295,7 @@ func portCauses() []cause {
 			},
 		},
 		{
-			name: "orphan_process_holds_port", category: PortInUse,
+			name: "orphan_process_holds_port", category: PortInUse, passes: true,
 			explain: "An earlier instance of the server was never stopped and still uses {theport|its port} (process {pid|unknown}).",
 			fix:     "Find that process and stop it: `{$listener}`",
 			clues: []clue{
@@ -305,7 +305,7 @@ func portCauses() []cause {
 			hides: []string{"port_taken_by_sibling"},
 		},
 		{
-			name: "port_taken_by_sibling", category: PortInUse,
+			name: "port_taken_by_sibling", category: PortInUse, passes: true,
 			explain: "A different process already uses {theport|the server's port}. It is often a second copy of the same server, started by another client.",
 			fix:     "Configure a different port if the server supports it, or stop the other process. To find it: `{$listener}`",
 			clues: []clue{

@@ -238,7 +238,7 @@ func dependencyCauses() []cause {
 			hides: []string{"musl_vs_glibc", "shared_library_missing"},
 		},
 		{
-			name: "uv_cache_removed", category: DependencyMissing,
+			name: "uv_cache_removed", category: DependencyMissing, passes: true,
 			explain: "uv's cache is missing files that are still in use, in {path|one of its environments}.",
 			fix:     "To let uv rebuild the missing files, clean the cache: `uv cache clean {package|PACKAGE}`",
 			clues: []clue{
@@ -250,7 +250,7 @@ func dependencyCauses() []cause {
 			hides: []string{"data_file_missing", "venv_not_used"},
 		},
 		{
-			name: "npx_cache_corrupt", category: DependencyMissing,
+			name: "npx_cache_corrupt", category: DependencyMissing, passes: true,
 			explain: "npx's cached copy of the package is damaged or incomplete: some of its files are missing or locked.",
 			fix:     "Stop other instances of the server, then delete the cached copy: `{$npxcopy}`",
 			clues: []clue{

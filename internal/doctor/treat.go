@@ -46,6 +46,8 @@ type Report struct {
 
 	// Wait is how long the server must be waited for, if that is longer than the default.
 	Wait time.Duration `json:"-"`
+
+	seen Case // what Diagnosis is about
 }
 
 // Step is one fix that was tried.
@@ -94,7 +96,7 @@ func Treat(ctx context.Context, spec launch.Spec, t Treatment) Report {
 			}
 			report.Fixable = report.Fixable || seen.silent(diagnosis) && len(t.Waits) > 0
 			todo, command := t.todo(diagnosis, seen.Case, report.Spec)
-			report.conclude(diagnosis, todo, command)
+			report.conclude(seen.Case, diagnosis, todo, command)
 			return report
 		}
 		wait := report.Wait
@@ -111,7 +113,7 @@ func Treat(ctx context.Context, spec launch.Spec, t Treatment) Report {
 		if !ok || failed >= t.Attempts || len(report.Steps) >= maxSteps {
 			report.Fixable = ok
 			todo, command := t.todo(diagnosis, seen.Case, report.Spec)
-			report.conclude(diagnosis, todo, command)
+			report.conclude(seen.Case, diagnosis, todo, command)
 			return report
 		}
 		tried[diagnosis.Cause+"\n"+fix.Name] = true
@@ -141,7 +143,7 @@ func Treat(ctx context.Context, spec launch.Spec, t Treatment) Report {
 func (r Report) end(last Seen) Report {
 	if r.Healthy = last.Healthy; !r.Healthy {
 		diagnosis := Diagnose(last.Case)
-		r.conclude(diagnosis, diagnosis.Fix, diagnosis.Command)
+		r.conclude(last.Case, diagnosis, diagnosis.Fix, diagnosis.Command)
 	}
 	return r
 }
@@ -172,7 +174,8 @@ func waitsAfter(base time.Duration) (waits []time.Duration) {
 }
 
 // conclude records the remaining trouble and the next step for a person.
-func (r *Report) conclude(d Diagnosis, todo, command string) {
+func (r *Report) conclude(c Case, d Diagnosis, todo, command string) {
+	r.seen = c
 	r.Diagnosis, r.Todo, r.Command = &d, todo, command
 }
 

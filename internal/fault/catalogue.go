@@ -12,6 +12,9 @@ type Entry struct {
 	Kind    Kind
 	Follows []Code // causes of which this code is only a consequence; it is not shown next to them
 
+	// Permanent means that the cause lasts until something is changed, so trying again does not help.
+	Permanent bool
+
 	RPC   int    // JSON-RPC error code
 	Title string // headline: lower case, no full stop
 	Retry Advice // before Fault.Advice corrects it by the delivery

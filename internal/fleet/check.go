@@ -15,6 +15,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 // CheckOptions configure Check. The zero value tests every server that may be run, without trying
@@ -25,6 +26,7 @@ type CheckOptions struct {
 	Ask     func(*Server) error        // returns nil if the user has reviewed the Whole of a project's server and allowed it; a nil Ask allows none
 	Agree   func(*Server, Offer) bool  // asks the user about a fix; called from several goroutines; nil refuses
 	Tell    func(s *Server, is string) // reports progress; called from several goroutines
+	Model   llm.Model                  // ranks possible causes of a failure that no rule explains; may be nil
 }
 
 // Checked is the result of checking one server.
@@ -71,9 +73,10 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 				return false
 			}
 			c.Attempt, c.Report = c.examine(ctx, machine, c.started, doctor.ExamineOptions{
-				Heal:    o.Heal || c.Wrapped, // as gauze run does
-				Hurry:   len(c.Errors()) > 0 || c.Wrapped && !o.Heal,
-				Agree:   agreeing(c.Written(), c.started, agree),
+				Heal:  o.Heal || c.Wrapped, // as gauze run does
+				Hurry: len(c.Errors()) > 0 || c.Wrapped && !o.Heal,
+				Agree: agreeing(c.Written(), c.started, agree),
+				Model: o.Model, Secrets: c.view.secrets,
 				Timeout: c.timeout(o.Timeout), Version: f.Version, Tell: func(is string) {
 					if o.Tell != nil {
 						o.Tell(c.Server, is)
@@ -194,7 +197,7 @@ func minimal(ctx context.Context, m *doctor.Machine, before, healed launch.Spec,
 			plain.Env = append(plain.Env, pair)
 		}
 	}
-	o.Heal = false
+	o.Heal, o.Model = false, nil
 	if _, report := doctor.Examine(ctx, m, plain, o); report.Healthy {
 		return plain
 	}

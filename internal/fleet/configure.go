@@ -16,6 +16,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/trust"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 // Request describes a server to test or add.
@@ -38,6 +39,7 @@ type Request struct {
 	Timeout time.Duration
 	Agree   func(Offer) bool // asks the user about a fix; nil refuses
 	Tell    func(string)
+	Model   llm.Model // ranks possible causes of a failure that no rule explains; may be nil
 }
 
 // Offer is a fix that takes a value from a source that the user must be asked about.
@@ -261,7 +263,7 @@ func (f *Fleet) try(ctx context.Context, r Request, c *Configured) {
 		machine = machine.Only(addressesOf(c.Spec.URL))
 	}
 	filled := f.start(f.filled(c.Spec), machine.Dir, r.inProject())
-	o := doctor.ExamineOptions{Heal: r.Heal, Timeout: r.Timeout, Version: f.Version, Tell: r.Tell, Agree: agreeing(c.Spec, filled, r.Agree)}
+	o := doctor.ExamineOptions{Heal: r.Heal, Timeout: r.Timeout, Version: f.Version, Tell: r.Tell, Model: r.Model, Agree: agreeing(c.Spec, filled, r.Agree)}
 	c.Attempt, c.Report = doctor.Examine(ctx, machine, filled, o)
 	c.Attempt = c.Attempt.Hidden(Hiding(filled))
 	c.Tried = true

@@ -81,6 +81,9 @@ func (c *Checked) Verdict() Verdict {
 			v.Cause = "stopped here without giving a reason: " + c.Hide(redact.Quote(c.Attempt.Stopped)) + "."
 		}
 		v.Cause += c.wrote(d)
+		if possible := d.Suggested(); possible != "" {
+			v.Cause += " " + c.Hide(possible)
+		}
 		if c.Report.Fixable {
 			return command(Broken, v.Cause, Heal)
 		}

@@ -1,0 +1,101 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/redact"
+)
+
+// Kind is why a question got no answer.
+type Kind string
+
+// The kinds of errors.
+const (
+	Unauthorized  Kind = "unauthorized"   // the key is missing, invalid or not allowed to do this
+	NotFound      Kind = "not found"      // the model or the URL does not exist
+	Rejected      Kind = "rejected"       // the server considers the request invalid
+	RateLimited   Kind = "rate limited"   // the provider's limit is reached
+	Overloaded    Kind = "overloaded"     // the server failed or has no capacity
+	TimedOut      Kind = "timeout"        // no answer within the timeout, including retries
+	Unreachable   Kind = "unreachable"    // the server cannot be reached
+	Refused       Kind = "refused"        // the model or the client declined to answer
+	CutShort      Kind = "cut short"      // the answer ended before it was complete
+	InvalidAnswer Kind = "invalid answer" // the answer is not one JSON object that matches the schema
+	OverBudget    Kind = "over budget"    // the question was not sent, see Limit
+	Canceled      Kind = "canceled"       // the caller canceled the question
+)
+
+// Error is why a question got no answer. It never contains a key.
+type Error struct {
+	Kind   Kind
+	Server string // the host of the model, or "the client"
+	Model  string // as configured
+	Status int    // of the HTTP response; 0 if there was none
+	// Detail is more about the failure, such as the server's own words, cleaned and shortened.
+	Detail string
+	// RetryAfter is how long the server asked to wait; 0 if it did not.
+	RetryAfter time.Duration
+
+	asked bool // RetryAfter is set, and may be 0
+	cause error
+}
+
+// Error says what happened and what to do, in one sentence.
+func (e *Error) Error() string {
+	text := fmt.Sprintf(sentences[e.Kind], e.subject())
+	if e.Detail != "" {
+		text += " (" + e.Detail + ")"
+	}
+	return text
+}
+
+// Unwrap returns the cause, such as context.Canceled.
+func (e *Error) Unwrap() error { return e.cause }
+
+// sentences has the message for each kind. The verb is filled with who answers.
+var sentences = map[Kind]string{
+	Unauthorized:  "%s rejected the key: check that it is valid and belongs to this provider",
+	NotFound:      "%s does not have this model: check the model's name and the URL",
+	Rejected:      "%s rejected the request: check that the model supports it",
+	RateLimited:   "%s limits the rate of requests: wait, or raise the limit at the provider",
+	Overloaded:    "%s failed or is overloaded: try again later",
+	TimedOut:      "%s did not answer in time: raise the timeout, or use a faster model",
+	Unreachable:   "%s cannot be reached: check that it is running and that the URL is right",
+	Refused:       "%s refused to answer: use a different model for such questions",
+	CutShort:      "%s sent an answer that ends too early: use a model that answers more briefly, or try again",
+	InvalidAnswer: "%s sent an answer that is not the requested JSON: use a more capable model",
+	OverBudget:    "the question to %s was not sent, because it exceeds the budget: wait, or raise the budget",
+	Canceled:      "the question to %s was canceled: ask again if the answer is still needed",
+}
+
+func (e *Error) subject() string {
+	switch {
+	case e.Model == "" && e.Server == "":
+		return "the model"
+	case e.Model == "":
+		return e.Server
+	case e.Server == "":
+		return "the model " + redact.Quote(e.Model)
+	}
+	return "the model " + redact.Quote(e.Model) + " at " + redact.Quote(e.Server)
+}
+
+// KindOf returns the kind of an error of Ask, or "" if it has none.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}
+
+// stopped returns the error for a context that is done.
+func stopped(ctx context.Context) *Error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &Error{Kind: TimedOut, cause: context.DeadlineExceeded}
+	}
+	return &Error{Kind: Canceled, cause: context.Canceled}
+}

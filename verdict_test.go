@@ -1,0 +1,95 @@
+package gauze_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/llm"
+)
+
+// An agent decides whether a failing server is worth another attempt.
+func ExampleEvaluateHealth() {
+	v, err := gauze.EvaluateHealth(context.Background(), gauze.Situation{
+		Health:          gauze.Health{State: gauze.StateDead},
+		Cause:           &gauze.Cause{Code: "invalid_api_key"},
+		CauseConfidence: 0.95,
+		Task:            gauze.Task{Done: 2, Total: 5, Needs: gauze.NeedAll},
+	}, nil) // or a model, which decides where the rules leave a choice
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(v.Action, "because", v.Reason)
+	// Output: stop_task because the cause is permanent: only a change can fix it
+}
+
+func TestTheSituationOfARunningServer(t *testing.T) {
+	ctx := t.Context()
+	transport := faulty(t.TempDir(), "modern")
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(ctx, transport, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	s := transport.Situation()
+	s.Task.Deadline = time.Now().Add(-time.Hour)
+	v, err := gauze.EvaluateHealth(ctx, s, modelFunc(func(context.Context, llm.Question) (llm.Answer, error) {
+		t.Error("asked about a server that works")
+		return llm.Answer{}, nil
+	}))
+	if err != nil || v.Action != gauze.ActionContinue || v.Asked {
+		t.Errorf("%+v, %v of %+v", v, err, s)
+	}
+}
+
+func TestTheSituationOfAServerThatDoesNotExist(t *testing.T) {
+	w, err := gauze.New(gauze.Options{Command: []string{"gauze-no-such-program"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Serve(t.Context(), strings.NewReader(""), new(strings.Builder)); err == nil {
+		t.Fatal("a server that does not exist was served")
+	}
+	if s := w.Situation(); s.Health.State != gauze.StateDead || s.Reconnecting {
+		t.Errorf("%+v", s)
+	}
+	if s := (&gauze.Transport{Name: "notes"}).Situation(); s.Server != "notes" || s.Health.State != gauze.StateDead {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestEvaluateHealthWithAModel(t *testing.T) {
+	s := gauze.Situation{
+		Health: gauze.Health{State: gauze.StateDead, LastSuccess: time.Now().Add(-time.Minute)}, Reconnects: 5,
+		Failures: []gauze.Failure{{Kind: gauze.FailureRefused, At: time.Now()}}, NextTry: time.Now().Add(time.Second),
+		Task: gauze.Task{Goal: "all or nothing", Needs: gauze.NeedSome, OthersHealthy: true, Deadline: time.Now().Add(time.Hour)},
+	}
+	answer := `{"action":"stop_task","reason":"It is all or nothing.","confidence":0.8}`
+	model := modelFunc(func(context.Context, llm.Question) (llm.Answer, error) {
+		return llm.Answer{JSON: json.RawMessage(answer), Model: "m", Usage: llm.Usage{InputTokens: 5}}, nil
+	})
+	v, err := gauze.EvaluateHealth(t.Context(), s, model)
+	if err != nil || v.Action != gauze.ActionStopTask || !v.ByModel || !v.Asked || v.Model != "m" || v.Usage.InputTokens != 5 || v.Rejected != "" {
+		t.Errorf("%+v, %v", v, err)
+	}
+	answer = `{"action":"restart","reason":"","confidence":1}`
+	if v, err = gauze.EvaluateHealth(t.Context(), s, model); err != nil || v.Action != gauze.ActionContinue || v.ByModel || v.Rejected == "" {
+		t.Errorf("%+v, %v", v, err)
+	}
+	failing := modelFunc(func(context.Context, llm.Question) (llm.Answer, error) { return llm.Answer{}, errors.New("down") })
+	if v, err = gauze.EvaluateHealth(t.Context(), s, failing); err != nil || v.Action != gauze.ActionContinue || !strings.Contains(v.Rejected, "down") {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if _, err = gauze.EvaluateHealth(t.Context(), gauze.Situation{}, nil); err == nil {
+		t.Error("a situation without a state was accepted")
+	}
+}
