@@ -31,8 +31,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -62,7 +60,7 @@ func Open(path string) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := private(filepath.Dir(path)); err != nil {
+	if err := makeDir(filepath.Dir(path)); err != nil {
 		return nil, failure(path, err)
 	}
 	j := &Journal{path: path, requests: make(chan *request), closing: make(chan struct{}), stopped: make(chan struct{})}
@@ -132,20 +130,9 @@ func (j *Journal) release() (err error) {
 	return err
 }
 
-// private creates the directory for the user alone.
-func private(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
-	}
-	return closeToOthers(dir, info)
-}
+// makeDir creates a directory for the user alone. One that exists keeps its mode, because
+// GAUZE_STATE_DIR may name any; the files in it are the user's alone.
+func makeDir(dir string) error { return os.MkdirAll(dir, 0o700) }
 
 // query reads rows. A panic in the database is an error.
 func (j *Journal) query(ctx context.Context, scan func(*sql.Rows) error, text string, args ...any) error {
