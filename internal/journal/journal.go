@@ -54,8 +54,14 @@ type Journal struct {
 }
 
 // Open opens the journal at path and creates it if it does not exist. A damaged journal is moved
-// aside, and what is intact is kept: see Salvaged.
-func Open(path string) (*Journal, error) {
+// aside, and what is intact is kept: see Salvaged. In a large journal, Open notices missing rows but
+// not every damaged one: Entries checks the log of its task, and OpenChecked everything.
+func Open(path string) (*Journal, error) { return open(path, false) }
+
+// OpenChecked is like Open, and checks every row.
+func OpenChecked(path string) (*Journal, error) { return open(path, true) }
+
+func open(path string, everyRow bool) (*Journal, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -65,7 +71,7 @@ func Open(path string) (*Journal, error) {
 	}
 	j := &Journal{path: path, requests: make(chan *request), closing: make(chan struct{}), stopped: make(chan struct{})}
 	j.close = sync.OnceValue(j.shut)
-	if err := j.open(); err != nil {
+	if err := j.open(everyRow); err != nil {
 		j.release()
 		return nil, err
 	}
@@ -74,7 +80,7 @@ func Open(path string) (*Journal, error) {
 }
 
 // open opens the file, which is checked and, if it is damaged, replaced.
-func (j *Journal) open() (err error) {
+func (j *Journal) open(everyRow bool) (err error) {
 	var alone bool
 	if j.use, alone, err = acquire(j.path); err != nil {
 		return failure(j.path, err)
@@ -82,7 +88,7 @@ func (j *Journal) open() (err error) {
 	if err := create(j.path); err != nil {
 		return failure(j.path, err)
 	}
-	if err := examine(j.path, alone); broken(err) {
+	if err := examine(j.path, alone, everyRow); broken(err) {
 		if j.salvaged, err = salvage(j.path, alone); err != nil {
 			return failure(j.path, err)
 		}
