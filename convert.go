@@ -223,25 +223,13 @@ func situationOf(name string, h Health, t *upstream.Trouble, now time.Time) Situ
 	s.Reconnects = max(0, t.Attempts-1) // the first attempt was the connection that was lost
 	s.NextTry, s.Permanent, s.Cause = t.NextTry, t.Permanent, publicCause(t.Cause)
 	s.Reconnecting = !t.NextTry.IsZero() && !t.NextTry.After(now)
-	if kind, ok := failureKinds[t.Code]; ok {
-		s.Failures = []Failure{{Kind: kind, Detail: t.Evidence.Exit, At: t.Since}}
+	if kind, ok := verdict.KindOf(t.Code); ok {
+		s.Failures = []Failure{{Kind: FailureKind(kind), Detail: t.Evidence.Exit, At: t.Since}}
 	}
 	if t.Permanent {
 		s.CauseConfidence = 1 // gauze does not try again either
 	}
 	return s
-}
-
-// failureKinds says how the faults of a server that is unavailable count.
-var failureKinds = map[fault.Code]FailureKind{
-	fault.CommandNotFound: FailureStart, fault.CommandNotExecutable: FailureStart, fault.CommandBadFormat: FailureStart,
-	fault.WorkdirMissing: FailureStart, fault.SpawnFailed: FailureStart,
-	fault.ServerExitsEarly: FailureExit, fault.CrashLoop: FailureExit,
-	fault.StartTimeout: FailureTimeout, fault.AnswerMissing: FailureTimeout,
-	fault.ServerUnreachable: FailureRefused, fault.HostNotFound: FailureRefused, fault.TLSFailed: FailureReset,
-	fault.HTTPUnavailable: FailureUnavailable, fault.RateLimited: FailureThrottled,
-	fault.AuthRequired: FailureUnauthorized, fault.AuthDenied: FailureUnauthorized,
-	fault.NotMCP: FailureProtocol,
 }
 
 // wireFault is a fault as internal/fault encodes it.

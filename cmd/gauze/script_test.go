@@ -1,10 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -14,17 +17,30 @@ import (
 // TestMain makes the test binary also act as gauze and as the test servers.
 func TestMain(m *testing.M) {
 	faultyserver.RunIfAsked()
-	testscript.Main(m, map[string]func(){
+	testscript.Main(withOwnState{m}, map[string]func(){
 		"gauze":        func() { os.Exit(execute()) },
 		"faultyserver": func() { os.Exit(faultyserver.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"tellall":      func() { os.Exit(tellAll(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
 }
 
+// withOwnState keeps gauze, as the tests start it, from writing to the user's state directory.
+type withOwnState struct{ *testing.M }
+
+func (m withOwnState) Run() int {
+	dir, err := os.MkdirTemp("", "gauze-state-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("GAUZE_STATE_DIR", dir)
+	return m.M.Run()
+}
+
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata/script",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"modelserver": modelServer},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"modelserver": modelServer, "taskid": taskID},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // a race build would otherwise take a second to exit
 			env.Setenv("GAUZE_STATE_DIR", filepath.Join(env.WorkDir, ".state"))
@@ -33,4 +49,27 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 	})
+}
+
+// taskID sets ID to the id of the newest task whose name begins with the argument, as soon as it has
+// made a call.
+func taskID(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: taskid NAME")
+	}
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		ts.Check(ts.Exec("gauze", "task", "list", "--json"))
+		for line := range strings.Lines(ts.ReadFile("stdout")) {
+			var one struct {
+				ID    string
+				Calls int
+			}
+			ts.Check(json.Unmarshal([]byte(line), &one))
+			if strings.HasPrefix(one.ID, args[0]+"-") && one.Calls > 0 {
+				ts.Setenv("ID", one.ID)
+				return
+			}
+		}
+	}
+	ts.Fatalf("there is no task %s", args[0])
 }

@@ -8,6 +8,7 @@
 //	rules.go    the rules: two ordered tables of mechanisms with reasons
 //	ask.go      the question to a model, and the check of its answer
 //	facts.go    a Situation as JSON, for tools and tables
+//	fault.go    how gauze's faults count as failures
 package verdict
 
 import (

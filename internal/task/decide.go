@@ -1,0 +1,53 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/redact"
+)
+
+// Decide records what a person decided about the call whose outcome is unknown: it took effect
+// (done), it is sent again (repeat), or the task goes on without it (skip).
+func Decide(ctx context.Context, log Log, id, decision string) (*State, error) {
+	if !slices.Contains(Decisions, decision) {
+		return nil, fmt.Errorf("invalid decision %q: must be %s", redact.Quote(decision), strings.Join(Decisions, ", "))
+	}
+	entries, err := log.Entries(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	s, err := Fold(entries)
+	if err != nil {
+		return nil, err
+	}
+	call := s.Undecided()
+	if call == nil {
+		return s, fmt.Errorf("the task %s has no call to decide about: it is %s", id, s.Status())
+	}
+	e := entry(KindDecided, Decided{call.Call, decision}, time.Now())
+	if e.Seq, err = log.Append(ctx, id, s.Seq, e); err != nil {
+		return s, err
+	}
+	return s, s.Apply(e)
+}
+
+// Undecided returns the call that a person must decide about, or nil. That a task was killed before
+// it could say so makes no difference.
+func (s *State) Undecided() *Call {
+	if s.Done != nil || len(s.Calls) == 0 {
+		return nil
+	}
+	c := s.Calls[len(s.Calls)-1]
+	waits := s.Stopped != nil && s.Stopped.Why == NeedsDecision
+	switch {
+	case c.Decision != "" || c.Outcome != nil && (c.Outcome.Status != Lost || c.Outcome.Delivery == Unsent):
+		return nil
+	case !waits && s.mayRepeat(c):
+		return nil
+	}
+	return c
+}

@@ -1,0 +1,28 @@
+// Package task runs a list of tool calls, or lets a model choose them, and keeps its place: every
+// step is in a log before it is acted on, so that a task stops at any point and continues later.
+//
+//	plan.go     Plan: what the user asked for
+//	parse.go    the file: Parse, all errors together with line and column; parse_step.go its steps
+//	problem.go  an error in a file
+//	document.go a YAML or JSON file as a tree with positions
+//	refer.go    ${id.text} and ${id.json.path}: references and strings that contain them
+//	condition.go when and for
+//	entry.go    the entries of the log, one struct for each kind
+//	fold.go     State: the fold over the entries; pure
+//	next.go     Next: what a task does next, a function of State only
+//	person.go   failures that only a person can end
+//	run.go      Run: the loop, and the story of one step
+//	judge.go    health, verdicts and the stop because of a dead server
+//	agent.go    a model chooses the next call
+//	reach.go    Servers and Log: what the loop needs from elsewhere
+//	decide.go   Decide: what a person found out about a call
+//	report.go   Report: how a task ended, as text and as an exit status
+//
+// The core uses neither a database nor MCP. Package taskrun connects it to both.
+//
+// # Invariants
+//
+// The intent of a call is durable before the call is sent, and its outcome before anything depends
+// on it. An intent without an outcome is unknown: it is repeated only if its tool only reads, or is
+// idempotent and no later call may have written. Everything else is decided by a person.
+package task

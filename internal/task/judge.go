@@ -1,0 +1,98 @@
+package task
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/verdict"
+)
+
+// defaultReconnects is how often a task waits for an attempt to reach a server, as in package
+// verdict.
+const defaultReconnects = 5
+
+// ready returns the tools of a server that is fit for a call. If the server is not, its health is
+// judged, and it is waited for as long as the verdict allows. stop says why the task cannot go on.
+func (r *Runner) ready(ctx context.Context, server string) (tools []Tool, stop *Stopped, err error) {
+	most := cmp.Or(r.MaxReconnects, defaultReconnects)
+	for tries := 0; ctx.Err() == nil; tries++ {
+		tools, lost := r.Servers.Tools(ctx, server)
+		now := r.Servers.Situation(server)
+		if lost == nil && responds(now) {
+			return tools, nil, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		if lost != nil {
+			if need := needOf(*lost); need != "" {
+				return nil, &Stopped{Why: NeedsPerson, Diagnosis: lost.Text, Remedy: lost.Remedy,
+					Message: fmt.Sprintf("The server %q requires a person: %s.", server, needs[need])}, nil
+			}
+			now.Detail = cmp.Or(now.Detail, lost.Text)
+			now.Remedy = cmp.Or(now.Remedy, lost.Remedy)
+			if responds(now) {
+				now.Health = "unresponsive" // it is connected, but does not list its tools
+			}
+		}
+		if tries > 0 && !pause(ctx, r.Backoff<<min(tries-1, 6)) {
+			break
+		}
+		v, err := r.judge(ctx, now, tries, most)
+		if err != nil {
+			return nil, nil, err
+		}
+		if v.Action == verdict.Stop || tries >= most {
+			return nil, dead(server, now, v), nil
+		}
+		r.Servers.Reconnect(ctx, server)
+	}
+	return nil, nil, nil
+}
+
+func responds(s Situation) bool { return s.Health == "healthy" || s.Health == "degraded" }
+
+// judge asks for the verdict of the rules, or of the model within their bounds, and records it.
+func (r *Runner) judge(ctx context.Context, now Situation, tries, most int) (verdict.Verdict, error) {
+	s := now.Situation
+	if !s.Cause.Permanent {
+		s.Reconnects = 0 // the wrap tries more often than a task waits
+	}
+	s.Reconnects, s.MaxReconnects = max(s.Reconnects, tries), most
+	s.Task = verdict.Task{Goal: cmp.Or(r.state.Plan.Goal, r.state.Plan.Name), Done: r.state.doneSteps(), Total: len(r.state.Plan.Steps), Needs: verdict.NeedAll}
+	if r.state.Plan.ByModel() {
+		s.Task.Needs = verdict.NeedUnknown
+	}
+	if r.state.Plan.Budget.Time > 0 {
+		s.Task.HasDeadline, s.Task.Left = true, r.left()
+	}
+	v, err := verdict.Evaluate(ctx, s, r.Model)
+	if err != nil {
+		return v, fmt.Errorf("judging the server %q: %w", s.Server, err)
+	}
+	j := Judged{Server: s.Server, Health: s.Health, Action: string(v.Action), Reason: v.Reason, By: v.By}
+	if v.Consulted != nil {
+		j.Tokens, j.Cost = v.Consulted.Usage.InputTokens+v.Consulted.Usage.OutputTokens, v.Consulted.Usage.Cost
+	}
+	if n := len(r.state.Judged); n > 0 && r.state.Judged[n-1] == j && tries > 0 {
+		return v, nil
+	}
+	return v, r.write(KindVerdict, j)
+}
+
+// dead returns the stop because of a server that is not coming back.
+func dead(server string, now Situation, v verdict.Verdict) *Stopped {
+	reason := v.Reason
+	if v.Action != verdict.Stop {
+		reason = "all attempts to reconnect failed"
+	}
+	since := now.Since
+	if since.IsZero() {
+		since = time.Now()
+	}
+	return &Stopped{Why: ServerDead, Server: server, Since: since.UTC(), Remedy: now.Remedy,
+		Diagnosis: cmp.Or(now.Cause.Explanation, now.Detail),
+		Message:   fmt.Sprintf("The server %q is not available: %s.", server, reason)}
+}

@@ -1,0 +1,125 @@
+package task
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
+)
+
+// Status names of a task that is not stopped.
+const (
+	StatusDone    = "done"
+	StatusRunning = "running" // or ended without writing that it stopped
+)
+
+// Status returns how the task is doing, as one word.
+func (s *State) Status() string {
+	switch {
+	case s.Done != nil:
+		return StatusDone
+	case s.Stopped != nil:
+		return string(s.Stopped.Why)
+	}
+	return StatusRunning
+}
+
+// ExitStatus returns the status with which a command that ran the task exits.
+func (s *State) ExitStatus() int {
+	switch {
+	case s.Done != nil:
+		return 0
+	case s.Stopped == nil:
+		return 1
+	}
+	switch s.Stopped.Why {
+	case ServerDead:
+		return 3
+	case NeedsDecision, NeedsPerson:
+		return 4
+	case Interrupted:
+		return 130
+	}
+	return 1
+}
+
+// doneSteps counts the steps before the one the task is at.
+func (s *State) doneSteps() int {
+	if s.Done != nil {
+		return len(s.Plan.Steps)
+	}
+	switch d := s.nextStep(); {
+	case d.Intent != nil:
+		return s.indexOf(d.Intent.Step)
+	case d.Stop != nil:
+		return s.indexOf(d.Stop.Step)
+	}
+	return len(s.Plan.Steps)
+}
+
+// Remaining returns the ids of the steps that are not done.
+func (s *State) Remaining() (ids []string) {
+	for _, step := range s.Plan.Steps[s.doneSteps():] {
+		ids = append(ids, step.ID)
+	}
+	return ids
+}
+
+// maxListed limits the steps that a message lists.
+const maxListed = 8
+
+// Report returns what the user reads when the task ends: what happened, the diagnosis, what was
+// done, what remains, and the command that continues. now is for durations.
+func (s *State) Report(id string, now time.Time) string {
+	var b strings.Builder
+	add := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	if s.Done != nil {
+		add("The task %q is done: %s.", s.Plan.Name, s.progress())
+		if s.Done.Summary != "" {
+			add("%s", redact.Passage(s.Done.Summary))
+		}
+		return b.String()
+	}
+	stop := s.Stopped
+	if stop == nil {
+		add("The task %q is not complete: %s.", s.Plan.Name, s.progress())
+	} else {
+		add("%s", redact.Passage(stop.Message))
+		if !stop.Since.IsZero() {
+			add("It has been unavailable since %s (%s).", stop.Since.Local().Format("15:04:05"), now.Sub(stop.Since).Round(time.Second))
+		}
+		if stop.Diagnosis != "" {
+			add("Reported: %s", redact.Passage(stop.Diagnosis))
+		}
+		if stop.Remedy != "" {
+			add("%s", redact.Passage(stop.Remedy))
+		}
+		add("Done: %s.", s.progress())
+		if rest := s.Remaining(); len(rest) > 0 {
+			more := ""
+			if len(rest) > maxListed {
+				more = fmt.Sprintf(" and %d more", len(rest)-maxListed)
+			}
+			add("Remaining: %s%s.", strings.Join(rest[:min(len(rest), maxListed)], ", "), more)
+		}
+		if stop.Why == NeedsDecision {
+			add("Check whether it took effect, then run one of:")
+			for _, decision := range Decisions {
+				add("  gauze task decide %s %s", id, decision)
+			}
+		}
+	}
+	add("gauze task resume %s", id)
+	return b.String()
+}
+
+// progress says how much was done.
+func (s *State) progress() string {
+	calls := plaintext.Count(len(s.Calls), "call")
+	if s.Plan.ByModel() {
+		return calls
+	}
+	return fmt.Sprintf("%d of %s, %s", s.doneSteps(), plaintext.Count(len(s.Plan.Steps), "step"), calls)
+}

@@ -1,0 +1,94 @@
+package taskrun
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/task"
+)
+
+// result is the result of a tools/call.
+type result struct {
+	Content []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	} `json:"content"`
+	StructuredContent json.RawMessage            `json:"structuredContent"`
+	IsError           bool                       `json:"isError"`
+	ResultType        string                     `json:"resultType"`
+	Meta              map[string]json.RawMessage `json:"_meta"`
+}
+
+// foundFault is what a task needs of a fault of gauze's own.
+type foundFault struct {
+	Source   string `json:"source"`
+	Code     string `json:"code"`
+	Delivery string `json:"delivery"`
+	Cause    struct {
+		Code   string `json:"code"`
+		Remedy string `json:"remedy"`
+	} `json:"cause"`
+}
+
+// replyOf reads an answer. Marks of gauze's own in it are genuine: the session removes a server's.
+func replyOf(a answer) task.Reply {
+	if a.Error != nil {
+		r := reply{Status: task.Failed, Text: a.Error.Message, Asked: a.asked}
+		r.explain(a.Error.Data)
+		return task.Reply(r)
+	}
+	return resultOf(a)
+}
+
+func resultOf(a answer) task.Reply {
+	var got result
+	_ = json.Unmarshal(a.Result, &got) // a result of a different form has no text
+	var texts []string
+	for _, block := range got.Content {
+		if block.Type == "text" {
+			texts = append(texts, block.Text)
+		}
+	}
+	r := reply{Status: task.OK, Text: strings.Join(texts, "\n")}
+	if s := string(got.StructuredContent); s != "" && s != "null" {
+		r.JSON = got.StructuredContent
+	}
+	if raw := got.Meta[fault.ReceiptKey]; len(raw) > 0 {
+		r.Healed = append(r.Healed, "arguments repaired")
+	}
+	if got.ResultType == "input_required" {
+		r.Status, r.Asked, r.Text = task.Failed, true, "the server requires input from a user"
+	}
+	if got.IsError {
+		r.Status, r.Asked = task.Failed, a.asked
+		r.explain(got.Meta[fault.MetaKey])
+	}
+	return task.Reply(r)
+}
+
+type reply task.Reply
+
+// explain adds what a fault of gauze's own says: a call without a usable answer is lost.
+func (r *reply) explain(data json.RawMessage) {
+	var f foundFault
+	if len(data) == 0 || json.Unmarshal(data, &f) != nil || f.Source != fault.Source {
+		return
+	}
+	r.Fault, r.Cause, r.Remedy = f.Code, f.Cause.Code, f.Cause.Remedy
+	switch fault.Code(f.Code) {
+	case fault.ArgumentsInvalid, fault.ToolUnknown, fault.RequestTooLarge:
+		return // the same call always fails
+	case "":
+		return
+	}
+	r.Status = task.Lost
+	switch f.Delivery {
+	case fault.Unsent.String():
+		r.Delivery = task.Unsent
+	case fault.Refused.String():
+		r.Delivery = task.Refused
+	default:
+		r.Delivery = task.Unknown
+	}
+}

@@ -1,0 +1,153 @@
+package taskrun
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/task"
+)
+
+// Servers are the servers of a task. Each is started when it is first needed, behind a proxy
+// session of its own, so that repair, replay and restarts apply to the calls of a task.
+type Servers struct {
+	// Plan has the servers by name.
+	Plan map[string]task.Server
+	// Configured returns the server that a client knows by this name, such as cursor/notes.
+	Configured func(name string) (launch.Spec, error)
+	// Wrap configures every session. Spec, Name, Tell and Events are set by Servers.
+	Wrap proxy.Options
+
+	mu   sync.Mutex
+	open map[string]*server
+}
+
+// Tools implements [task.Servers].
+func (s *Servers) Tools(ctx context.Context, name string) ([]task.Tool, *task.Reply) {
+	one, err := s.server(name)
+	if err != nil {
+		return nil, &task.Reply{Status: task.Lost, Delivery: task.Unsent, Text: err.Error()}
+	}
+	return one.list(ctx)
+}
+
+// Call implements [task.Servers].
+func (s *Servers) Call(ctx context.Context, name, tool string, arguments json.RawMessage) task.Reply {
+	one, err := s.server(name)
+	if err != nil {
+		return task.Reply{Status: task.Lost, Delivery: task.Unsent, Text: err.Error()}
+	}
+	return one.call(ctx, tool, arguments)
+}
+
+// Situation implements [task.Servers].
+func (s *Servers) Situation(name string) task.Situation {
+	one, err := s.server(name)
+	if err != nil {
+		now := task.Situation{Detail: err.Error()}
+		now.Server, now.Health = name, "dead"
+		now.Cause.Permanent, now.Cause.Confidence = true, 1
+		return now
+	}
+	return one.situation()
+}
+
+// Reconnect implements [task.Servers].
+func (s *Servers) Reconnect(ctx context.Context, name string) {
+	if one, err := s.server(name); err == nil {
+		one.reconnect(ctx)
+	}
+}
+
+// Close stops all servers, and returns when they are gone. Each gets the time to exit by itself,
+// unless hurry is closed; it may be nil.
+func (s *Servers) Close(hurry <-chan struct{}) {
+	s.mu.Lock()
+	open := s.open
+	s.open = nil
+	s.mu.Unlock()
+	closed := make(chan struct{})
+	defer close(closed)
+	go func() {
+		select {
+		case <-closed:
+		case <-hurry:
+			for _, one := range open {
+				one.session.Hurry()
+			}
+		}
+	}()
+	var closing sync.WaitGroup
+	for _, one := range open {
+		closing.Go(func() { one.close(false) })
+	}
+	closing.Wait()
+}
+
+// server returns a server that is started or about to be.
+func (s *Servers) server(name string) (*server, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.open[name]; one != nil {
+		return one, nil
+	}
+	spec, err := s.spec(name)
+	if err != nil {
+		return nil, err
+	}
+	o := s.Wrap
+	o.Spec, o.Name = spec, name
+	one := newServer(o)
+	if s.open == nil {
+		s.open = map[string]*server{}
+	}
+	s.open[name] = one
+	return one, nil
+}
+
+// spec returns how a server is started or reached.
+func (s *Servers) spec(name string) (launch.Spec, error) {
+	p, ok := s.Plan[name]
+	switch {
+	case !ok:
+		return launch.Spec{}, fmt.Errorf("the task has no server %q", name)
+	case p.Configured != "" && s.Configured == nil:
+		return launch.Spec{}, fmt.Errorf("the server %s is not available here: give its command or URL instead", p.Configured)
+	case p.Configured != "":
+		return s.Configured(p.Configured)
+	case p.URL != "":
+		return launch.Spec{URL: p.URL}, launch.CheckURL(p.URL)
+	}
+	spec := launch.Spec{Command: p.Command[0], Args: p.Command[1:], Dir: p.Cwd}
+	if len(p.Env) > 0 {
+		spec.Env = slices.Clone(spec.Environment())
+		for _, key := range slices.Sorted(maps.Keys(p.Env)) {
+			spec.Env = append(spec.Env, key+"="+p.Env[key])
+		}
+	}
+	return spec, nil
+}
+
+// Here returns a plan whose commands run in the current directory unless they say otherwise, so that
+// the task can be resumed from a different one.
+func Here(plan task.Plan) (task.Plan, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return plan, fmt.Errorf("the current directory is not known: %w", err)
+	}
+	servers := maps.Clone(plan.Servers)
+	for name, server := range servers {
+		if len(server.Command) > 0 {
+			server.Cwd = absolute(dir, server.Cwd)
+			servers[name] = server
+		}
+	}
+	plan.Servers = servers
+	return plan, nil
+}
