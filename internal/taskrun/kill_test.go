@@ -169,7 +169,7 @@ func killed(t *testing.T, steps string, killAt int, keys []string) {
 	for decisions := 0; ; decisions++ {
 		status := b.process(0)
 		before, effects := b.state(), b.effects()
-		if again := b.process(0); again != status || !slices.Equal(b.effects(), effects) || b.state().Status() != before.Status() {
+		if again := b.run(nil).ExitStatus(); again != status || !slices.Equal(b.effects(), effects) || b.state().Status() != before.Status() {
 			t.Fatalf("resuming again: exit status %d after %d, effects %v after %v", again, status, b.effects(), effects)
 		}
 		if status == 0 {
