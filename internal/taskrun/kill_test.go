@@ -39,13 +39,20 @@ func runTaskIfAsked() {
 	if err := json.Unmarshal(text, &plan); err != nil {
 		panic(err)
 	}
+	log, closeLog, err := openLog(dir)
+	if err != nil {
+		panic(err)
+	}
 	servers := &Servers{Plan: plan.Servers, Wrap: quick()}
-	r := &task.Runner{ID: taskID, Servers: servers, Backoff: time.Millisecond, Log: &killingLog{Log: fileLog{filepath.Join(dir, "log")}, at: at}}
+	r := &task.Runner{ID: taskID, Servers: servers, Backoff: time.Millisecond, Log: &killingLog{Log: log, at: at}}
 	s, err := r.Run(context.Background())
 	if err != nil {
 		panic(err)
 	}
 	servers.Close()
+	if err := closeLog(); err != nil {
+		panic(err)
+	}
 	os.Exit(s.ExitStatus())
 }
 
