@@ -4,11 +4,10 @@ package gauze
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"context"
 	"maps"
 	"net/url"
 	"slices"
@@ -177,7 +176,7 @@ func put(fields map[string]any, key string, value any, is bool) {
 }
 
 // internal returns the options of a run. closeAll releases what they hold.
-func (o TaskOptions) internal() (options taskrun.Options, closeAll func(), err error) {
+func (o TaskOptions) internal(id string) (options taskrun.Options, closeAll func(), err error) {
 	var opened []func()
 	closeAll = func() {
 		for _, done := range opened {
@@ -207,7 +206,7 @@ func (o TaskOptions) internal() (options taskrun.Options, closeAll func(), err e
 	}
 	options.Tell = func(s *task.State, e task.Entry) {
 		if o.OnProgress != nil {
-			o.OnProgress(publicProgress(s, e))
+			o.OnProgress(publicProgress(id, s, e))
 		}
 	}
 	return options, closeAll, nil
@@ -216,7 +215,7 @@ func (o TaskOptions) internal() (options taskrun.Options, closeAll func(), err e
 // report passes on an event of a server to its OnEvent and Logger.
 func (o Options) report(e Event) {
 	if o.Logger != nil {
-		o.Logger.LogAttrs(context.Background(), slog.LevelInfo, "gauze: "+string(e.Kind), e.attrs()...)
+		o.Logger.LogAttrs(context.Background(), e.Kind.level(false), "gauze: "+string(e.Kind), e.attrs()...)
 	}
 	if o.OnEvent != nil {
 		o.OnEvent(e)
@@ -225,7 +224,7 @@ func (o Options) report(e Event) {
 
 // publicTask returns a task as its log describes it.
 func publicTask(id string, s *task.State) TaskResult {
-	r := TaskResult{ID: id, Name: s.Plan.Name, Status: TaskStatus(s.Status()), Total: len(s.Plan.Steps), Remaining: s.Remaining(), Spent: TaskSpent(s.Spent)}
+	r := TaskResult{ID: id, Name: s.Plan.Name, Status: TaskStatus(s.Status()), Total: len(s.Plan.Steps), Remaining: s.Remaining(), Spent: TaskSpent{s.Spent.Steps, s.Spent.Time, s.Spent.Tokens, s.Spent.Cost}}
 	r.Done = r.Total - len(r.Remaining)
 	switch {
 	case s.Done != nil:

@@ -24,6 +24,10 @@
 // [Execute] does for any function that runs a tool what a [Transport] does for a server's tools: it
 // repairs arguments by rules, and asks a model once about a call that failed because of them.
 //
+// [RunTask] carries out a list of tool calls, or lets a model choose them, and keeps its place: a task
+// whose server dies, or whose process is killed, is continued by [ResumeTask] without repeating an
+// effect.
+//
 // Package [github.com/gauze-mcp/gauze/doctor] tests, diagnoses, heals and configures servers as the
 // gauze command does.
 package gauze

@@ -14,7 +14,7 @@ import (
 type TaskStatus string
 
 const (
-	TaskDone             TaskStatus = "done"
+	TaskDone             TaskStatus = "done"              // all steps are complete, or the goal is met
 	TaskServerDead       TaskStatus = "server-dead"       // a server is not available, and waiting for it does not help
 	TaskNeedsDecision    TaskStatus = "needs-decision"    // it is unknown whether a call took effect, see TaskLog.Decide
 	TaskNeedsPerson      TaskStatus = "needs-person"      // a person must log in, approve something or solve a captcha
@@ -111,6 +111,7 @@ type TaskStoppedError struct {
 	Result TaskResult // Result is the task.
 }
 
+// Error says why the task stopped.
 func (e *TaskStoppedError) Error() string {
 	return fmt.Sprintf("gauze: the task %q stopped (%s): %s", e.Result.Name, e.Result.Status, e.Result.Message)
 }
@@ -163,7 +164,7 @@ func ResumeTask(ctx context.Context, id string, o TaskOptions) (TaskResult, erro
 	if o.Log == nil {
 		return TaskResult{ID: id}, errors.New("gauze: TaskOptions.Log is not set: a task is resumed from the log that keeps it")
 	}
-	options, closeAll, err := o.internal()
+	options, closeAll, err := o.internal(id)
 	if err != nil {
 		return TaskResult{ID: id}, err
 	}

@@ -65,6 +65,7 @@ type TaskProblem struct {
 	Message string // Message says what is wrong and what to do.
 }
 
+// Error has a line for each problem.
 func (e *TaskPlanError) Error() string {
 	lines := make([]string, len(e.Problems))
 	for i, p := range e.Problems {

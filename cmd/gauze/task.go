@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
-	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
 	"github.com/gauze-mcp/gauze/internal/taskrun"
 )
@@ -130,49 +128,9 @@ func (f *taskFlags) report(cmd *cobra.Command, id string, state *task.State) err
 
 // tellStep reports one step as it ends.
 func tellStep(w io.Writer, state *task.State, e task.Entry) {
-	switch e.Kind {
-	case task.KindOutcome:
-		c := state.Calls[len(state.Calls)-1]
-		if c.Outcome == nil {
-			return
-		}
-		fmt.Fprintf(w, "%s %s\n", marks[c.Outcome.Status], callLine(c))
-	case task.KindVerdict:
-		j := state.Judged[len(state.Judged)-1]
-		fmt.Fprintf(w, "! %s is %s: %s (%s)\n", j.Server, j.Health, redact.Passage(j.Reason), j.Action)
+	if e.Kind == task.KindOutcome || e.Kind == task.KindVerdict {
+		fmt.Fprintln(w, state.Describe(e))
 	}
-}
-
-var marks = map[task.Status]string{task.OK: "✓", task.Failed: "✗", task.Lost: "?"}
-
-// callLine describes a call on one line.
-func callLine(c *task.Call) string {
-	name := c.Step
-	if name == "" {
-		name = fmt.Sprintf("call %d", c.Call)
-	} else if c.Item > 0 {
-		name += fmt.Sprintf("[%d]", c.Item)
-	}
-	text := fmt.Sprintf("%s  %s/%s", name, c.Server, redact.Quote(c.Tool))
-	if c.Attempt > 1 {
-		text += fmt.Sprintf("  attempt %d", c.Attempt)
-	}
-	if c.Outcome == nil {
-		return text + "  outcome unknown"
-	}
-	text += "  " + c.Outcome.Took.Round(time.Millisecond).String()
-	if len(c.Outcome.Healed) > 0 {
-		text += "  " + strings.Join(c.Outcome.Healed, ", ")
-	}
-	if c.Outcome.Status != task.OK {
-		text += "  " + redact.Quote(firstLineOf(c.Outcome.Text))
-	}
-	return text
-}
-
-func firstLineOf(text string) string {
-	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return first
 }
 
 // configuredServer returns the server that a client knows by this name.

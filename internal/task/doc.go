@@ -15,6 +15,7 @@
 //	agent.go    a model chooses the next call
 //	reach.go    Servers and Log: what the loop needs from elsewhere
 //	report.go   Report: how a task ended, as text and as an exit status
+//	describe.go Describe: one entry as text
 //
 // The core uses neither a database nor MCP. Package taskrun connects it to both.
 //
