@@ -4,6 +4,7 @@ package gauze
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -183,6 +184,7 @@ func (o TaskOptions) internal(id string) (options taskrun.Options, closeAll func
 			done()
 		}
 	}
+	options.Wrap.Timeout = taskrun.CallTimeout
 	options.Sessions = map[string]proxy.Options{}
 	for _, name := range slices.Sorted(maps.Keys(o.Servers)) {
 		server := o.Servers[name]
@@ -198,6 +200,7 @@ func (o TaskOptions) internal(id string) (options taskrun.Options, closeAll func
 		if remote != nil {
 			opened = append(opened, remote.Close)
 		}
+		server.Timeout = cmp.Or(server.Timeout, taskrun.CallTimeout)
 		options.Sessions[name] = server.session(remote)
 	}
 	options.Observe = func(name string, e event.Event) { o.Servers[name].report(publicEvent(e)) }

@@ -32,7 +32,8 @@ type TaskOptions struct {
 	// Log keeps the task. Default: it is kept in memory while RunTask runs, and cannot be resumed.
 	Log *TaskLog
 	// Servers are servers of the task by name. They are used instead of those of the plan with the
-	// same name, and are not recorded: ResumeTask needs them again. Name is ignored.
+	// same name, and are not recorded: ResumeTask needs them again. Name is ignored, and Timeout is 10m by
+	// default.
 	Servers map[string]Options
 	// Model chooses the calls of a plan without steps, and is asked about servers that fail. Default:
 	// rules decide about servers.

@@ -49,13 +49,9 @@ type taskFlags struct {
 	json    bool
 }
 
-// defaultCallTimeout is how long a call of a task may take without progress: nobody watches a task,
-// so a server that never answers must not hold it up indefinitely.
-const defaultCallTimeout = 10 * time.Minute
-
 func (f *taskFlags) add(cmd *cobra.Command) {
 	f.model.add(cmd, "chooses the calls of a task without steps, and judges failing servers")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultCallTimeout, "maximum `time` without progress for a call")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", taskrun.CallTimeout, "maximum `time` without progress for a call")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON, and report no progress")
 }
 
@@ -88,7 +84,7 @@ func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 	ctx, release := untilSignal(cmd.Context(), sync.OnceFunc(func() { close(hurry) }))
 	defer release()
 	machine := doctor.ThisMachine()
-	o := taskrun.Options{Model: model, Hurry: hurry, Configured: configuredServer, Wrap: proxy.Options{
+	o := taskrun.Options{Model: model, Hurry: hurry, Configured: configuredServers(cmd), Wrap: proxy.Options{
 		Timeout: f.timeout, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
 	}}
 	if !f.json {
@@ -133,20 +129,20 @@ func tellStep(w io.Writer, state *task.State, e task.Entry) {
 	}
 }
 
-// configuredServer returns the server that a client knows by this name.
-func configuredServer(name string) (launch.Spec, error) {
-	f, err := fleet.Here(versionText())
-	if err != nil {
-		return launch.Spec{}, err
+// configuredServers returns the servers that clients know by their names. A project's server must be
+// confirmed first.
+func configuredServers(cmd *cobra.Command) func(name string) (launch.Spec, error) {
+	return func(name string) (launch.Spec, error) {
+		f, err := fleet.Here(versionText())
+		if err != nil {
+			return launch.Spec{}, err
+		}
+		server, err := f.Look().Use(name, confirmProject(cmd, []string{name}))
+		if err != nil {
+			return launch.Spec{}, err
+		}
+		return f.Launch(server), nil
 	}
-	_, servers, err := chosen(f, fleet.Choice{Names: []string{name}})
-	if err != nil {
-		return launch.Spec{}, err
-	}
-	if len(servers) != 1 {
-		return launch.Spec{}, fmt.Errorf("%d servers are called %s: write CLIENT/NAME", len(servers), name)
-	}
-	return f.Launch(servers[0]), nil
 }
 
 // withTask opens the tasks and calls do.

@@ -8,12 +8,17 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/task"
 )
+
+// CallTimeout is how long a call of a task may take without progress by default: no one watches a
+// task, so a server that never answers must not hold it up indefinitely.
+const CallTimeout = 10 * time.Minute
 
 // Servers are the servers of a task. Each is started when it is first needed, behind a proxy
 // session of its own, so that repair, replay and restarts apply to the calls of a task.
