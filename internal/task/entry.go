@@ -75,7 +75,7 @@ type Status string
 const (
 	OK     Status = "ok"     // the server answered
 	Failed Status = "failed" // the server answered that the call failed
-	Lost   Status = "lost"   // there is no answer; Delivery says how far the call got
+	Lost   Status = "lost"   // the server did not answer; Delivery says how far the call got
 )
 
 // Delivery is how far a lost call got.
@@ -100,6 +100,9 @@ type Outcome struct {
 	Need     string          `json:"need,omitempty"`     // what a person must do, see person.go
 	Healed   []string        `json:"healed,omitempty"`   // what gauze repaired or repeated
 	Took     time.Duration   `json:"took,omitempty"`
+
+	value  any // the JSON, decoded when it is first referred to
+	parsed bool
 }
 
 // Judged is a verdict about a server.

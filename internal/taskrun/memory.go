@@ -114,7 +114,7 @@ func (m *Memory) lock(id string) (unlock func(), err error) {
 // run runs a task of a log that no one else runs.
 func (o Options) run(ctx context.Context, log task.Log, id string, servers map[string]task.Server) (*task.State, error) {
 	open := &Servers{Plan: servers, Configured: o.Configured, Sessions: o.Sessions, Wrap: o.Wrap, Observe: o.Observe}
-	defer open.Close()
+	defer open.Close(o.Hurry)
 	r := &task.Runner{ID: id, Log: log, Servers: open, Model: o.Model, Hurry: o.Hurry, Tell: o.Tell}
 	return r.Run(ctx)
 }
