@@ -2,6 +2,7 @@ package agenttools
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -233,9 +234,17 @@ func stepText(s task.Step) string {
 	return text
 }
 
+// checkID returns an error if a task cannot have this id.
+func checkID(id string) error {
+	if id == "" || len(id) > 64 {
+		return failure("invalid id: must be 1 to 64 characters", "use the id in the result of run_task")
+	}
+	return nil
+}
+
 func (c *call) getTask(in getTaskIn) (out TaskFound, err error) {
 	wait, err := waitTime(in.Wait, 0)
-	if err != nil {
+	if err = cmp.Or(checkID(in.ID), err); err != nil {
 		return out, err
 	}
 	c.look()
@@ -249,7 +258,7 @@ func (c *call) getTask(in getTaskIn) (out TaskFound, err error) {
 
 func (c *call) resumeTask(in resumeTaskIn) (out TaskRun, err error) {
 	wait, err := waitTime(in.Wait, defaultWait)
-	if err != nil {
+	if err = cmp.Or(checkID(in.ID), err); err != nil {
 		return out, err
 	}
 	store, err := c.service.tasks.open()
