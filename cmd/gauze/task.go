@@ -32,7 +32,7 @@ func taskCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { help(cmd, nil); return nil },
 	}
 	cmd.AddGroup(&cobra.Group{ID: "task", Title: "Commands"})
-	cmd.AddCommand(grouped("task", taskRunCommand(), taskResumeCommand(), taskDecideCommand(), taskStopCommand(), taskListCommand(), taskShowCommand())...)
+	cmd.AddCommand(grouped("task", taskRunCommand(), taskResumeCommand(), taskDecideCommand(), taskStopCommand(), taskListCommand(), taskShowCommand(), taskWatchCommand())...)
 	return cmd
 }
 
@@ -87,10 +87,15 @@ func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 	o := taskrun.Options{Model: model, Hurry: hurry, Configured: configuredServers(cmd), Wrap: proxy.Options{
 		Timeout: f.timeout, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
 	}}
-	if !f.json {
-		o.Tell = func(state *task.State, e task.Entry) { tellStep(cmd.ErrOrStderr(), state, e) }
+	progress := newTaskProgress(cmd.ErrOrStderr(), f.json)
+	o.Tell = progress.tell
+	configured := o.Configured
+	o.Configured = func(name string) (launch.Spec, error) {
+		progress.end() // it may ask
+		return configured(name)
 	}
 	state, err := s.Run(ctx, id, o)
+	progress.end()
 	if err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", cmd.CommandPath(), err)
 		if state != nil && state.Done == nil {
@@ -120,13 +125,6 @@ func (f *taskFlags) report(cmd *cobra.Command, id string, state *task.State) err
 		return exitStatus(status)
 	}
 	return nil
-}
-
-// tellStep reports one step as it ends.
-func tellStep(w io.Writer, state *task.State, e task.Entry) {
-	if e.Kind == task.KindOutcome || e.Kind == task.KindVerdict {
-		fmt.Fprintln(w, state.Describe(e))
-	}
 }
 
 // configuredServers returns the servers that clients know by their names. A project's server must be

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -150,17 +151,18 @@ func taskShowCommand() *cobra.Command {
 
 // showTask prints a task. Of a damaged one it prints what is intact, and returns the error.
 func showTask(ctx context.Context, cmd *cobra.Command, s *taskrun.Store, id string, asJSON bool) error {
-	entries, damage := s.Entries(ctx, id)
-	if len(entries) == 0 {
-		return damage
+	if entries, err := s.Entries(ctx, id); len(entries) == 0 {
+		return err
 	}
+	active := s.Running(id) // before the entries: its last ones are among them
+	entries, damage := s.Entries(ctx, id)
 	state, err := task.Fold(entries)
 	if err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
 	if asJSON {
-		shown := shownTask(id, state, s.Running(id))
+		shown := shownTask(id, state, active)
 		for _, e := range entries {
 			shown.Timeline = append(shown.Timeline, taskEvent{e.Time, e.Kind, e.Data})
 		}
@@ -176,11 +178,10 @@ func showTask(ctx context.Context, cmd *cobra.Command, s *taskrun.Store, id stri
 
 // timeline returns the entries of a task as text.
 func timeline(id string, state *task.State, entries []task.Entry) string {
-	text := fmt.Sprintf("%s  %s\n", id, redact.Quote(state.Plan.Name))
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s\n", id, redact.Quote(state.Plan.Name))
 	for _, e := range entries {
-		if line := state.Describe(e); line != "" {
-			text += e.Time.Local().Format("15:04:05") + "  " + line + "\n"
-		}
+		_ = printEntry(&b, state, e, false) // a Builder does not fail
 	}
-	return text
+	return b.String()
 }

@@ -72,16 +72,16 @@ func (c *call) reportTask(id, step string) (*TaskReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := store.Entries(c.ctx, id)
-	if len(entries) == 0 {
+	if entries, err := store.Entries(c.ctx, id); len(entries) == 0 {
 		return nil, err
 	}
+	run := c.service.tasks.last(id)
+	active := run != nil && run.running() || run == nil && store.Running(id) // before the entries: its last ones are among them
+	entries, err := store.Entries(c.ctx, id)
 	state, foldErr := task.Fold(entries)
 	if foldErr != nil {
 		return nil, errors.Join(err, foldErr)
 	}
-	run := c.service.tasks.last(id)
-	active := run != nil && run.running() || run == nil && store.Running(id)
 	out := &TaskReport{ID: id, State: state.Status(), Steps: len(state.Plan.Steps), Remaining: limited(state.Remaining())}
 	out.StepsDone = out.Steps - len(state.Remaining())
 	switch {
