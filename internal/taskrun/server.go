@@ -31,6 +31,7 @@ type server struct {
 	options proxy.Options
 	observe func(event.Event) // may be nil
 	since   time.Time         // when it first went down and did not come back
+	detail  string            // why it last went down
 
 	mu      sync.Mutex
 	session *proxy.Session
