@@ -15,7 +15,6 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/journal"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
@@ -287,7 +286,7 @@ type taskError struct {
 func (e *taskError) Unwrap() []error { return []error{e.error, e.is} }
 
 func publicTaskError(err error) error {
-	if errors.Is(err, journal.ErrRunning) {
+	if errors.Is(err, taskrun.ErrRunning) {
 		return &taskError{err, ErrTaskRunning}
 	}
 	return err

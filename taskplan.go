@@ -10,7 +10,7 @@ import (
 // it from a file.
 type TaskPlan struct {
 	Name    string                // Name is what the task is called. Default "task".
-	Goal    string                // Goal is what a model is to achieve if there are no Steps.
+	Goal    string                // Goal is what a model is to achieve, in a plan without Steps.
 	Servers map[string]TaskServer // Servers are the servers by name; TaskOptions.Servers are added to them.
 	Steps   []TaskStep            // Steps are carried out in order.
 	Budget  TaskBudget            // Budget limits the task.

@@ -63,7 +63,7 @@ type Options struct {
 	// Model decides within the bounds of evaluate_health, and ranks causes that no rule finds. It may be
 	// nil.
 	Model llm.Model
-	// StateDir is where the journal with the tasks is. If it is empty, there are no tasks.
+	// StateDir is where the journal with the tasks is. If it is empty, tasks are not available.
 	StateDir string
 }
 

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/journal"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/internal/taskrun"
 )
 
 // TaskReport is a task as it is now.
@@ -229,7 +229,7 @@ func taskFailure(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, journal.ErrRunning):
+	case errors.Is(err, taskrun.ErrRunning):
 		return failure("the task is already running in a different process", "call get_task to see how it goes")
 	}
 	return err

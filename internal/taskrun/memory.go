@@ -11,6 +11,9 @@ import (
 	"github.com/gauze-mcp/gauze/internal/task"
 )
 
+// ErrRunning means that the task is already running, in this process or a different one.
+var ErrRunning = journal.ErrRunning
+
 // Memory keeps tasks in the memory of this process, and runs them like a Store. The zero value is
 // ready to use.
 type Memory struct {
@@ -85,7 +88,7 @@ func (m *Memory) State(ctx context.Context, id string) (*task.State, error) {
 		return nil, err
 	}
 	if len(entries) == 0 {
-		return nil, fmt.Errorf("there is no task %q in the memory of this process", redact.Quote(id))
+		return nil, fmt.Errorf("unknown task %q: it is not in the memory of this process", redact.Quote(id))
 	}
 	return task.Fold(entries)
 }
@@ -98,7 +101,7 @@ func (m *Memory) lock(id string) (unlock func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.locked[id] {
-		return nil, fmt.Errorf("%w: this process is running task %s", journal.ErrRunning, id)
+		return nil, fmt.Errorf("%w: this process is running task %s", ErrRunning, id)
 	}
 	if m.locked == nil {
 		m.locked = map[string]bool{}
