@@ -40,6 +40,21 @@ func (o Options) spec() launch.Spec {
 	return spec
 }
 
+// session returns the options of a session for valid options. remote may be nil.
+func (o Options) session(remote *upstream.Remote) proxy.Options {
+	return proxy.Options{
+		Spec: o.spec(), Remote: remote,
+		Name: o.Name, Tools: o.policies(), Models: o.models(), Repair: string(o.Repair),
+		Timeout: o.Timeout, MaxTime: o.MaxTime, Patience: o.Patience, StartTimeout: o.StartTimeout,
+		ProbeInterval: o.ProbeInterval, ProbeTimeout: o.ProbeTimeout, HangGrace: o.HangGrace,
+		Window: o.Window, RetryBudget: o.RetryBudget, Quarantine: o.Quarantine,
+		Restart: upstream.Restart(o.Restart),
+		Doctor:  doctor.Live(doctor.ThisMachine(), !o.NoHeal && remote == nil),
+		Calls:   &doctor.CallDoctor{Machine: doctor.ThisMachine()},
+		Stderr:  o.Stderr,
+	}
+}
+
 // policies returns the policies of the tools of valid options.
 func (o Options) policies() map[string]proxy.Policy {
 	policies := make(map[string]proxy.Policy, len(o.Tools)+1)

@@ -24,6 +24,10 @@
 // [Execute] does for any function that runs a tool what a [Transport] does for a server's tools: it
 // repairs arguments by rules, and asks a model once about a call that failed because of them.
 //
+// [RunTask] carries out a list of tool calls, or lets a model choose them, and keeps its place: a task
+// whose server dies, or whose process is killed, is continued by [ResumeTask] without repeating an
+// effect.
+//
 // Package [github.com/gauze-mcp/gauze/doctor] tests, diagnoses, heals and configures servers as the
 // gauze command does.
 package gauze
@@ -32,7 +36,6 @@ import (
 	"context"
 	"io"
 
-	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/upstream"
@@ -57,22 +60,9 @@ func New(o Options) (*Wrap, error) {
 		return nil, err
 	}
 	events := event.New()
-	return &Wrap{
-		remote:  remote,
-		events:  events,
-		options: o,
-		session: proxy.New(proxy.Options{
-			Spec: o.spec(), Remote: remote,
-			Name: o.Name, Tools: o.policies(), Models: o.models(), Repair: string(o.Repair),
-			Timeout: o.Timeout, MaxTime: o.MaxTime, Patience: o.Patience, StartTimeout: o.StartTimeout,
-			ProbeInterval: o.ProbeInterval, ProbeTimeout: o.ProbeTimeout, HangGrace: o.HangGrace,
-			Window: o.Window, RetryBudget: o.RetryBudget, Quarantine: o.Quarantine,
-			Restart: upstream.Restart(o.Restart),
-			Doctor:  doctor.Live(doctor.ThisMachine(), !o.NoHeal && remote == nil),
-			Calls:   &doctor.CallDoctor{Machine: doctor.ThisMachine()},
-			Stderr:  o.Stderr, Events: events,
-		}),
-	}, nil
+	session := o.session(remote)
+	session.Events = events
+	return &Wrap{remote: remote, events: events, options: o, session: proxy.New(session)}, nil
 }
 
 // Serve forwards messages between the client, which writes to in and reads from out, and the server

@@ -15,7 +15,7 @@ const module = "github.com/gauze-mcp/gauze"
 
 // doors lists what each package may import. All but standardOnly may also import common.
 var doors = map[string][]string{
-	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair", "repair", "internal/launch", "internal/correct", "internal/verdict", "llm"},
+	".":                                {"internal/task", "internal/taskrun", "internal/backup", "internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair", "repair", "internal/launch", "internal/correct", "internal/verdict", "llm"},
 	"llm":                              {},
 	"internal/verdict":                 {"llm"},
 	"internal/verdict/situations":      {"internal/verdict"},
@@ -27,7 +27,7 @@ var doors = map[string][]string{
 	"repair":                           {"internal/repair"},
 	"doctor":                           {"internal/backup", "internal/clientconfig", "internal/doctor", "internal/fleet", "internal/launch", "internal/probe"},
 	"cmd/gauze":                        {"internal/task", "internal/taskrun", "internal/journal", "internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor", "internal/registry", "internal/agenttools", "internal/fleet", "internal/clientconfig", "internal/backup", "internal/catalogue", "internal/launch", "internal/probe", "internal/modelconfig", "llm"},
-	"internal/agenttools":              {"llm", "internal/verdict", "internal/fleet", "internal/doctor", "internal/repair", "internal/registry", "internal/clientconfig", "internal/backup", "internal/trust", "internal/launch", "internal/probe"},
+	"internal/agenttools":              {"internal/task", "internal/taskrun", "internal/proxy", "llm", "internal/verdict", "internal/fleet", "internal/doctor", "internal/repair", "internal/registry", "internal/clientconfig", "internal/backup", "internal/trust", "internal/launch", "internal/probe"},
 	"internal/trust":                   {},
 	"internal/catalogue":               {"internal/doctor", "internal/clientconfig"},
 	"internal/doctor":                  {"llm", "internal/upstream", "internal/trust", "internal/launch", "internal/probe"},

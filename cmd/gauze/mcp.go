@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/agenttools"
+	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/registry"
@@ -65,7 +66,11 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	all.Machine = doctor.ThisMachine().Until(ctx)
-	return agenttools.Serve(ctx, os.Stdin, os.Stdout, agenttools.Options{Fleet: all, AllowWrites: f.allowWrites, Online: f.online, Model: model})
+	state, err := backup.StateDir()
+	if err != nil {
+		state = "" // without tasks
+	}
+	return agenttools.Serve(ctx, os.Stdin, os.Stdout, agenttools.Options{Fleet: all, AllowWrites: f.allowWrites, Online: f.online, Model: model, StateDir: state})
 }
 
 // fleet returns the servers of this user and project.

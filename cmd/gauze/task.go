@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
-	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
 	"github.com/gauze-mcp/gauze/internal/taskrun"
 )
@@ -34,7 +32,7 @@ func taskCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { help(cmd, nil); return nil },
 	}
 	cmd.AddGroup(&cobra.Group{ID: "task", Title: "Commands"})
-	cmd.AddCommand(grouped("task", taskRunCommand(), taskResumeCommand(), taskDecideCommand(), taskStopCommand(), taskListCommand(), taskShowCommand())...)
+	cmd.AddCommand(grouped("task", taskRunCommand(), taskResumeCommand(), taskDecideCommand(), taskStopCommand(), taskListCommand(), taskShowCommand(), taskWatchCommand())...)
 	return cmd
 }
 
@@ -51,13 +49,9 @@ type taskFlags struct {
 	json    bool
 }
 
-// defaultCallTimeout is how long a call of a task may take without progress: a task runs
-// unattended, so a server that never answers must not hold it up indefinitely.
-const defaultCallTimeout = 10 * time.Minute
-
 func (f *taskFlags) add(cmd *cobra.Command) {
 	f.model.add(cmd, "chooses the calls of a task without steps, and judges failing servers")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultCallTimeout, "maximum `time` without progress for a call")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", taskrun.CallTimeout, "maximum `time` without progress for a call")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON, and report no progress")
 }
 
@@ -90,13 +84,18 @@ func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 	ctx, release := untilSignal(cmd.Context(), sync.OnceFunc(func() { close(hurry) }))
 	defer release()
 	machine := doctor.ThisMachine()
-	o := taskrun.Options{Model: model, Hurry: hurry, Configured: configuredServer, Wrap: proxy.Options{
+	o := taskrun.Options{Model: model, Hurry: hurry, Configured: configuredServers(cmd), Wrap: proxy.Options{
 		Timeout: f.timeout, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
 	}}
-	if !f.json {
-		o.Tell = func(state *task.State, e task.Entry) { tellStep(cmd.ErrOrStderr(), state, e) }
+	progress := newTaskProgress(cmd.ErrOrStderr(), f.json)
+	o.Tell = progress.tell
+	configured := o.Configured
+	o.Configured = func(name string) (launch.Spec, error) {
+		progress.end() // it may ask
+		return configured(name)
 	}
 	state, err := s.Run(ctx, id, o)
+	progress.end()
 	if err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", cmd.CommandPath(), err)
 		if state != nil && state.Done == nil {
@@ -128,67 +127,20 @@ func (f *taskFlags) report(cmd *cobra.Command, id string, state *task.State) err
 	return nil
 }
 
-// tellStep reports one step as it ends.
-func tellStep(w io.Writer, state *task.State, e task.Entry) {
-	switch e.Kind {
-	case task.KindOutcome:
-		c := state.Calls[len(state.Calls)-1]
-		if c.Outcome == nil {
-			return
+// configuredServers returns the servers that clients know by their names. A project's server must be
+// confirmed first.
+func configuredServers(cmd *cobra.Command) func(name string) (launch.Spec, error) {
+	return func(name string) (launch.Spec, error) {
+		f, err := fleet.Here(versionText())
+		if err != nil {
+			return launch.Spec{}, err
 		}
-		fmt.Fprintf(w, "%s %s\n", marks[c.Outcome.Status], callLine(c))
-	case task.KindVerdict:
-		j := state.Judged[len(state.Judged)-1]
-		fmt.Fprintf(w, "! %s is %s: %s (%s)\n", j.Server, j.Health, redact.Passage(j.Reason), j.Action)
+		server, err := f.Look().Use(name, confirmProject(cmd, []string{name}))
+		if err != nil {
+			return launch.Spec{}, err
+		}
+		return f.Launch(server), nil
 	}
-}
-
-var marks = map[task.Status]string{task.OK: "✓", task.Failed: "✗", task.Lost: "?"}
-
-// callLine describes a call on one line.
-func callLine(c *task.Call) string {
-	name := c.Step
-	if name == "" {
-		name = fmt.Sprintf("call %d", c.Call)
-	} else if c.Item > 0 {
-		name += fmt.Sprintf("[%d]", c.Item)
-	}
-	text := fmt.Sprintf("%s  %s/%s", name, c.Server, redact.Quote(c.Tool))
-	if c.Attempt > 1 {
-		text += fmt.Sprintf("  attempt %d", c.Attempt)
-	}
-	if c.Outcome == nil {
-		return text + "  outcome unknown"
-	}
-	text += "  " + c.Outcome.Took.Round(time.Millisecond).String()
-	if len(c.Outcome.Healed) > 0 {
-		text += "  " + strings.Join(c.Outcome.Healed, ", ")
-	}
-	if c.Outcome.Status != task.OK {
-		text += "  " + redact.Quote(firstLineOf(c.Outcome.Text))
-	}
-	return text
-}
-
-func firstLineOf(text string) string {
-	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return first
-}
-
-// configuredServer returns the server that a client knows by this name.
-func configuredServer(name string) (launch.Spec, error) {
-	f, err := fleet.Here(versionText())
-	if err != nil {
-		return launch.Spec{}, err
-	}
-	_, servers, err := chosen(f, fleet.Choice{Names: []string{name}})
-	if err != nil {
-		return launch.Spec{}, err
-	}
-	if len(servers) != 1 {
-		return launch.Spec{}, fmt.Errorf("%d servers are called %s: write CLIENT/NAME", len(servers), name)
-	}
-	return f.Launch(servers[0]), nil
 }
 
 // withTask opens the tasks and calls do.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -150,17 +151,18 @@ func taskShowCommand() *cobra.Command {
 
 // showTask prints a task. Of a damaged one it prints what is intact, and returns the error.
 func showTask(ctx context.Context, cmd *cobra.Command, s *taskrun.Store, id string, asJSON bool) error {
-	entries, damage := s.Entries(ctx, id)
-	if len(entries) == 0 {
-		return damage
+	if entries, err := s.Entries(ctx, id); len(entries) == 0 {
+		return err
 	}
+	active := s.Running(id) // before the entries: its last ones are among them
+	entries, damage := s.Entries(ctx, id)
 	state, err := task.Fold(entries)
 	if err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
 	if asJSON {
-		shown := shownTask(id, state, s.Running(id))
+		shown := shownTask(id, state, active)
 		for _, e := range entries {
 			shown.Timeline = append(shown.Timeline, taskEvent{e.Time, e.Kind, e.Data})
 		}
@@ -176,45 +178,10 @@ func showTask(ctx context.Context, cmd *cobra.Command, s *taskrun.Store, id stri
 
 // timeline returns the entries of a task as text.
 func timeline(id string, state *task.State, entries []task.Entry) string {
-	text := fmt.Sprintf("%s  %s\n", id, redact.Quote(state.Plan.Name))
-	at := func(e task.Entry, format string, args ...any) {
-		text += e.Time.Local().Format("15:04:05") + "  " + fmt.Sprintf(format, args...) + "\n"
-	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s\n", id, redact.Quote(state.Plan.Name))
 	for _, e := range entries {
-		switch e.Kind {
-		case task.KindStarted:
-			at(e, "started")
-		case task.KindResumed:
-			at(e, "resumed")
-		case task.KindDone:
-			at(e, "done")
-		case task.KindStopped:
-			var d task.Stopped
-			_ = json.Unmarshal(e.Data, &d) // Fold has read it
-			at(e, "stopped: %s", d.Why)
-		case task.KindDecided:
-			var d task.Decided
-			_ = json.Unmarshal(e.Data, &d)
-			at(e, "decided about call %d: %s", d.Call, d.Decision)
-		case task.KindVerdict:
-			var d task.Judged
-			_ = json.Unmarshal(e.Data, &d)
-			at(e, "! %s is %s: %s (%s)", d.Server, d.Health, redact.Passage(d.Reason), d.Action)
-		case task.KindChosen:
-			var d task.Chosen
-			_ = json.Unmarshal(e.Data, &d)
-			at(e, "the model chose %s: %s", d.Action, redact.Passage(d.Reason))
-		case task.KindOutcome:
-			var d task.Outcome
-			_ = json.Unmarshal(e.Data, &d)
-			at(e, "%s %s", marks[d.Status], callLine(state.Calls[d.Call-1]))
-		case task.KindIntent:
-			var d task.Intent
-			_ = json.Unmarshal(e.Data, &d)
-			if c := state.Calls[d.Call-1]; c.Outcome == nil {
-				at(e, "? %s", callLine(c))
-			}
-		}
+		_ = printEntry(&b, state, e, false) // a Builder does not fail
 	}
-	return text
+	return b.String()
 }

@@ -59,6 +59,8 @@ type agent struct {
 	dir      string
 	fleet    *fleet.Fleet
 	session  *mcp.ClientSession
+	settings settings
+	leave    func()
 	mu       sync.Mutex
 	asked    []string // what the person was asked
 	progress []string
@@ -93,12 +95,29 @@ func newAgent(t *testing.T, s settings) *agent {
 		Registry: registry.Source{Dir: filepath.Join(a.dir, "registry"), URL: "https://registry.invalid"},
 		Machine:  doctor.ThisMachine(), Gauze: filepath.Join(a.dir, "opt/gauze"), Version: "test",
 	}
+	a.settings = s
+	a.leave = a.connect(s)
+	t.Cleanup(func() { a.leave() })
+	return a
+}
+
+// restart replaces the server and its client by new ones with the same home.
+func (a *agent) restart() {
+	a.t.Helper()
+	a.leave()
+	a.leave = a.connect(a.settings)
+}
+
+// connect starts a server and a client. leave ends both.
+func (a *agent) connect(s settings) (leave func()) {
+	t := a.t
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Serve(ctx, toServer, fromServer, Options{Fleet: a.fleet, AllowWrites: s.allow, Online: s.online, Model: s.model})
+		ended <- Serve(ctx, toServer, fromServer, Options{Fleet: a.fleet, AllowWrites: s.allow, Online: s.online, Model: s.model, StateDir: filepath.Join(a.dir, "state", "tasks")})
 	}()
 	options := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 		a.mu.Lock()
@@ -128,7 +147,8 @@ func newAgent(t *testing.T, s settings) *agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	return func() {
+		t.Helper()
 		a.session.Close()
 		select {
 		case err := <-ended:
@@ -139,8 +159,7 @@ func newAgent(t *testing.T, s settings) *agent {
 			t.Error("the server does not end with its client")
 		}
 		stop()
-	})
-	return a
+	}
 }
 
 func (a *agent) write(name, text string) {
@@ -194,6 +213,12 @@ type told struct {
 }
 
 func (r told) get(key string) string { s, _ := r.data[key].(string); return s }
+
+// task returns what is said about a task.
+func (r told) task(key string) any {
+	task, _ := r.data["task"].(map[string]any)
+	return task[key]
+}
 
 type object = map[string]any
 
@@ -296,6 +321,9 @@ func TestWhatToolsSayOfThemselves(t *testing.T) {
 		"wrap_servers":     "--i-",
 		"unwrap_servers":   "--i-",
 		"undo":             "-d--",
+		"run_task":         "-d-w",
+		"get_task":         "r-i-",
+		"resume_task":      "-d-w",
 	}
 	for _, tool := range all.Tools {
 		h, have := tool.Annotations, []byte("----")

@@ -39,6 +39,9 @@ var operations = map[string][]operation{
 	"wrap_servers":     writes,
 	"unwrap_servers":   writes,
 	"undo":             writes,
+	"run_task":         slices.Concat(startsAny, startsGiven),
+	"get_task":         showsOnly,
+	"resume_task":      slices.Concat(startsAny, startsGiven),
 }
 
 // verdict returns the strictest verdict of package trust on these operations. An operation that is

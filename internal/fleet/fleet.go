@@ -5,6 +5,7 @@
 //	choose.go     selecting servers
 //	check.go      testing servers concurrently, with fixes if allowed
 //	start.go      the directory and PATH that servers start with
+//	use.go        a server whose tools are to be called
 //	address.go    addresses that may be reached for an agent
 //	whole.go      an entry as shown to the user for confirmation
 //	mask.go       texts and diffs without secrets

@@ -4,6 +4,7 @@
 //	plan.go     Plan: what the user asked for
 //	parse.go    the file: Parse, all errors together with line and column; parse_step.go its steps
 //	problem.go  an error in a file
+//	depth.go    the limit of a file's nesting
 //	document.go a YAML or JSON file as a tree with positions
 //	refer.go    ${id.text} and ${id.json.path}: references and strings that contain them
 //	condition.go when and for
@@ -17,6 +18,7 @@
 //	reach.go    Servers and Log: what the loop needs from elsewhere
 //	decide.go   Decide: what a person found out about a call
 //	report.go   Report: how a task ended, as text and as an exit status
+//	describe.go Describe: one entry as text
 //
 // The core uses neither a database nor MCP. Package taskrun connects it to both.
 //

@@ -53,6 +53,9 @@ func readDocument(text []byte) (*node, *Problem) {
 
 // readYAML reads one YAML document.
 func readYAML(text []byte) (*node, *Problem) {
+	if problem := tooDeep(text); problem != nil {
+		return nil, problem
+	}
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		return nil, yamlProblem(err)

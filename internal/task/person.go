@@ -1,6 +1,9 @@
 package task
 
-import "regexp"
+import (
+	"regexp"
+	"sync"
+)
 
 // What a person must do, as kinds that programs can act on.
 const (
@@ -36,14 +39,19 @@ var needOfCause = map[string]string{
 
 // needOfWords is the last resort: the words of a result that reports a failure. The first that
 // matches counts.
-var needOfWords = []struct {
+// They are compiled when they are first needed: gauze run never needs them.
+var needOfWords = sync.OnceValue(func() []wordsOfNeed {
+	return []wordsOfNeed{
+		{regexp.MustCompile(`(?i)\bcaptcha\b|\bare (you )?(a )?human\b|\b(human|bot) (verification|check)\b`), needCaptcha},
+		{regexp.MustCompile(`(?i)\b(needs?|requires?|requiring|awaiting|waiting for|pending|without) (your |human |manual |user |an? )*(approval|confirmation|intervention)\b|\b(human|manual) (intervention|approval)\b`), needApproval},
+		{regexp.MustCompile(`(?i)\b(log ?in|login|sign ?in|authentication|authorization|re-?authenticate|verification( code)?|two[- ]factor|2fa|mfa)\b.{0,40}\b(required|needed|necessary|expired|failed)\b|\b(please|must|need to|have to) (first )?(log ?in|sign ?in|re-?authenticate|verify)\b|\b(requires?|needs?) (you to )?(log ?in|login|sign ?in|authentication|verification)\b|\bnot (logged|signed) in\b|\b(token|session|credentials?) (has |have |is |are )?expired\b|\bunauthenticated\b`), needLogin},
+		{regexp.MustCompile(`(?i)\b(access|permission) (is |was )?denied\b`), needAccess},
+	}
+})
+
+type wordsOfNeed struct {
 	pattern *regexp.Regexp
 	need    string
-}{
-	{regexp.MustCompile(`(?i)\bcaptcha\b|\bare (you )?(a )?human\b|\b(human|bot) (verification|check)\b`), needCaptcha},
-	{regexp.MustCompile(`(?i)\b(needs?|requires?|requiring|awaiting|waiting for|pending|without) (your |human |manual |user |an? )*(approval|confirmation|intervention)\b|\b(human|manual) (intervention|approval)\b`), needApproval},
-	{regexp.MustCompile(`(?i)\b(log ?in|login|sign ?in|authentication|authorization|re-?authenticate|verification( code)?|two[- ]factor|2fa|mfa)\b.{0,40}\b(required|needed|necessary|expired|failed)\b|\b(please|must|need to|have to) (first )?(log ?in|sign ?in|re-?authenticate|verify)\b|\b(requires?|needs?) (you to )?(log ?in|login|sign ?in|authentication|verification)\b|\bnot (logged|signed) in\b|\b(token|session|credentials?) (has |have |is |are )?expired\b|\bunauthenticated\b`), needLogin},
-	{regexp.MustCompile(`(?i)\b(access|permission) (is |was )?denied\b`), needAccess},
 }
 
 // needOf returns what a person must do about a call that did not succeed, or nothing. Codes come
@@ -61,7 +69,7 @@ func needOf(r Reply) string {
 	if r.Status != Failed || r.Fault != "" {
 		return ""
 	}
-	for _, w := range needOfWords {
+	for _, w := range needOfWords() {
 		if w.pattern.MatchString(r.Text) {
 			return w.need
 		}

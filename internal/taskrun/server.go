@@ -29,8 +29,9 @@ func absolute(dir, path string) string {
 // server is one server and the client of its session.
 type server struct {
 	options proxy.Options
-	since   time.Time // when it first went down and did not come back
-	detail  string    // why it last went down
+	observe func(event.Event) // may be nil
+	since   time.Time         // when it first went down and did not come back
+	detail  string            // why it last went down
 
 	mu      sync.Mutex
 	session *proxy.Session
@@ -57,8 +58,8 @@ type answer struct {
 	asked bool
 }
 
-func newServer(o proxy.Options) *server {
-	s := &server{options: o}
+func newServer(o proxy.Options, observe func(event.Event)) *server {
+	s := &server{options: o, observe: observe}
 	s.start()
 	return s
 }
@@ -85,17 +86,22 @@ func (s *server) start() {
 	s.changed = make(chan struct{})
 	s.mu.Unlock()
 	events, stop := o.Events.Subscribe(256)
+	observed := make(chan struct{})
 	go func() {
-		for range events {
+		defer close(observed)
+		for e := range events {
 			s.mu.Lock()
 			close(s.changed)
 			s.changed = make(chan struct{})
 			s.mu.Unlock()
+			if s.observe != nil {
+				s.observe(e)
+			}
 		}
 	}()
 	go func() {
 		defer close(ended)
-		defer stop()
+		defer func() { stop(); <-observed }()
 		_ = session.Serve(context.Background(), nothing, io.Discard) // why the server could not be kept running is in Trouble
 	}()
 }

@@ -8,11 +8,17 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/task"
 )
+
+// CallTimeout is how long a call of a task may take without progress by default: no one watches a
+// task, so a server that never answers must not hold it up indefinitely.
+const CallTimeout = 10 * time.Minute
 
 // Servers are the servers of a task. Each is started when it is first needed, behind a proxy
 // session of its own, so that repair, replay and restarts apply to the calls of a task.
@@ -21,8 +27,12 @@ type Servers struct {
 	Plan map[string]task.Server
 	// Configured returns the server that a client knows by this name, such as cursor/notes.
 	Configured func(name string) (launch.Spec, error)
-	// Wrap configures every session. Spec, Name, Tell and Events are set by Servers.
+	// Sessions configures the sessions of servers that are not started as the Plan says, by name.
+	Sessions map[string]proxy.Options
+	// Wrap configures every other session. Spec, Name, Tell and Events are set by Servers.
 	Wrap proxy.Options
+	// Observe receives the events of a server, from a goroutine of its own for each server. May be nil.
+	Observe func(server string, e event.Event)
 
 	mu   sync.Mutex
 	open map[string]*server
@@ -97,13 +107,21 @@ func (s *Servers) server(name string) (*server, error) {
 	if one := s.open[name]; one != nil {
 		return one, nil
 	}
-	spec, err := s.spec(name)
-	if err != nil {
-		return nil, err
+	o, own := s.Sessions[name]
+	if !own {
+		spec, err := s.spec(name)
+		if err != nil {
+			return nil, err
+		}
+		o = s.Wrap
+		o.Spec = spec
 	}
-	o := s.Wrap
-	o.Spec, o.Name = spec, name
-	one := newServer(o)
+	o.Name = name
+	var observe func(event.Event)
+	if s.Observe != nil {
+		observe = func(e event.Event) { s.Observe(name, e) }
+	}
+	one := newServer(o, observe)
 	if s.open == nil {
 		s.open = map[string]*server{}
 	}

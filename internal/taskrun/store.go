@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/journal"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
@@ -48,8 +49,10 @@ func (s *Store) Salvaged() string {
 type Options struct {
 	Model      llm.Model
 	Configured func(name string) (launch.Spec, error)
+	Sessions   map[string]proxy.Options // of servers that are not started as the plan says
 	Wrap       proxy.Options
 	Tell       func(*task.State, task.Entry)
+	Observe    func(server string, e event.Event)
 	Hurry      <-chan struct{}
 }
 
@@ -96,10 +99,7 @@ func (s *Store) Run(ctx context.Context, id string, o Options) (*task.State, err
 	if err != nil {
 		return nil, err
 	}
-	servers := &Servers{Plan: state.Plan.Servers, Configured: o.Configured, Wrap: o.Wrap}
-	defer servers.Close(o.Hurry)
-	r := &task.Runner{ID: id, Log: s.log(), Servers: servers, Model: o.Model, Hurry: o.Hurry, Tell: o.Tell}
-	return r.Run(ctx)
+	return o.run(ctx, s.log(), id, state.Plan.Servers)
 }
 
 // Decide records what a person decided about a call whose outcome is unknown.

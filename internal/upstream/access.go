@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,11 +23,13 @@ type Access struct {
 	// Authorize is called with a response of status 401 or 403. If it returns nil the request is
 	// sent once more.
 	Authorize func(context.Context, *http.Request, *http.Response) error
+	// Allow decides about every address before it is dialled. It applies to the default Client.
+	Allow func(netip.AddrPort) error
 }
 
 // NewRemoteVia is NewRemote with requests that are sent as access specifies.
 func NewRemoteVia(spec launch.Spec, access Access) (*Remote, error) {
-	r, err := NewRemote(spec)
+	r, err := newRemote(spec, access.Allow)
 	if err != nil {
 		return nil, err
 	}

@@ -88,6 +88,7 @@ var files = []exemption{
 		"cmd/gauze/heal_test.go",
 		"cmd/gauze/ranked_test.go",
 		"cmd/gauze/healing_test.go",
+		"cmd/gauze/mcp_task_test.go",
 		"cmd/gauze/mcp_test.go",
 		"internal/agenttools/foreign_test.go",
 		"internal/agenttools/hostile_test.go",

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/internal/taskrun"
+)
+
+// taskProgress shows a task while it runs: a line for each call that ended and, on a terminal, a bar
+// below them.
+type taskProgress struct {
+	w    io.Writer
+	show func(string) // replaces the line of the bar
+}
+
+func newTaskProgress(w io.Writer, quiet bool) *taskProgress {
+	if quiet {
+		w = io.Discard
+	}
+	return &taskProgress{w, progressOn(w, quiet)}
+}
+
+// tell shows an entry.
+func (p *taskProgress) tell(state *task.State, e task.Entry) {
+	if e.Kind == task.KindOutcome || e.Kind == task.KindVerdict {
+		p.line(state.Describe(e))
+	}
+	p.show(taskBar(state))
+}
+
+// line prints a line above the bar.
+func (p *taskProgress) line(text string) {
+	p.end()
+	fmt.Fprintln(p.w, text)
+}
+
+// end removes the bar.
+func (p *taskProgress) end() { p.show("") }
+
+// taskBar returns the bar of a task, or nothing if it is not running.
+func taskBar(s *task.State) string {
+	const width = 24
+	if s.Done != nil || s.Stopped != nil {
+		return ""
+	}
+	text := plaintext.Count(len(s.Calls), "call")
+	if total := len(s.Plan.Steps); total > 0 {
+		done := total - len(s.Remaining())
+		full := done * width / total
+		text = fmt.Sprintf("[%s%s] %d of %s", strings.Repeat("#", full), strings.Repeat(".", width-full), done, plaintext.Count(total, "step"))
+	}
+	if n := len(s.Calls); n > 0 && s.Calls[n-1].Outcome == nil {
+		text += "  " + strings.TrimSuffix(s.Calls[n-1].Line(), "  outcome unknown")
+	}
+	return text
+}
+
+func taskWatchCommand() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "watch [flags] ID",
+		Short: "Follow a task that a different process runs",
+		Long: "Show what a task has done and what it does, until no process runs it. Ctrl-C stops only\n" +
+			"the watching. The exit status is that of the task.",
+		Example: "gauze task watch weekly-report-k3x7qa\n" +
+			"gauze task watch --json weekly-report-k3x7qa",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withTask(cmd, func(ctx context.Context, s *taskrun.Store) error {
+				ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+				defer stop()
+				return watchTask(ctx, cmd, s, args[0], asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print each entry as a JSON object, and at the end the task")
+	return cmd
+}
+
+// watchInterval is how often the journal is read for new entries.
+const watchInterval = 200 * time.Millisecond
+
+// watchTask shows the entries of a task until no process runs it.
+func watchTask(ctx context.Context, cmd *cobra.Command, s *taskrun.Store, id string, asJSON bool) error {
+	out, progress := cmd.OutOrStdout(), newTaskProgress(cmd.ErrOrStderr(), asJSON)
+	look := time.NewTicker(watchInterval)
+	defer look.Stop()
+	if _, err := s.Entries(ctx, id); err != nil {
+		return err
+	}
+	var state *task.State
+	for shown := 0; ; {
+		active := s.Running(id) // before the entries: its last ones are among them
+		entries, err := s.Entries(ctx, id)
+		if ctx.Err() != nil {
+			progress.end()
+			return interrupted
+		}
+		if err != nil {
+			return err
+		}
+		if state, err = task.Fold(entries); err != nil {
+			return err
+		}
+		for _, e := range entries[min(shown, len(entries)):] {
+			progress.end()
+			if err := printEntry(out, state, e, asJSON); err != nil {
+				return err
+			}
+		}
+		shown = len(entries)
+		if !active {
+			break
+		}
+		progress.show(taskBar(state))
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+		}
+	}
+	progress.end()
+	f := taskFlags{json: asJSON}
+	return f.report(cmd, id, state)
+}
+
+// printEntry prints one entry for a person or a program.
+func printEntry(w io.Writer, state *task.State, e task.Entry, asJSON bool) (err error) {
+	if asJSON {
+		_, err = w.Write(jsonLine(taskEvent{e.Time, e.Kind, e.Data}))
+	} else if line := state.Describe(e); line != "" {
+		_, err = fmt.Fprintf(w, "%s  %s\n", e.Time.Local().Format("15:04:05"), line)
+	}
+	return err
+}

@@ -1,0 +1,52 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// Use returns the server with this name, NAME or CLIENT/NAME, whose tools are to be called. Of servers
+// with the same name, the user's own counts, not a project's. ask is as in CheckOptions.
+func (v *View) Use(name string, ask func(*Server) error) (*Server, error) {
+	all, err := v.Choose(Choice{Names: []string{name}})
+	if err != nil {
+		return nil, err
+	}
+	if own := slices.DeleteFunc(slices.Clone(all), func(s *Server) bool { return s.Config.InProject() }); len(own) > 0 {
+		all = own
+	}
+	usable := slices.DeleteFunc(slices.Clone(all), func(s *Server) bool { return s.Disabled || s.Config.Place.Old != "" })
+	if len(usable) > 0 {
+		all = usable
+	}
+	for _, other := range all[1:] {
+		if other.Real().Fingerprint() != all[0].Real().Fingerprint() {
+			return nil, fmt.Errorf("%d different servers are called %q: write CLIENT/NAME, or remove all but one", len(all), plaintext.Clean(name))
+		}
+	}
+	if not := all[0].whyNotTried(CheckOptions{Ask: ask}); not != "" {
+		return nil, fmt.Errorf("%s was not started: %s", plaintext.Clean(all[0].ID()), not)
+	}
+	return all[0], nil
+}
+
+// LaunchGiven returns how a server is started or reached that an agent named: outside of the project,
+// and only at addresses that the user could review. The Remote is nil for a command; otherwise the
+// caller closes it.
+func (f *Fleet) LaunchGiven(s launch.Spec) (launch.Spec, *upstream.Remote, error) {
+	if s.URL != "" {
+		remote, err := upstream.NewRemoteVia(s, upstream.Access{Allow: addressesOf(s.URL)})
+		return s, remote, err
+	}
+	s.Dir = f.GivenDir(s.Dir)
+	s.Env = append(slices.Clone(f.Home.Environ), s.Env...)
+	return f.start(s, s.Dir, false), nil, nil
+}
+
+// GivenDir returns the directory in which a server starts that an agent named: dir, or outside of the
+// project if it is empty or relative.
+func (f *Fleet) GivenDir(dir string) string { return launch.Spec{Dir: dir}.In(f.folder(false)).Dir }
