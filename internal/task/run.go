@@ -240,17 +240,18 @@ func (r *Runner) withinTime(ctx context.Context) (context.Context, context.Cance
 // with Hurry.
 func (r *Runner) graceful(ctx context.Context) (context.Context, context.CancelFunc) {
 	call, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	hurry, grace := r.Hurry, r.Grace
 	go func() {
 		select {
 		case <-call.Done():
 			return
-		case <-r.Hurry:
+		case <-hurry:
 		case <-ctx.Done():
-			timer := time.NewTimer(r.Grace)
+			timer := time.NewTimer(grace)
 			defer timer.Stop()
 			select {
 			case <-call.Done():
-			case <-r.Hurry:
+			case <-hurry:
 			case <-timer.C:
 			}
 		}
