@@ -50,7 +50,7 @@ func (r *Runner) Run(ctx context.Context) (*State, error) {
 		return nil, err
 	}
 	r.begun = time.Now()
-	r.Grace, r.Backoff = cmp.Or(r.Grace, 2*time.Second), cmp.Or(r.Backoff, time.Second)
+	r.defaults()
 	if r.state.Seq > 1 && r.state.Done == nil {
 		if err := r.write(KindResumed, Resumed{}); err != nil {
 			return r.state, err
@@ -111,14 +111,19 @@ func (r *Runner) step(ctx context.Context, d Decision) error {
 	if err := r.write(KindIntent, i); err != nil {
 		return fmt.Errorf("the call was not sent, because it could not be recorded: %w", err)
 	}
+	if err := r.write(KindOutcome, r.send(ctx, i)); err != nil {
+		return fmt.Errorf("the call was sent, but its outcome could not be recorded: %w", err)
+	}
+	return nil
+}
+
+// send sends a call and returns how it ended.
+func (r *Runner) send(ctx context.Context, i Intent) Outcome {
 	call, cancel := r.graceful(ctx)
 	defer cancel()
 	sent := time.Now()
 	reply := r.Servers.Call(call, i.Server, i.Tool, i.Arguments)
-	if err := r.write(KindOutcome, outcomeOf(i.Call, reply, time.Since(sent))); err != nil {
-		return fmt.Errorf("the call was sent, but its outcome could not be recorded: %w", err)
-	}
-	return nil
+	return outcomeOf(i.Call, reply, time.Since(sent))
 }
 
 // outcomeOf returns a reply as an entry.
