@@ -204,16 +204,22 @@ func (r *Runner) stop(s Stopped) error { return r.write(KindStopped, s) }
 
 // explained adds to a stop what is known about its server.
 func (r *Runner) explained(s Stopped) Stopped {
-	if s.Call > 0 && s.Diagnosis == "" {
-		if o := r.state.Calls[s.Call-1].Outcome; o != nil && o.Status != OK {
-			s.Diagnosis = o.Text
-		}
-	}
+	s = r.state.Explain(s)
 	if s.Why == ServerDead {
 		now := r.Servers.Situation(s.Server)
 		s.Since, s.Remedy, s.Diagnosis = now.Since, now.Remedy, cmp.Or(now.Cause.Explanation, now.Detail, s.Diagnosis)
 	}
 	return s
+}
+
+// Explain adds to a stop what the call that it is about reported.
+func (s *State) Explain(stop Stopped) Stopped {
+	if stop.Call > 0 && stop.Diagnosis == "" {
+		if o := s.Calls[stop.Call-1].Outcome; o != nil && o.Status != OK {
+			stop.Diagnosis = o.Text
+		}
+	}
+	return stop
 }
 
 // left returns how much of the budget's time is left.
