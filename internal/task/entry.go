@@ -36,6 +36,7 @@ const Version = 1
 type Started struct {
 	Version int  `json:"version"`
 	Plan    Plan `json:"plan"`
+	PID     int  `json:"pid,omitempty"` // of the process that runs it
 }
 
 // ToolsSeen is what a server lists: the shape of each tool, which changes with its schema and
@@ -74,7 +75,7 @@ type Status string
 const (
 	OK     Status = "ok"     // the server answered
 	Failed Status = "failed" // the server answered that the call failed
-	Lost   Status = "lost"   // there is no answer; Delivery says how far the call got
+	Lost   Status = "lost"   // the server did not answer; Delivery says how far the call got
 )
 
 // Delivery is how far a lost call got.
@@ -164,7 +165,9 @@ type Decided struct {
 var Decisions = []string{"done", "repeat", "skip"}
 
 // Resumed begins another run.
-type Resumed struct{}
+type Resumed struct {
+	PID int `json:"pid,omitempty"`
+}
 
 // Done is the end of a task.
 type Done struct {

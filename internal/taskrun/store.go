@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/journal"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
@@ -78,6 +80,9 @@ func newID(name string) string {
 
 // Run runs or resumes a task until it is done or stops. Only one process runs a task at a time.
 func (s *Store) Run(ctx context.Context, id string, o Options) (*task.State, error) {
+	if _, err := s.Entries(ctx, id); err != nil && !errors.As(err, new(*journal.Damage)) {
+		return nil, err // before there is a lock for it
+	}
 	unlock, err := s.journal.Lock(id)
 	if err != nil {
 		return nil, err
@@ -99,6 +104,9 @@ func (s *Store) Run(ctx context.Context, id string, o Options) (*task.State, err
 
 // Decide records what a person decided about a call whose outcome is unknown.
 func (s *Store) Decide(ctx context.Context, id, decision string) (*task.State, error) {
+	if _, err := s.Entries(ctx, id); err != nil {
+		return nil, err
+	}
 	unlock, err := s.journal.Lock(id)
 	if err != nil {
 		return nil, err
@@ -120,9 +128,64 @@ func (s *Store) State(ctx context.Context, id string) (*task.State, error) {
 func (s *Store) Entries(ctx context.Context, id string) ([]task.Entry, error) {
 	entries, err := s.log().Entries(ctx, id)
 	if err == nil && len(entries) == 0 {
-		return nil, fmt.Errorf("there is no task %q: gauze task list shows all tasks", redact.Quote(id))
+		return nil, fmt.Errorf("unknown task %q%s: gauze task list shows all tasks", redact.Quote(id), s.similar(ctx, id))
 	}
 	return entries, err
+}
+
+// similar suggests the task that was meant by an unknown id.
+func (s *Store) similar(ctx context.Context, id string) string {
+	heads, err := s.journal.Tasks(ctx)
+	if err != nil {
+		return ""
+	}
+	var ids []string
+	for _, head := range heads {
+		ids = append(ids, head.Task)
+	}
+	if near := plaintext.Nearest(id, ids); len(near) > 0 {
+		return fmt.Sprintf("; did you mean %q?", near[0])
+	}
+	return ""
+}
+
+// ErrIdle means that no process runs the task.
+var ErrIdle = errors.New("the task is not running")
+
+// stopTimeout is how long Stop waits for the process that runs a task.
+const stopTimeout = 30 * time.Second
+
+// Stop interrupts the process that runs a task, as Ctrl-C does, and returns when the task has
+// stopped. On Windows the process is ended, which a task survives as well.
+func (s *Store) Stop(ctx context.Context, id string) (*task.State, error) {
+	state, err := s.State(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Running(id) || state.PID == 0 {
+		return state, ErrIdle
+	}
+	process, err := os.FindProcess(state.PID)
+	if err != nil {
+		return state, err
+	}
+	if process.Signal(os.Interrupt) != nil {
+		if err := process.Kill(); err != nil {
+			return state, fmt.Errorf("the process %d that runs the task cannot be stopped: %w", state.PID, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for s.Running(id) {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return state, fmt.Errorf("the process %d still runs the task", state.PID)
+		}
+	}
+	return s.State(ctx, id)
 }
 
 // Running reports whether a process runs the task.
