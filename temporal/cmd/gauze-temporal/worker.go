@@ -72,12 +72,16 @@ func configured(name string) (launch.Spec, error) {
 	if err != nil {
 		return launch.Spec{}, err
 	}
-	view, err := f.Choose(fleet.Choice{Names: []string{name}})
+	clients, err := fleet.Clients(nil)
 	if err != nil {
 		return launch.Spec{}, err
 	}
-	if len(view.Servers) != 1 {
-		return launch.Spec{}, fmt.Errorf("%d servers are called %s on the worker's machine: write CLIENT/NAME", len(view.Servers), redact.Quote(name))
+	servers, err := f.Look(clients...).Choose(fleet.Choice{Names: []string{name}})
+	if err != nil {
+		return launch.Spec{}, err
 	}
-	return f.Launch(view.Servers[0]), nil
+	if len(servers) != 1 {
+		return launch.Spec{}, fmt.Errorf("%d servers are called %s on the worker's machine: write CLIENT/NAME", len(servers), redact.Quote(name))
+	}
+	return f.Launch(servers[0]), nil
 }
