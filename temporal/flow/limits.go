@@ -19,14 +19,16 @@ const (
 	maxDiagnosis = 4000       // bytes
 )
 
+// DefaultHeartbeat is how long a worker may be silent before it is considered dead.
+const DefaultHeartbeat = 15 * time.Second
+
 // Timeouts.
 const (
-	defaultHeartbeat = 15 * time.Second
-	maxCall          = 30 * 24 * time.Hour // the wrap limits calls; this only bounds a mistake
-	maxSession       = 365 * 24 * time.Hour
-	maxQueued        = 24 * time.Hour  // then the wait for a worker begins again
-	reuseTimeout     = 20 * time.Second // for the worker that has the servers already
-	closeTimeout     = 30 * time.Second
+	maxCall      = 30 * 24 * time.Hour // the wrap limits calls; this only bounds a mistake
+	maxSession   = 365 * 24 * time.Hour
+	maxQueued    = 24 * time.Hour   // then the wait for a worker begins again
+	reuseTimeout = 20 * time.Second // for the worker that has the servers already
+	closeTimeout = 30 * time.Second
 )
 
 // size returns about how many bytes the entries have as JSON.

@@ -16,7 +16,7 @@ import (
 // session of Temporal's SDK keeps it there, notices if the worker dies, and limits how many tasks a
 // worker has.
 
-func (f *flow) heartbeat() time.Duration { return cmp.Or(f.in.Timing.Heartbeat, defaultHeartbeat) }
+func (f *flow) heartbeat() time.Duration { return cmp.Or(f.in.Timing.Heartbeat, DefaultHeartbeat) }
 
 // hasWorker reports whether a worker has the servers of the task.
 func (f *flow) hasWorker() bool {

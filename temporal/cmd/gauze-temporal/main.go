@@ -13,13 +13,11 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/log"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/temporal/flow"
 )
 
 func main() {
-	faultyserver.RunIfAsked() // tests start this binary as their server
 	os.Exit(execute(os.Args[1:]))
 }
 

@@ -19,6 +19,7 @@ import (
 func runCommand(at *cluster) *cobra.Command {
 	v := &view{at: at}
 	detach := false
+	var heartbeat time.Duration
 	cmd := &cobra.Command{
 		Use:   "run FILE",
 		Short: "Run a task on the cluster",
@@ -35,7 +36,11 @@ func runCommand(at *cluster) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if heartbeat < time.Second {
+				return fmt.Errorf("invalid --heartbeat %v: must be at least 1s", heartbeat)
+			}
 			return at.with(func(c *flow.Client) error {
+				c.Timing.Heartbeat = heartbeat
 				id, err := c.Start(cmd.Context(), plan)
 				if err != nil {
 					return err
@@ -49,6 +54,7 @@ func runCommand(at *cluster) *cobra.Command {
 		},
 	}
 	v.add(cmd)
+	cmd.Flags().DurationVar(&heartbeat, "heartbeat", flow.DefaultHeartbeat, "`time` without a response after which a worker is considered dead")
 	cmd.Flags().BoolVar(&detach, "detach", false, "print the id of the task and do not wait for it")
 	return cmd
 }

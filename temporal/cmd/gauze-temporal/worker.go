@@ -29,8 +29,8 @@ func workerCommand(at *cluster) *cobra.Command {
 		Use:   "worker",
 		Short: "Run the tasks of a Temporal cluster on this machine",
 		Long: "Run the tasks of a Temporal cluster on this machine, until it is interrupted. Every task has\n" +
-			"server processes of its own here. Whoever can start workflows in the namespace can run commands\n" +
-			"as the user of this worker.",
+			"server processes of its own here. A client that may start workflows in the namespace can run any\n" +
+			"command as the user of this worker.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if tasks < 1 {
