@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -39,7 +40,7 @@ type server struct {
 
 	mu      sync.Mutex
 	session *proxy.Session
-	cancel  context.CancelFunc
+	leave   func() // lets the server finish and exit
 	ended   chan struct{}
 	lastID  int
 	waiting map[string]chan answer // by request id
@@ -78,11 +79,12 @@ func (s *server) start() {
 	if o.Calls == nil {
 		o.Calls = &doctor.CallDoctor{Machine: doctor.ThisMachine()}
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	// The messages go through FromClient and tell. The end of the pipe is the client's leaving.
+	nothing, client := io.Pipe()
 	session := proxy.New(o)
 	ended := make(chan struct{})
 	s.mu.Lock()
-	s.session, s.cancel, s.ended = session, cancel, ended
+	s.session, s.leave, s.ended = session, func() { client.Close() }, ended
 	s.waiting, s.asked = map[string]chan answer{}, map[string]bool{}
 	s.greeted, s.stale = false, true
 	s.changed = make(chan struct{})
@@ -99,16 +101,19 @@ func (s *server) start() {
 	go func() {
 		defer close(ended)
 		defer stop()
-		_ = session.Attend(ctx) // why the server could not be kept running is in Trouble
+		_ = session.Serve(context.Background(), nothing, io.Discard) // why the server could not be kept running is in Trouble
 	}()
 }
 
-// close stops the server and returns when it is gone.
-func (s *server) close() {
+// close stops the server and returns when it is gone. hurry means that it is not waited for.
+func (s *server) close(hurry bool) {
 	s.mu.Lock()
-	cancel, ended := s.cancel, s.ended
+	session, leave, ended := s.session, s.leave, s.ended
 	s.mu.Unlock()
-	cancel()
+	if hurry {
+		session.Hurry()
+	}
+	leave()
 	<-ended
 }
 
@@ -399,7 +404,7 @@ func (s *server) reconnect(ctx context.Context) {
 	s.mu.Unlock()
 	trouble := session.Trouble()
 	if session.Upstream().Health().String() != "dead" || trouble != nil && trouble.NextTry.IsZero() {
-		s.close()
+		s.close(true)
 		s.start()
 		_ = s.greet(ctx) // the next look at the situation shows what came of it
 		return
