@@ -5,7 +5,6 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -108,16 +107,16 @@ func TestRoomsHaveNoOtherDoors(t *testing.T) {
 
 // Temporal's libraries are in a module of their own, so that gauze stays small.
 func TestGauzeDoesNotContainTemporal(t *testing.T) {
-	packages, err := exec.Command("go", "list", "-deps", "./...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(packages), module+"/cmd/gauze\n") {
-		t.Fatal("go list does not list gauze")
-	}
-	for line := range strings.Lines(string(packages)) {
-		if strings.Contains(line, "temporal.io") || strings.HasPrefix(line, module+"/temporal") {
-			t.Errorf("gauze depends on %s", line)
+	for _, file := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "github.com/spf13/cobra") {
+			t.Fatalf("%s does not list what gauze depends on", file)
+		}
+		if strings.Contains(string(text), "temporal") {
+			t.Errorf("%s contains Temporal: it must be required only by temporal/go.mod", file)
 		}
 	}
 }

@@ -27,14 +27,14 @@ func main() {
 // that it did not explain itself.
 func execute() int {
 	if args := os.Args[1:]; onTemporal(args) {
-		return explained("gauze task", runTemporal(args))
+		return statusAfter("gauze task", runTemporal(args))
 	}
 	cmd, err := commands().ExecuteContextC(context.Background())
-	return explained(cmd.CommandPath(), err)
+	return statusAfter(cmd.CommandPath(), err)
 }
 
-// explained prints the error of a command, unless the command did, and returns the exit status.
-func explained(command string, err error) int {
+// statusAfter prints the error of a command, unless the command did, and returns the exit status.
+func statusAfter(command string, err error) int {
 	var status exitStatus
 	var wrong *usageError
 	switch {

@@ -66,7 +66,7 @@ func (c *Client) explained(ctx context.Context, id string, err error) error {
 	var failed *serviceerror.QueryFailed
 	switch {
 	case errors.As(err, &missing):
-		return fmt.Errorf("there is no task %q: gauze task list --temporal HOST:PORT shows all tasks", redact.Quote(id))
+		return fmt.Errorf("the cluster has no task %q: gauze task list --temporal HOST:PORT shows all tasks", redact.Quote(id))
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &notReady), isTimeout(err):

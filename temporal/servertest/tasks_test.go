@@ -327,7 +327,7 @@ func TestNoWorker(t *testing.T) {
 	if _, err := b.Entries(t.Context(), id); !errors.Is(err, flow.ErrNoWorker) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := b.Entries(t.Context(), "no-such-task"); err == nil || !strings.Contains(err.Error(), "there is no task") {
+	if _, err := b.Entries(t.Context(), "no-such-task"); err == nil || !strings.Contains(err.Error(), "has no task") {
 		t.Errorf("got %v", err)
 	}
 	b.worker()
