@@ -31,7 +31,7 @@ type Activities struct {
 // closableServers are servers that can be stopped.
 type closableServers interface {
 	task.Servers
-	Close()
+	Close(hurry <-chan struct{})
 }
 
 // held are the servers of one task on this worker.
@@ -90,13 +90,13 @@ func (a *Activities) Call(ctx context.Context, in CallRequest) (task.Outcome, er
 }
 
 // Close stops the servers of a task.
-func (a *Activities) Close(_ context.Context, id string) error {
+func (a *Activities) Close(ctx context.Context, id string) error {
 	a.mu.Lock()
 	h := a.tasks[id]
 	delete(a.tasks, id)
 	a.mu.Unlock()
 	if h != nil {
-		h.servers.Close()
+		h.servers.Close(ctx.Done())
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (a *Activities) closeUnused(since time.Duration) {
 	a.mu.Unlock()
 	var closing sync.WaitGroup
 	for _, h := range unused {
-		closing.Go(h.servers.Close)
+		closing.Go(func() { h.servers.Close(nil) })
 	}
 	closing.Wait()
 }

@@ -56,7 +56,7 @@ func (f *fakeServers) Situation(server string) task.Situation {
 
 func (f *fakeServers) Reconnect(context.Context, string) {}
 
-func (f *fakeServers) Close() {
+func (f *fakeServers) Close(<-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed++
