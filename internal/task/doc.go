@@ -14,6 +14,8 @@
 //	judge.go    health, verdicts and the stop because of a dead server
 //	agent.go    a model chooses the next call
 //	reach.go    Servers and Log: what the loop needs from elsewhere
+//	apart.go    Excerpt, Act and Send: the parts of a step for a loop that runs elsewhere
+//	forget.go   what a log that is limited in size may drop
 //	report.go   Report: how a task ended, as text and as an exit status
 //
 // The core uses neither a database nor MCP. Package taskrun connects it to both.

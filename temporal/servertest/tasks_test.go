@@ -46,6 +46,7 @@ func TestWorkerAndServerAreKilled(t *testing.T) {
 	decisions := b.finish(id, after)
 	b.wantKeys(keys)
 	t.Logf("%d more decisions", decisions)
+	b.replays(id, "killed")
 }
 
 // Calls that only read are repeated without a person.
@@ -71,6 +72,7 @@ steps:
 		t.Errorf("%d calls", len(s.Calls))
 	}
 	b.wantKeys([]string{"before", "after"})
+	b.replays(id, "killed-in-read")
 }
 
 // untilCall returns when the nth call has been written to the log.
@@ -211,6 +213,7 @@ func TestDeadServerParksTheTask(t *testing.T) {
 		t.Errorf("resuming a task that is done: exit status %d\n%s", status, said)
 	}
 	b.wantKeys(keys)
+	b.replays(id, "server-dead")
 }
 
 func onlyKey(m map[string]string) string {
@@ -289,6 +292,7 @@ steps:
 	}
 	b.finish(id, after)
 	b.wantKeys([]string{"long", "last"})
+	b.replays(id, "stopped")
 }
 
 // A long task continues with new histories on the same worker.
@@ -317,6 +321,7 @@ func TestContinueAsNew(t *testing.T) {
 	if n := described.GetWorkflowExecutionInfo().GetHistoryLength(); n > 100 {
 		t.Errorf("the last history has %d events", n)
 	}
+	b.replays(id, "continued")
 }
 
 // Without a worker, commands say so.
