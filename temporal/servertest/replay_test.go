@@ -58,7 +58,8 @@ func (b *bench) anonymous(text string) string {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	names := strings.NewReplacer(b.dir, "/home/user/tasks", bin, "/home/user/bin", host, "worker")
+	// Not the bare name of the host: it may be part of a word, or of encoded data.
+	names := strings.NewReplacer(b.dir, "/home/user/tasks", bin, "/home/user/bin", "@"+host, "@worker", `"HostName":"`+host+`"`, `"HostName":"worker"`)
 	return names.Replace(payload.ReplaceAllStringFunc(text, func(found string) string {
 		parts := payload.FindStringSubmatch(found)
 		data, err := base64.StdEncoding.DecodeString(parts[2])
