@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -60,7 +59,7 @@ func source(path string, pragmas ...string) string {
 	if !strings.HasPrefix(file, "/") {
 		file = "/" + file // C:/...
 	}
-	name := url.URL{Scheme: "file", Path: file, RawQuery: url.Values{"_pragma": pragmas, "mode": {"rw"}}.Encode()}
+	name := url.URL{Scheme: "file", Path: file, RawQuery: url.Values{"_pragma": pragmas, "_txlock": {"immediate"}, "mode": {"rw"}}.Encode()}
 	return name.String()
 }
 
@@ -120,7 +119,7 @@ func build(path string, fill func(*sql.Tx) error) (name string, err error) {
 				return err
 			}
 		}
-		if _, err := tx.Exec("INSERT INTO meta VALUES ('version', ?), ('first-event', 1)", formatVersion); err != nil {
+		if _, err := tx.Exec("INSERT INTO meta VALUES ('version', ?), ('first-event', 1), ('event-bytes', 0)", formatVersion); err != nil {
 			return err
 		}
 		return cmp.Or(fill(tx), tx.Commit(), db.Close())
@@ -147,12 +146,4 @@ func checkVersion(ctx context.Context, path string, db interface {
 			Next: "update gauze, or set GAUZE_STATE_DIR to a different directory", Err: ErrNewer}
 	}
 	return nil
-}
-
-// closeToOthers removes the permissions of others from a directory.
-func closeToOthers(dir string, info fs.FileInfo) error {
-	if runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {
-		return nil
-	}
-	return os.Chmod(dir, 0o700)
 }

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -34,6 +33,17 @@ type Record struct {
 	Detail     string        `json:"detail,omitempty"`
 	Took       time.Duration `json:"took_ns,omitempty"`
 	Count      int           `json:"count,omitempty"`
+	Model      *Question     `json:"model,omitempty"`
+}
+
+// Question is a question to a model and what it cost. The arguments that the model saw and sent are
+// not stored.
+type Question struct {
+	Model        string  `json:"name"`
+	InputTokens  int     `json:"input_tokens,omitempty"`
+	OutputTokens int     `json:"output_tokens,omitempty"`
+	Cost         float64 `json:"cost_usd,omitempty"`
+	Reason       string  `json:"reason,omitempty"`
 }
 
 // Cause is why a server failed.
@@ -45,13 +55,15 @@ type Cause struct {
 }
 
 // recordOf returns an event as it is stored: cleaned, redacted, without what a call carried.
-func recordOf(e event.Event, server string, gauze int) Record {
-	e.Server = cmp.Or(e.Server, server)
+func recordOf(e event.Event, gauze int) Record {
 	e = e.Quoted()
 	r := Record{Time: e.Time, Kind: e.Kind, Server: e.Server, Gauze: gauze, Generation: e.Generation, PID: e.PID, Method: e.Method,
 		Tool: e.Tool, From: e.From, To: e.To, Code: e.Code, Detail: e.Detail, Took: e.Took, Count: e.Count}
 	if e.Cause.Known() {
 		r.Cause = &Cause{e.Cause.Code, e.Cause.Explanation, e.Cause.Remedy, e.Cause.Changes}
+	}
+	if m := e.Model; m != nil {
+		r.Model = &Question{m.Model, m.InputTokens, m.OutputTokens, m.Cost, m.Reason}
 	}
 	return r
 }
@@ -63,11 +75,17 @@ func (r Record) Event() event.Event {
 	if r.Cause != nil {
 		e.Cause = fault.Cause{Code: r.Cause.Code, Explanation: r.Cause.Explanation, Remedy: r.Cause.Remedy, Changes: r.Cause.Changes}
 	}
+	if m := r.Model; m != nil {
+		e.Model = &event.Consultation{Model: m.Model, InputTokens: m.InputTokens, OutputTokens: m.OutputTokens, Cost: m.Cost, Reason: m.Reason}
+	}
 	return e
 }
 
+// Unrecorded is a record of the journal's own: Count events before it could not be written.
+const Unrecorded event.Kind = "unrecorded"
+
 // healing are the events in which gauze made something work that would have failed.
-var healing = []event.Kind{event.Restored, event.Replayed, event.Repaired, event.Healed, event.Hung}
+var healing = []event.Kind{event.Restored, event.Replayed, event.Repaired, event.Corrected, event.Healed, event.Hung}
 
 // row is a row of the table of events.
 type row struct {
@@ -100,20 +118,27 @@ func (r *row) checksum() []byte {
 
 func (r *row) intact() bool { return string(r.sum) == string(r.checksum()) }
 
-func (r *row) insert(tx *sql.Tx) error {
-	_, err := tx.Exec("INSERT INTO events (seq, time, kind, server, tool, event, sum) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		r.seq, r.time, r.kind, r.server, r.tool, r.event, r.checksum())
+// eventSize is size in the database. Columns of small and constant size do not matter.
+const eventSize = "length(kind) + length(CAST(server AS BLOB)) + length(CAST(tool AS BLOB)) + length(event)"
+
+func (r *row) size() int { return len(r.kind) + len(r.server) + len(r.tool) + len(r.event) }
+
+const insertEvent = "INSERT INTO events (seq, time, kind, server, tool, event, sum) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+// insert runs insertEvent.
+func (r *row) insert(prepared *sql.Stmt) error {
+	_, err := prepared.Exec(r.seq, r.time, r.kind, r.server, r.tool, r.event, r.checksum())
 	return err
 }
 
 // Query chooses events. Fields that are zero choose all.
 type Query struct {
-	After  int // After chooses events with a higher Seq.
-	Server string
-	Tool   string
-	Since  time.Time
-	Healed bool // Healed chooses events in which gauze made something work.
-	Limit  int  // Limit chooses the newest ones.
+	After   int      // After chooses events with a higher Seq.
+	Servers []string // Servers are names of which one must match.
+	Tool    string
+	Since   time.Time
+	Healed  bool // Healed chooses events in which gauze made something work.
+	Limit   int  // Limit chooses the newest ones.
 }
 
 // Events returns the events, newest last. Damaged ones are left out; Open repairs the file.
@@ -143,8 +168,11 @@ func (q Query) sql() (text string, args []any) {
 	add := func(condition string, values ...any) {
 		where, args = append(where, condition), append(args, values...)
 	}
-	if q.Server != "" {
-		add("server = ?", q.Server)
+	anyOf := func(column string, values []any) {
+		add(column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")", values...)
+	}
+	if len(q.Servers) > 0 {
+		anyOf("server", anys(q.Servers))
 	}
 	if q.Tool != "" {
 		add("tool = ?", q.Tool)
@@ -153,17 +181,20 @@ func (q Query) sql() (text string, args []any) {
 		add("time >= ?", q.Since.UnixNano())
 	}
 	if q.Healed {
-		var kinds []any
-		for _, kind := range healing {
-			kinds = append(kinds, string(kind))
-		}
-		add("kind IN (?"+strings.Repeat(", ?", len(kinds)-1)+")", kinds...)
+		anyOf("kind", anys(healing))
 	}
 	text = selectEvents + " WHERE " + strings.Join(where, " AND ") + " ORDER BY seq DESC"
 	if q.Limit > 0 {
 		text += fmt.Sprintf(" LIMIT %d", q.Limit)
 	}
 	return text, args
+}
+
+func anys[T ~string](values []T) (all []any) {
+	for _, v := range values {
+		all = append(all, string(v))
+	}
+	return all
 }
 
 // Servers returns the names of the servers that have events.

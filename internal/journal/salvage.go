@@ -50,9 +50,14 @@ const (
 	salvageTimeout = 5 * time.Minute
 )
 
-// examine checks the whole file. The error is broken if a row is damaged or missing. Only if alone
-// is true can the write-ahead log be checked: otherwise a different process is writing it.
-func examine(path string, alone bool) error {
+// maxCheckedBytes is the size of a journal that every Open checks row by row, which takes about 20 ms
+// for each MB.
+const maxCheckedBytes = 8 << 20
+
+// examine checks the file. The error is broken if a row is missing and, if every row is read, if one
+// is damaged. Only if alone is true can the write-ahead log be checked: otherwise a different process
+// is writing it.
+func examine(path string, alone, everyRow bool) error {
 	if alone {
 		if _, damaged, err := readWAL(path); err != nil {
 			return err
@@ -70,6 +75,11 @@ func examine(path string, alone bool) error {
 		ctx := context.Background()
 		if err := checkVersion(ctx, path, db); err != nil {
 			return cmp.Or(brokenIfNoRows(err), err)
+		}
+		if info, err := os.Stat(path); err != nil {
+			return err
+		} else if !everyRow && info.Size() > maxCheckedBytes {
+			return countRows(ctx, db, heads)
 		}
 		seen, err := examineTasks(ctx, db)
 		if err != nil {
@@ -90,6 +100,28 @@ func brokenIfNoRows(err error) error {
 		return errBroken
 	}
 	return nil
+}
+
+// countRows checks that no row is missing, without reading them.
+func countRows(ctx context.Context, db *sql.DB, heads map[string]int) error {
+	seen := map[string]int{}
+	err := query(ctx, db, func(rows *sql.Rows) error {
+		var task string
+		var last, count int
+		if err := rows.Scan(&task, &last, &count); err != nil || last != count {
+			return errors.Join(errBroken, err)
+		}
+		seen[task] = last
+		return nil
+	}, `SELECT task, max(seq), count(*) FROM entries GROUP BY task
+		UNION ALL SELECT '-', (SELECT value FROM meta WHERE name = 'first-event') - 1 + count(*),
+			coalesce(max(seq), (SELECT value FROM meta WHERE name = 'first-event') - 1) FROM events`)
+	for task, last := range heads {
+		if err == nil && seen[task] < last {
+			err = errBroken
+		}
+	}
+	return err
 }
 
 // examineTasks checks the logs of all tasks and returns their lengths.
@@ -146,12 +178,7 @@ func salvage(path string, alone bool) (*Salvage, error) {
 		return nil, err
 	}
 	s := &Salvage{File: aside}
-	empty, err := build(path, func(*sql.Tx) error { return nil })
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(empty)
-	if err := errors.Join(applyWAL(path), restoreFirstPage(path, empty)); err != nil {
+	if err := repairPages(path); err != nil {
 		return nil, err
 	}
 	heads := readHeads(path)
@@ -178,6 +205,17 @@ func salvage(path string, alone bool) (*Salvage, error) {
 		return nil, err
 	}
 	return s, writeHeads(path, kept)
+}
+
+// repairPages applies the intact part of the write-ahead log and restores the schema, so that the
+// database can be read.
+func repairPages(path string) error {
+	empty, err := build(path, func(*sql.Tx) error { return nil })
+	if err != nil {
+		return err
+	}
+	defer os.Remove(empty)
+	return cmp.Or(applyWAL(path), restoreFirstPage(path, empty))
 }
 
 // copyAside copies the damaged file and its write-ahead log to a new name.
@@ -211,8 +249,13 @@ func copyFile(to, from string) error {
 
 // keepTasks copies the intact beginning of every log.
 func (s *Salvage) keepTasks(ctx context.Context, old *sql.DB, tx *sql.Tx, heads, kept map[string]int) error {
+	insert, err := tx.Prepare(insertEntry)
+	if err != nil {
+		return err
+	}
+	defer insert.Close()
 	for _, task := range slices.Sorted(maps.Keys(tasksIn(ctx, old, heads))) {
-		c, failed, err := copyTask(ctx, old, tx, task)
+		c, failed, err := copyTask(ctx, old, insert, task)
 		if err != nil {
 			return err
 		}
@@ -262,13 +305,13 @@ func tasksIn(ctx context.Context, old *sql.DB, heads map[string]int) map[string]
 }
 
 // copyTask copies the intact beginning of one log. failed reports whether rows could not be read.
-func copyTask(ctx context.Context, old *sql.DB, tx *sql.Tx, task string) (c chain, failed bool, err error) {
+func copyTask(ctx context.Context, old *sql.DB, insert *sql.Stmt, task string) (c chain, failed bool, err error) {
 	c = chain{task: task}
 	var written error // an error of the new file, not of the damaged one
 	err = query(ctx, old, func(rows *sql.Rows) error {
 		e, sum, err := scanEntry(rows)
 		if err == nil && c.next(e, sum) {
-			_, written = tx.Exec(insertEntry, task, e.Seq, e.Time.UnixNano(), e.Kind, []byte(e.Data), sum)
+			_, written = insert.Exec(task, e.Seq, e.Time.UnixNano(), e.Kind, []byte(e.Data), sum)
 		}
 		return cmp.Or(written, err)
 	}, "SELECT seq, time, kind, data, sum FROM entries WHERE task = ? ORDER BY seq", task)
@@ -289,7 +332,12 @@ func earlierLoss(ctx context.Context, db *sql.DB, task string, length int) *Dama
 
 // keepEvents copies every intact event and numbers them again.
 func (s *Salvage) keepEvents(ctx context.Context, old *sql.DB, tx *sql.Tx, heads, kept map[string]int) error {
-	first, next, step := 0, 1, 1
+	insertRow, err := tx.Prepare(insertEvent)
+	if err != nil {
+		return err
+	}
+	defer insertRow.Close()
+	first, next, step, bytes := 0, 1, 1, 0
 	old.QueryRowContext(ctx, "SELECT value FROM meta WHERE name = 'first-event'").Scan(&first)
 	next = max(next, min(first, heads[timeline]))
 	expected := max(0, heads[timeline]-next+1)
@@ -305,7 +353,8 @@ func (s *Salvage) keepEvents(ctx context.Context, old *sql.DB, tx *sql.Tx, heads
 			if row.intact() && row.seq >= begin {
 				s.Events++
 				row.seq = s.Events
-				written = row.insert(tx)
+				bytes += row.size()
+				written = row.insert(insertRow)
 			}
 			return written
 		}, selectEvents+" WHERE seq >= ? ORDER BY seq", begin)
@@ -327,5 +376,6 @@ func (s *Salvage) keepEvents(ctx context.Context, old *sql.DB, tx *sql.Tx, heads
 	if s.Events > 0 {
 		kept[timeline] = s.Events
 	}
-	return nil
+	_, err = tx.Exec("UPDATE meta SET value = ? WHERE name = 'event-bytes'", bytes)
+	return err
 }

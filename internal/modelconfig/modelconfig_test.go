@@ -113,6 +113,11 @@ func TestWhichKeyGoesWhere(t *testing.T) {
 		"own key, own host without encryption":        {env{"OPENAI_API_KEY": canary}, "model: openai:m\nurl: http://api.openai.com/v1\n", ""},
 		"own key, own host, other port":               {env{"OPENAI_API_KEY": canary}, "model: openai:m\nurl: https://api.openai.com:444/v1\n", ""},
 		"own key, this machine":                       {env{modelVariable: "openai:m", urlVariable: "http://localhost:11434/v1", "OPENAI_API_KEY": canary}, "", ""},
+		"own key, this machine as LOCALHOST":          {env{modelVariable: "openai:m", urlVariable: "http://LOCALHOST:11434/v1", "OPENAI_API_KEY": canary}, "", ""},
+		"own key, this machine as localhost.":         {env{modelVariable: "openai:m", urlVariable: "http://localhost.:11434/v1", "OPENAI_API_KEY": canary}, "", ""},
+		"own key, this machine as model.localhost":    {env{modelVariable: "openai:m", urlVariable: "http://model.localhost:11434/v1", "OPENAI_API_KEY": canary}, "", ""},
+		"own key, this machine as 0.0.0.0":            {env{modelVariable: "openai:m", urlVariable: "http://0.0.0.0:11434/v1", "OPENAI_API_KEY": canary}, "", ""},
+		"own key, this machine as [::ffff:127.0.0.1]": {env{modelVariable: "openai:m", urlVariable: "http://[::ffff:127.0.0.1]:11434/v1", "OPENAI_API_KEY": canary}, "", ""},
 		"key for gauze, this machine":                 {env{modelVariable: "openai:m", urlVariable: "http://127.0.0.1:11434/v1", keyVariable: canary}, "", keyVariable},
 		"key for gauze, URL from the file":            {env{keyVariable: canary}, "model: openai:m\nurl: https://proxy.example/v1\n", keyVariable},
 		"key of the file, URL from the environment":   {env{urlVariable: "https://proxy.example/v1"}, "model: openai:m\nkey: " + canary + "\n", ""},
@@ -197,6 +202,33 @@ func TestInvalidSettings(t *testing.T) {
 		}
 		if err != nil && strings.Contains(err.Error(), canary) {
 			t.Errorf("the key is shown: %v", err)
+		}
+	}
+}
+
+func TestAnUnknownProviderGetsAHint(t *testing.T) {
+	world(t, env{modelVariable: "ollama:qwen2.5-coder"}, "")
+	_, _, err := Load("")
+	if err == nil || !strings.HasSuffix(err.Error(), "such as Ollama, use openai:NAME and set GAUZE_MODEL_URL") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWhereANewKeyBelongs(t *testing.T) {
+	for _, tc := range []struct {
+		env      env
+		variable string
+		official bool
+	}{
+		{env{modelVariable: "openai:m", "OPENAI_API_KEY": canary}, "OPENAI_API_KEY", true},
+		{env{modelVariable: "gemini:m", "GOOGLE_API_KEY": canary}, "GOOGLE_API_KEY", true},
+		{env{modelVariable: "openai:m", keyVariable: canary}, keyVariable, true},
+		{env{modelVariable: "openai:m", urlVariable: "http://127.0.0.1:1/v1"}, keyVariable, false},
+	} {
+		world(t, tc.env, "")
+		c, ok, err := Load("")
+		if err != nil || !ok || c.KeyVariable() != tc.variable || c.Official() != tc.official {
+			t.Errorf("%v: got %s, %v, %v", tc.env[modelVariable], c.KeyVariable(), c.Official(), err)
 		}
 	}
 }
