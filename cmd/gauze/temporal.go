@@ -26,7 +26,7 @@ func workerCommand() *cobra.Command {
 			"server processes of its own here, behind gauze as always. If the worker dies, its tasks\n" +
 			"continue on a different one.\n\n" +
 			"  --temporal HOST:PORT   the Temporal server (default: $TEMPORAL_ADDRESS)\n" +
-			"  --namespace NAME       Temporal namespace (default: $TEMPORAL_NAMESPACE, or default)\n" +
+			"  --namespace NAME       (default: $TEMPORAL_NAMESPACE, or \"default\")\n" +
 			"  --queue NAME           task queue that tasks and workers share\n" +
 			"  --tasks NUMBER         maximum number of tasks at the same time\n" +
 			"  --timeout TIME         maximum time without progress for a call\n" +
