@@ -129,9 +129,9 @@ type serversKey struct{}
 // alive until release is called. One activity of a task runs at a time: one that Temporal gave up on
 // may still be about to end.
 func (a *Activities) begin(parent context.Context, id string, plan map[string]task.Server) (ctx context.Context, release func()) {
-	ctx, cancel := context.WithCancel(parent)
+	alive, cancel := context.WithCancel(parent)
 	var beating sync.WaitGroup
-	beating.Go(func() { beat(ctx, parent) })
+	beating.Go(func() { beat(alive, parent) })
 	a.mu.Lock()
 	h := a.tasks[id]
 	if h == nil {
@@ -146,9 +146,9 @@ func (a *Activities) begin(parent context.Context, id string, plan map[string]ta
 	select {
 	case h.busy <- struct{}{}:
 		held = true
-	case <-ctx.Done():
+	case <-alive.Done():
 	}
-	return context.WithValue(ctx, serversKey{}, h.servers), func() {
+	return context.WithValue(alive, serversKey{}, h.servers), func() {
 		a.mu.Lock()
 		h.used = time.Now()
 		a.mu.Unlock()
