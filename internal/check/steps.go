@@ -74,7 +74,7 @@ func allSteps(quick bool) []step {
 			run: command([]string{"GAUZE_SLOW=1"}, "go", "test", "-count=1", "-parallel", "16", "-run", "^TestSlowServers|^TestColdStart", "./internal/differential")},
 		{name: "model", about: "a real language model corrects calls and judges servers, end to end", slow: true, onRequest: true, run: realModel},
 		{name: "temporal-unit", about: "the module temporal: go vet, and its tests without a server", slow: true, beside: true,
-			run: each(goTestIn("temporal", "./..."), command(nil, "go", "-C", "temporal", "vet", "./..."))},
+			run: each(goTestIn("temporal", "-race", "./..."), command(nil, "go", "-C", "temporal", "vet", "./..."))},
 		{name: "temporal-server", about: "tasks on a real Temporal server: workers and servers killed, a hundred tasks on two workers", slow: true, onRequest: true,
 			run: goTestIn("temporal/servertest", "-count=1", "-timeout", "15m", "./...")},
 		{name: "windows-test", about: "every package as built for Windows, under wine", slow: true, onRequest: true, run: windowsTest},
