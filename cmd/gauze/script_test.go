@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(withOwnState{m}, map[string]func(){
 		"gauze":        func() { os.Exit(execute()) },
 		"faultyserver": func() { os.Exit(faultyserver.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		temporalBinary: func() { fmt.Println(strings.Join(os.Args[1:], " ")); os.Exit(3) },
 		"tellall":      func() { os.Exit(tellAll(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
 }

@@ -27,7 +27,9 @@ func taskCommand() *cobra.Command {
 		Short: "Run tool calls that continue where they stopped",
 		Long: "Run the tool calls in a file, or let a model choose them. Every step is saved before it is\n" +
 			"acted on: if a server dies, gauze is killed or you press Ctrl-C, gauze task resume\n" +
-			"continues where the task was, and no call with an effect is sent twice.",
+			"continues where the task was, and no call with an effect is sent twice.\n\n" +
+			"With --temporal HOST:PORT, these commands are about tasks on a Temporal cluster, which\n" +
+			"gauze worker runs.",
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { help(cmd, nil); return nil },
 	}

@@ -150,6 +150,7 @@ func TestChoose(t *testing.T) {
 		{false, "vet", "vet-linux, vet-windows, vet-darwin"},
 		{false, "test", "test"},
 		{false, "windows", "windows-test, windows-real"},
+		{false, "temporal", "temporal-unit, temporal-server"},
 		{true, "repeat", "repeat"},
 		{true, "", "gofmt, vet-linux, vet-windows, vet-darwin, staticcheck, compiler, test, fuzz, demo"},
 	} {

@@ -28,9 +28,15 @@ type testEvent struct {
 // goTest returns a step that runs `go test`. It prints Go's line for every package as it arrives,
 // and the output of failed tests.
 func goTest(args ...string) func(context.Context, io.Writer) (tally, error) {
+	return goTestIn("", args...)
+}
+
+// goTestIn is goTest in the directory of a different module.
+func goTestIn(dir string, args ...string) func(context.Context, io.Writer) (tally, error) {
 	return func(ctx context.Context, out io.Writer) (tally, error) {
 		cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // the race detector requires cgo
+		cmd.Dir = dir
 		cmd.WaitDelay = 10 * time.Second
 		f := newFollower(out)
 		err := f.run(cmd)

@@ -73,6 +73,10 @@ func allSteps(quick bool) []step {
 		{name: "slow", about: "servers that take longer than a minute, directly and through gauze", slow: true, onRequest: true,
 			run: command([]string{"GAUZE_SLOW=1"}, "go", "test", "-count=1", "-parallel", "16", "-run", "^TestSlowServers|^TestColdStart", "./internal/differential")},
 		{name: "model", about: "a real language model corrects calls and judges servers, end to end", slow: true, onRequest: true, run: realModel},
+		{name: "temporal-unit", about: "the module temporal: go vet, and its tests without a server", slow: true, beside: true,
+			run: each(goTestIn("temporal", "-race", "./..."), command(nil, "go", "-C", "temporal", "vet", "./..."))},
+		{name: "temporal-server", about: "tasks on a real Temporal server: workers and servers killed, a hundred tasks on two workers", slow: true, onRequest: true,
+			run: goTestIn("temporal/servertest", "-count=1", "-timeout", "15m", "./...")},
 		{name: "windows-test", about: "every package as built for Windows, under wine", slow: true, onRequest: true, run: windowsTest},
 		{name: "windows-real", about: "gauze.exe under wine: the demo, npx.cmd, taskkill, eight clients, a thousand calls", slow: true, onRequest: true, run: windowsReal},
 		{name: "repeat", about: fmt.Sprintf("the named faults, %d times", repeats), slow: true, beside: true, run: repeatFaults},
@@ -114,6 +118,19 @@ func command(env []string, argv ...string) func(context.Context, io.Writer) (tal
 	return func(ctx context.Context, _ io.Writer) (tally, error) {
 		_, err := quietly(ctx, env, argv...)
 		return tally{}, err
+	}
+}
+
+// each runs functions of steps one after the other, up to the first error.
+func each(runs ...func(context.Context, io.Writer) (tally, error)) func(context.Context, io.Writer) (tally, error) {
+	return func(ctx context.Context, out io.Writer) (sum tally, err error) {
+		for _, run := range runs {
+			t, err := run(ctx, out)
+			if sum = sum.plus(t); err != nil {
+				return sum, err
+			}
+		}
+		return sum, nil
 	}
 }
 

@@ -94,6 +94,7 @@ type Outcome struct {
 	Text     string          `json:"text,omitempty"`
 	JSON     json.RawMessage `json:"json,omitempty"` // structured content
 	TooLarge int             `json:"too-large,omitempty"`
+	Limit    int             `json:"limit,omitempty"`    // that TooLarge exceeds, if it is not maxResult
 	Delivery Delivery        `json:"delivery,omitempty"` // of a lost call
 	Fault    string          `json:"fault,omitempty"`    // code of gauze's fault
 	Cause    string          `json:"cause,omitempty"`    // code of the doctor's cause

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -243,7 +244,7 @@ func (r *Result) text() (string, error) {
 	text := ""
 	for i, o := range r.list {
 		if o.TooLarge > 0 {
-			return "", fmt.Errorf("a result has %w that was kept: it is %d bytes long, and at most %d are kept", errMissing, o.TooLarge, maxResult)
+			return "", fmt.Errorf("a result has %w that was kept: %w", errMissing, o.tooLarge())
 		}
 		if i > 0 {
 			text += "\n"
@@ -271,7 +272,7 @@ func (r *Result) json() (any, error) {
 
 func (o *Outcome) json() (any, error) {
 	if o.TooLarge > 0 {
-		return nil, fmt.Errorf("the result is %d bytes long, and at most %d are kept", o.TooLarge, maxResult)
+		return nil, o.tooLarge()
 	}
 	if o.parsed {
 		return o.value, nil
@@ -286,6 +287,14 @@ func (o *Outcome) json() (any, error) {
 	}
 	o.value, o.parsed = value, true
 	return value, nil
+}
+
+// tooLarge says why a result is missing.
+func (o *Outcome) tooLarge() error {
+	if o.TooLarge <= maxResult && o.Limit == 0 {
+		return fmt.Errorf("it is %d bytes long, and was removed to make room", o.TooLarge)
+	}
+	return fmt.Errorf("it is %d bytes long, and at most %d are kept", o.TooLarge, cmp.Or(o.Limit, maxResult))
 }
 
 // maxResult limits how much of a result is kept in the log.

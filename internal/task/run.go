@@ -51,7 +51,7 @@ func (r *Runner) Run(ctx context.Context) (*State, error) {
 		return nil, err
 	}
 	r.begun = time.Now()
-	r.Grace, r.Backoff = cmp.Or(r.Grace, 2*time.Second), cmp.Or(r.Backoff, time.Second)
+	r.defaults()
 	if r.state.Seq > 1 && r.state.Done == nil {
 		if err := r.write(KindResumed, Resumed{os.Getpid()}); err != nil {
 			return r.state, err
@@ -112,14 +112,19 @@ func (r *Runner) step(ctx context.Context, d Decision) error {
 	if err := r.write(KindIntent, i); err != nil {
 		return fmt.Errorf("the call was not sent, because it could not be recorded: %w", err)
 	}
+	if err := r.write(KindOutcome, r.send(ctx, i)); err != nil {
+		return fmt.Errorf("the call was sent, but its outcome could not be recorded: %w", err)
+	}
+	return nil
+}
+
+// send sends a call and returns how it ended.
+func (r *Runner) send(ctx context.Context, i Intent) Outcome {
 	call, cancel := r.graceful(ctx)
 	defer cancel()
 	sent := time.Now()
 	reply := r.Servers.Call(call, i.Server, i.Tool, i.Arguments)
-	if err := r.write(KindOutcome, outcomeOf(i.Call, reply, time.Since(sent))); err != nil {
-		return fmt.Errorf("the call was sent, but its outcome could not be recorded: %w", err)
-	}
-	return nil
+	return outcomeOf(i.Call, reply, time.Since(sent))
 }
 
 // outcomeOf returns a reply as an entry.
@@ -200,16 +205,22 @@ func (r *Runner) stop(s Stopped) error { return r.write(KindStopped, s) }
 
 // explained adds to a stop what is known about its server.
 func (r *Runner) explained(s Stopped) Stopped {
-	if s.Call > 0 && s.Diagnosis == "" {
-		if o := r.state.Calls[s.Call-1].Outcome; o != nil && o.Status != OK {
-			s.Diagnosis = o.Text
-		}
-	}
+	s = r.state.Explain(s)
 	if s.Why == ServerDead {
 		now := r.Servers.Situation(s.Server)
 		s.Since, s.Remedy, s.Diagnosis = now.Since, now.Remedy, cmp.Or(now.Cause.Explanation, now.Detail, s.Diagnosis)
 	}
 	return s
+}
+
+// Explain adds to a stop what the call that it is about reported.
+func (s *State) Explain(stop Stopped) Stopped {
+	if stop.Call > 0 && stop.Diagnosis == "" {
+		if o := s.Calls[stop.Call-1].Outcome; o != nil && o.Status != OK {
+			stop.Diagnosis = o.Text
+		}
+	}
+	return stop
 }
 
 // left returns how much of the budget's time is left.

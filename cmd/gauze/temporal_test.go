@@ -1,0 +1,30 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWhichCommandLinesAreAboutTemporal(t *testing.T) {
+	for line, want := range map[string]bool{
+		"task run --temporal localhost:7233 file.yaml": true,
+		"task list --temporal=localhost:7233":          true,
+		"task run file.yaml":                           false,
+		"run --name x -- server --temporal host":       false,
+		"task show -- --temporal":                      false,
+		"--temporal":                                   false,
+	} {
+		if got := onTemporal(strings.Fields(line)); got != want {
+			t.Errorf("gauze %s: %v", line, got)
+		}
+	}
+}
+
+func TestMissingBinaryIsExplained(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("Path", t.TempDir())
+	_, err := findTemporal()
+	if err == nil || !strings.Contains(err.Error(), "go -C temporal install ./cmd/gauze-temporal") {
+		t.Errorf("got %v", err)
+	}
+}

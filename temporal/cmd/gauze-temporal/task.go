@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/temporal/flow"
+)
+
+func runCommand(at *cluster) *cobra.Command {
+	v := &view{at: at}
+	detach := false
+	var heartbeat time.Duration
+	cmd := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Run a task on the cluster",
+		Long: "Run a task on the cluster and wait for it. Ctrl-C stops the task; it can be resumed. Its servers\n" +
+			"run on the machine of a worker. The plan, all arguments and all results are stored by Temporal:\n" +
+			"give secrets to workers in their environment, not in the file.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := os.ReadFile(args[0])
+			if err != nil {
+				return fmt.Errorf("cannot read the task: %w", err)
+			}
+			plan, err := task.Parse(args[0], text)
+			if err != nil {
+				return err
+			}
+			if heartbeat < time.Second {
+				return fmt.Errorf("invalid --heartbeat %v: must be at least 1s", heartbeat)
+			}
+			return at.with(func(c *flow.Client) error {
+				c.Timing.Heartbeat = heartbeat
+				id, err := c.Start(cmd.Context(), plan)
+				if err != nil {
+					return err
+				}
+				if detach {
+					_, err = fmt.Fprintln(cmd.OutOrStdout(), id)
+					return err
+				}
+				return v.wait(cmd, c, id, 0, true)
+			})
+		},
+	}
+	v.add(cmd)
+	cmd.Flags().DurationVar(&heartbeat, "heartbeat", flow.DefaultHeartbeat, "`time` without a response after which a worker is considered dead")
+	cmd.Flags().BoolVar(&detach, "detach", false, "print the id of the task and do not wait for it")
+	return cmd
+}
+
+func resumeCommand(at *cluster) *cobra.Command {
+	v := &view{at: at}
+	cmd := &cobra.Command{
+		Use: "resume ID", Short: "Continue a task where it stopped", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return at.with(func(c *flow.Client) error {
+				after, err := c.Resume(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return v.wait(cmd, c, args[0], after, true)
+			})
+		},
+	}
+	v.add(cmd)
+	return cmd
+}
+
+func decideCommand(at *cluster) *cobra.Command {
+	v := &view{at: at}
+	cmd := &cobra.Command{
+		Use: "decide ID done|repeat|skip", Short: "Decide about a call whose outcome is unknown, and continue", Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return at.with(func(c *flow.Client) error {
+				after, err := c.Decide(cmd.Context(), args[0], args[1])
+				if err != nil {
+					return err
+				}
+				return v.wait(cmd, c, args[0], after, true)
+			})
+		},
+	}
+	v.add(cmd)
+	return cmd
+}
+
+func watchCommand(at *cluster) *cobra.Command {
+	v := &view{at: at}
+	cmd := &cobra.Command{
+		Use: "watch ID", Short: "Follow a task until it stops or is done", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return at.with(func(c *flow.Client) error { return v.wait(cmd, c, args[0], 0, false) })
+		},
+	}
+	v.add(cmd)
+	return cmd
+}
+
+func stopCommand(at *cluster) *cobra.Command {
+	return &cobra.Command{
+		Use: "stop ID", Short: "Stop a task; it can be resumed", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return at.with(func(c *flow.Client) error {
+				if err := c.Stop(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				s, err := c.Wait(cmd.Context(), args[0], 0, nil)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "The task %s is %s.\n", args[0], s.Status())
+				return err
+			})
+		},
+	}
+}
+
+func listCommand(at *cluster) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the tasks of the cluster, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return at.with(func(c *flow.Client) error {
+				all, err := c.List(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					encoder := json.NewEncoder(cmd.OutOrStdout())
+					for _, one := range all {
+						if err := encoder.Encode(one); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+				table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+				fmt.Fprintln(table, "ID\tSTATUS\tSTARTED")
+				for _, one := range all {
+					fmt.Fprintf(table, "%s\t%s\t%s\n", one.ID, one.Status, one.Started.Local().Format(time.DateTime))
+				}
+				return table.Flush()
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object for each task")
+	return cmd
+}
+
+func showCommand(at *cluster) *cobra.Command {
+	v := &view{at: at}
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show what a task did, and why it stopped", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return at.with(func(c *flow.Client) error {
+				entries, err := c.Entries(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return v.show(cmd, args[0], entries)
+			})
+		},
+	}
+	v.add(cmd)
+	return cmd
+}
+
+// wait waits for a task and reports how it ended. Ctrl-C stops the task if it belongs to this
+// command; a second one only ends the command.
+func (v *view) wait(cmd *cobra.Command, c *flow.Client, id string, after int, owned bool) error {
+	ctx, release := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	defer release()
+	s, err := c.Wait(ctx, id, after, v.tell(cmd))
+	if errors.Is(err, context.Canceled) && owned && cmd.Context().Err() == nil {
+		release()
+		if err = c.Stop(cmd.Context(), id); err == nil {
+			s, err = c.Wait(cmd.Context(), id, after, nil)
+		}
+	}
+	if err != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze: %v\n%s\n", err, v.resume(id))
+		return exitStatus(1)
+	}
+	return v.report(cmd, id, s)
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/modelconfig"
+	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/llm"
+	"github.com/gauze-mcp/gauze/temporal/flow"
+)
+
+// defaultCallTimeout is how long a call may take without progress, as for tasks on one machine.
+const defaultCallTimeout = 10 * time.Minute
+
+func workerCommand(at *cluster) *cobra.Command {
+	var tasks int
+	var model string
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Run the tasks of a Temporal cluster on this machine",
+		Long: "Run the tasks of a Temporal cluster on this machine, until it is interrupted. Every task has\n" +
+			"server processes of its own here. A client that may start workflows in the namespace can run any\n" +
+			"command as the user of this worker.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if tasks < 1 {
+				return fmt.Errorf("invalid --tasks %d: must be at least 1", tasks)
+			}
+			chosen, err := openModel(model)
+			if err != nil {
+				return err
+			}
+			c, err := at.dial()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			fmt.Fprintf(cmd.ErrOrStderr(), "gauze: waiting for tasks in the queue %s\n", redact.Quote(at.queue))
+			return flow.Serve(ctx, c, at.queue, tasks, &flow.Activities{Model: chosen, Configured: configured, Wrap: proxy.Options{Timeout: timeout}})
+		},
+	}
+	cmd.Flags().IntVar(&tasks, "tasks", flow.DefaultTasks, "maximum `number` of tasks at the same time")
+	cmd.Flags().StringVar(&model, "model", "", "`PROVIDER:NAME` of a model that chooses the calls of tasks without steps (default: $GAUZE_MODEL, or model.yaml)")
+	cmd.Flags().DurationVar(&timeout, "timeout", defaultCallTimeout, "maximum `time` without progress for a call")
+	return cmd
+}
+
+// openModel returns the model that the user of this worker configured, or nil.
+func openModel(name string) (llm.Model, error) {
+	c, ok, err := modelconfig.Load(name)
+	if err != nil || !ok || c.Sampling() {
+		return nil, err
+	}
+	return c.Open()
+}
+
+// configured returns the server that a client on this machine knows by this name.
+func configured(name string) (launch.Spec, error) {
+	f, err := fleet.Here("")
+	if err != nil {
+		return launch.Spec{}, err
+	}
+	clients, err := fleet.Clients(nil)
+	if err != nil {
+		return launch.Spec{}, err
+	}
+	servers, err := f.Look(clients...).Choose(fleet.Choice{Names: []string{name}})
+	if err != nil {
+		return launch.Spec{}, err
+	}
+	if len(servers) != 1 {
+		return launch.Spec{}, fmt.Errorf("%d servers are called %s on the worker's machine: write CLIENT/NAME", len(servers), redact.Quote(name))
+	}
+	return f.Launch(servers[0]), nil
+}
