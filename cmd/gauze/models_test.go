@@ -37,7 +37,7 @@ func TestRunCorrectsARejectedCall(t *testing.T) {
 		case "tools/list":
 			members = `"result":{"tools":[{"name":"book","inputSchema":{"type":"object","properties":{"days":{"type":"integer"}},"required":["days"]}}]}`
 		case "tools/call":
-			members = `"error":{"code":-32602,"message":"Invalid params: days must be an integer"}`
+			members = `"error":{"code":-32602,"message":"Invalid arguments for tool book: days must be an integer"}`
 			if strings.Contains(string(body), `"days":3`) {
 				ran.Add(1)
 				members = `"result":{"content":[{"type":"text","text":"booked"}]}`

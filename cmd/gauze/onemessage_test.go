@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"flag"
@@ -35,9 +36,13 @@ func TestATroubleIsOneMessageWithOneRemedy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command("gauze", append([]string{"run"}, command...)...)
 			cmd.Env = append(os.Environ(), "GAUZE_STATE_DIR="+filepath.Join(dir, "state"))
-			var answers, said bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &answers, &said
+			var said bytes.Buffer
+			cmd.Stderr = &said
 			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := cmd.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,8 +50,12 @@ func TestATroubleIsOneMessageWithOneRemedy(t *testing.T) {
 				t.Fatal(err)
 			}
 			in.Write([]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n"))
+			answers, err := bufio.NewReader(out).ReadBytes('\n') // the diagnosis may take longer than gauze waits after the input has ended
 			in.Close()
 			cmd.Wait()
+			if err != nil {
+				t.Fatalf("%v: %s", err, said.String())
+			}
 
 			var answer struct {
 				Error struct {
@@ -54,8 +63,8 @@ func TestATroubleIsOneMessageWithOneRemedy(t *testing.T) {
 					Data    map[string]any
 				}
 			}
-			if err := json.Unmarshal(answers.Bytes(), &answer); err != nil {
-				t.Fatalf("%v: %s", err, answers.Bytes())
+			if err := json.Unmarshal(answers, &answer); err != nil {
+				t.Fatalf("%v: %s", err, answers)
 			}
 			_, box, _ := strings.Cut(said.String(), "── ")
 			if n := strings.Count(said.String(), "gauze explain "); n != 1 {

@@ -49,7 +49,7 @@ func (b *bookings) serve(w http.ResponseWriter, r *http.Request) {
 	case "tools/list":
 		members = `"result":{"tools":[{"name":"book","inputSchema":{"type":"object","properties":{"days":{"type":"integer"}},"required":["days"]}}]}`
 	case "tools/call":
-		members = `"error":{"code":-32602,"message":"Invalid params: days must be an integer"}`
+		members = `"error":{"code":-32602,"message":"Invalid arguments for tool book: days must be an integer"}`
 		if _, ok := m.Params.Arguments.Days.(float64); ok {
 			b.made.Add(1)
 			members = `"result":{"content":[{"type":"text","text":"booked"}]}`

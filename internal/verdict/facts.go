@@ -5,8 +5,8 @@ import "time"
 // Facts is a Situation as JSON. Durations are in seconds.
 type Facts struct {
 	Health        string        `json:"health,omitempty" jsonschema:"healthy, degraded, unresponsive or dead"`
-	Busy          bool          `json:"busy,omitempty"`
-	Reconnecting  bool          `json:"reconnecting,omitempty"`
+	Busy          bool          `json:"busy,omitempty" jsonschema:"it works on a call"`
+	Reconnecting  bool          `json:"reconnecting,omitempty" jsonschema:"an attempt is in progress"`
 	Failures      []FailureFact `json:"failures,omitempty" jsonschema:"oldest first"`
 	Consecutive   int           `json:"consecutive_failures,omitempty" jsonschema:"since the last response"`
 	Reconnects    int           `json:"reconnects,omitempty" jsonschema:"attempts to reconnect so far"`
@@ -14,10 +14,10 @@ type Facts struct {
 	RetryIn       float64       `json:"retry_in_seconds,omitempty" jsonschema:"earliest next attempt"`
 	LastSuccess   *float64      `json:"last_success_seconds,omitempty" jsonschema:"since the last response; omit if there was none"`
 	Cause         string        `json:"cause,omitempty" jsonschema:"code of a diagnosis"`
-	Confidence    float64       `json:"cause_confidence,omitempty"`
-	Goal          string        `json:"goal,omitempty"`
-	Done          int           `json:"steps_done,omitempty"`
-	Total         int           `json:"steps_total,omitempty"`
+	Confidence    float64       `json:"cause_confidence,omitempty" jsonschema:"0 to 1"`
+	Goal          string        `json:"goal,omitempty" jsonschema:"of the task"`
+	Done          int           `json:"steps_done,omitempty" jsonschema:"of the task"`
+	Total         int           `json:"steps_total,omitempty" jsonschema:"of the task"`
 	Deadline      *float64      `json:"deadline_seconds,omitempty" jsonschema:"seconds left; negative: passed"`
 	Needs         string        `json:"needs,omitempty" jsonschema:"remaining steps that need the server: all, some or none"`
 	OthersHealthy bool          `json:"others_healthy,omitempty" jsonschema:"the task's other servers work"`
