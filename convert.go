@@ -6,9 +6,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/correct"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -16,8 +19,11 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/repair"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/verdict"
+	"github.com/gauze-mcp/gauze/llm"
+	publicrepair "github.com/gauze-mcp/gauze/repair"
 )
 
 // spec returns the server that valid options describe.
@@ -34,12 +40,88 @@ func (o Options) spec() launch.Spec {
 	return spec
 }
 
-func internalPolicies(tools map[string]Policy) map[string]proxy.Policy {
-	policies := make(map[string]proxy.Policy, len(tools))
-	for name, p := range tools {
-		policies[name] = proxy.Policy{Replay: string(p.Replay), Timeout: p.Timeout, MaxInFlight: p.MaxInFlight, Repair: string(p.Repair)}
+// policies returns the policies of the tools of valid options.
+func (o Options) policies() map[string]proxy.Policy {
+	policies := make(map[string]proxy.Policy, len(o.Tools)+1)
+	all, _ := o.Correct.internal() // checked before
+	policies[proxy.AllTools] = proxy.Policy{Correct: all}
+	for name, p := range o.Tools {
+		policy := proxy.Policy{Replay: string(p.Replay), Timeout: p.Timeout, MaxInFlight: p.MaxInFlight, Repair: string(p.Repair)}
+		if p.Correct != nil {
+			policy.Correct, _ = p.Correct.internal()
+			if p.Correct.Model != nil {
+				policy.Correct.Model = name
+			}
+		}
+		if name == proxy.AllTools {
+			policy.Correct = policy.Correct.Over(all)
+		}
+		policies[name] = policy
 	}
 	return policies
+}
+
+// models returns the models by the names that policies uses for them, or nil if there are none. The
+// name of a tool's model is that of the tool.
+func (o Options) models() func(name string, client proxy.Sampler) llm.Model {
+	known := map[string]llm.Model{"": o.Correct.model(o.Model)}
+	for name, p := range o.Tools {
+		if p.Correct != nil && p.Correct.Model != nil {
+			known[name] = p.Correct.Model
+		}
+	}
+	if len(known) == 1 && known[""] == nil {
+		return nil
+	}
+	return func(name string, _ proxy.Sampler) llm.Model {
+		if model := known[name]; model != nil {
+			return guarded{model}
+		}
+		return nil
+	}
+}
+
+// internal returns the policy, or an error that says which field has an unusable value. It does not
+// contain the model.
+func (p CorrectionPolicy) internal() (policy correct.Policy, err error) {
+	set := func(key string, value any) { err = cmp.Or(err, policy.Set(key, fmt.Sprint(value))) }
+	if p.Enabled != nil {
+		set("enabled", *p.Enabled)
+	}
+	if p.MaxRetries != nil {
+		set("max_retries", *p.MaxRetries)
+	}
+	if p.UseModel != nil {
+		set("use_model", *p.UseModel)
+	}
+	if p.Timeout != 0 {
+		set("timeout", p.Timeout)
+	}
+	if p.CorrectableErrors != nil {
+		var kinds []string
+		for _, kind := range p.CorrectableErrors {
+			kinds = append(kinds, string(kind))
+		}
+		set("correctable_errors", strings.Join(kinds, ","))
+	}
+	if p.Open != nil {
+		set("open", *p.Open)
+	}
+	return policy, err
+}
+
+func publicChanges(changes []repair.Change) (public []Change) {
+	for _, c := range changes {
+		public = append(public, Change{Path: c.Path, Before: c.Before, After: c.After, Rule: c.Rule, Tier: publicrepair.Tier(c.Tier)})
+	}
+	return public
+}
+
+func publicConsultation(c correct.Consultation, reason string) *Consultation {
+	return &Consultation{
+		Model: c.Model, InputTokens: c.Usage.InputTokens, OutputTokens: c.Usage.OutputTokens, Cost: c.Usage.Cost,
+		Reason: reason, Before: c.Before, After: c.After,
+	}
 }
 
 func publicEvent(e event.Event) Event {
@@ -47,6 +129,7 @@ func publicEvent(e event.Event) Event {
 		Seq: e.Seq, Time: e.Time, Kind: EventKind(e.Kind), Server: e.Server, Generation: e.Generation,
 		Method: e.Method, Tool: e.Tool, From: State(e.From), To: State(e.To), Code: Code(e.Code),
 		Cause: publicCause(e.Cause), Detail: e.Detail, Took: e.Took, Count: e.Count, PID: e.PID,
+		Model: (*Consultation)(e.Model),
 	}
 }
 
@@ -69,6 +152,7 @@ func internalEvent(e Event) event.Event {
 		Seq: e.Seq, Time: e.Time, Kind: event.Kind(e.Kind), Server: e.Server, Generation: e.Generation,
 		Method: e.Method, Tool: e.Tool, From: string(e.From), To: string(e.To), Code: fault.Code(e.Code),
 		Cause: internalCause(e.Cause), Detail: e.Detail, Took: e.Took, Count: e.Count, PID: e.PID,
+		Model: (*event.Consultation)(e.Model),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/correct"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -119,6 +120,13 @@ func fill(t *testing.T, v reflect.Value) {
 			switch {
 			case f.Kind() == reflect.Struct:
 				fill(t, f)
+			case f.Kind() == reflect.Pointer:
+				f.Set(reflect.New(f.Type().Elem()))
+				fill(t, f.Elem())
+			case f.Type() == reflect.TypeFor[json.RawMessage]():
+				f.SetBytes([]byte(`{}`))
+			case f.CanFloat():
+				f.SetFloat(float64(i + 1))
 			case f.Type() == reflect.TypeFor[[]string]():
 				f.Set(reflect.ValueOf([]string{"value"}))
 			case f.Kind() == reflect.String:
@@ -152,6 +160,7 @@ func TestNoFieldIsLostInConversion(t *testing.T) {
 	var e event.Event
 	fill(t, reflect.ValueOf(&e).Elem())
 	wantAll(t, publicEvent(e), e)
+	wantAll(t, *publicEvent(e).Model, *e.Model)
 	if back := internalEvent(publicEvent(e)); !reflect.DeepEqual(back, e) {
 		t.Errorf("got  %+v\nwant %+v", back, e)
 	}
@@ -159,6 +168,36 @@ func TestNoFieldIsLostInConversion(t *testing.T) {
 	fill(t, reflect.ValueOf(&h).Elem())
 	h.State = health.Degraded
 	wantAll(t, publicHealth(h), h)
+}
+
+// Every field of a policy arrives, and every kind of failure that a policy accepts has a constant.
+func TestNoFieldOfACorrectionPolicyIsLost(t *testing.T) {
+	var kinds []RejectionKind
+	for _, kind := range constants(t, ".", "RejectionKind") {
+		kinds = append(kinds, RejectionKind(kind))
+	}
+	p := CorrectionPolicy{
+		Enabled: new(false), MaxRetries: new(0), UseModel: new(false), Timeout: time.Second, CorrectableErrors: kinds, Open: new(true),
+	}
+	policy, err := p.internal()
+	if err != nil || !policy.Off || !policy.OfferOnly || !policy.NoModel || policy.Timeout != time.Second || len(policy.Correctable) != len(kinds) || !policy.Open {
+		t.Errorf("%+v, %v", policy, err)
+	}
+	if n := reflect.TypeOf(p).NumField(); n != len(correct.Keys()) {
+		t.Errorf("CorrectionPolicy has %d fields, and a policy %d keys", n, len(correct.Keys()))
+	}
+	for _, kind := range correct.Kinds() {
+		_, err := CorrectionPolicy{CorrectableErrors: []RejectionKind{RejectionKind(kind)}}.internal()
+		if public := slices.Contains(kinds, RejectionKind(kind)); public != (err == nil) {
+			t.Errorf("%s: public %v, %v", kind, public, err)
+		}
+	}
+	// What a tool sets overrides what applies to all tools, also with a default.
+	all, _ := CorrectionPolicy{Enabled: new(false), Timeout: time.Second}.internal()
+	own, _ := CorrectionPolicy{Enabled: new(true)}.internal()
+	if got := own.Over(all); got.Off || got.Timeout != time.Second {
+		t.Errorf("%+v", got)
+	}
 }
 
 func TestNoFieldOfAFaultIsLostOnTheWire(t *testing.T) {

@@ -1,6 +1,7 @@
 package gauze
 
 import (
+	"encoding/json"
 	"log/slog"
 	"time"
 )
@@ -40,6 +41,9 @@ const (
 	EventUnverified  EventKind = "unverified"  // calls of this tool cannot be validated; reported once for each tool
 	EventExplained   EventKind = "explained"   // the server rejected the arguments, and gauze added what to change
 	EventDiagnosed   EventKind = "diagnosed"   // the call failed because of the server's setup, such as a database that is down; Cause says why
+	EventCorrected   EventKind = "corrected"   // a model corrected a rejected call, and the corrected call was sent; Model says how
+	EventProposed    EventKind = "proposed"    // a model corrected a rejected call, and the caller was shown the correction; it was not sent
+	EventUncorrected EventKind = "uncorrected" // a model was asked to correct a rejected call, without success; Detail says why
 )
 
 // Events of messages that the client does not receive.
@@ -64,6 +68,18 @@ type Event struct {
 	Took       time.Duration // Took is how long it took.
 	Count      int           // Count is the number of attempts, restarts or messages, depending on Kind.
 	PID        int           // PID is the server's process ID.
+	Model      *Consultation // Model is the question to a model, or nil. Took is how long its answer took.
+}
+
+// Consultation is one question to a model and what came of it.
+type Consultation struct {
+	Model        string          // Model is the name of the model.
+	InputTokens  int             // InputTokens is the length of the question.
+	OutputTokens int             // OutputTokens is the length of the answer.
+	Cost         float64         // Cost is in US dollars, 0 if prices are not configured.
+	Reason       string          // Reason is the model's, and untrusted text.
+	Before       json.RawMessage // Before is the arguments as the model saw them, with placeholders for secrets.
+	After        json.RawMessage // After is the model's arguments, with placeholders for secrets; nil if it sent none.
 }
 
 // String formats e as one line without control characters or secrets, such as
@@ -102,6 +118,17 @@ func (e Event) attrs() (attrs []slog.Attr) {
 	text("cause", clean.Cause.Code)
 	text("explanation", clean.Cause.Explanation)
 	text("remedy", clean.Cause.Remedy)
+	if m := clean.Model; m != nil {
+		text("model", m.Model)
+		text("reason", m.Reason)
+		text("before", string(m.Before))
+		text("after", string(m.After))
+		number("input_tokens", m.InputTokens)
+		number("output_tokens", m.OutputTokens)
+		if m.Cost > 0 {
+			attrs = append(attrs, slog.Float64("cost", m.Cost))
+		}
+	}
 	if clean.Took > 0 {
 		attrs = append(attrs, slog.Duration("took", clean.Took))
 	}

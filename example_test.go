@@ -166,3 +166,28 @@ func ExampleMiddleware() {
 	fmt.Println(result.Content[0].(*mcp.TextContent).Text)
 	// Output: Oslo: sun for 5 days
 }
+
+// A tool of an agent rejects its arguments. The model of the Executor corrects them, and the tool is
+// called once more.
+func ExampleExecute() {
+	search := func(_ context.Context, arguments json.RawMessage) (string, error) { // stands for any tool
+		var in struct{ Limit any }
+		if err := json.Unmarshal(arguments, &in); err != nil {
+			return "", gauze.ArgumentError(err)
+		}
+		if _, ok := in.Limit.(float64); !ok {
+			return "", gauze.ArgumentError(fmt.Errorf("limit must be a number, not %v", in.Limit))
+		}
+		return fmt.Sprintf("%v results", in.Limit), nil
+	}
+	executor := &gauze.Executor{
+		Model:   &oracle{answer: `{"arguments":{"limit":5}}`}, // stands for llm.OpenAI, llm.Anthropic or llm.Gemini
+		OnEvent: func(e gauze.Event) { fmt.Println(e.Kind, e.Detail) },
+	}
+	tool := gauze.Tool{Name: "search", ReadOnly: true}
+	result, err := gauze.Execute(context.Background(), executor, tool, json.RawMessage(`{"limit":"five"}`), search)
+	fmt.Println(result, err)
+	// Output:
+	// corrected limit: "five" became 5 (corrected by a model)
+	// 5 results <nil>
+}

@@ -21,6 +21,9 @@
 // [RepairArguments] does the same for the arguments of a single call; programs that need nothing
 // else import package [github.com/gauze-mcp/gauze/repair], which does not link the supervisor.
 //
+// [Execute] does for any function that runs a tool what a [Transport] does for a server's tools: it
+// repairs arguments by rules, and asks a model once about a call that failed because of them.
+//
 // Package [github.com/gauze-mcp/gauze/doctor] tests, diagnoses, heals and configures servers as the
 // gauze command does.
 package gauze
@@ -60,7 +63,7 @@ func New(o Options) (*Wrap, error) {
 		options: o,
 		session: proxy.New(proxy.Options{
 			Spec: o.spec(), Remote: remote,
-			Name: o.Name, Tools: internalPolicies(o.Tools), Repair: string(o.Repair),
+			Name: o.Name, Tools: o.policies(), Models: o.models(), Repair: string(o.Repair),
 			Timeout: o.Timeout, MaxTime: o.MaxTime, Patience: o.Patience, StartTimeout: o.StartTimeout,
 			ProbeInterval: o.ProbeInterval, ProbeTimeout: o.ProbeTimeout, HangGrace: o.HangGrace,
 			Window: o.Window, RetryBudget: o.RetryBudget, Quarantine: o.Quarantine,

@@ -41,6 +41,10 @@ type Counters struct {
 	Stray     uint64 // Stray counts lines on stdout that are not messages.
 	FromCache uint64 // FromCache counts lists that were answered from the cache while the server was down.
 	Repaired  uint64 // Repaired counts calls whose arguments or tool name were repaired.
+
+	Corrected   uint64 // Corrected counts rejected calls that were sent again with a model's arguments.
+	Proposed    uint64 // Proposed counts rejected calls whose correction was shown to the caller and not sent.
+	Uncorrected uint64 // Uncorrected counts rejected calls that a model was asked about without success.
 }
 
 // Recovery is one restart of a server.

@@ -15,7 +15,7 @@ const module = "github.com/gauze-mcp/gauze"
 
 // doors lists what each package may import. All but standardOnly may also import common.
 var doors = map[string][]string{
-	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair", "repair", "internal/launch", "internal/verdict", "llm"},
+	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair", "repair", "internal/launch", "internal/correct", "internal/verdict", "llm"},
 	"llm":                              {},
 	"internal/verdict":                 {"llm"},
 	"internal/verdict/situations":      {"internal/verdict"},
@@ -37,8 +37,8 @@ var doors = map[string][]string{
 	"internal/registry":                {"internal/launch"},
 	"internal/fleet":                   {"llm", "internal/backup", "internal/clientconfig", "internal/doctor", "internal/registry", "internal/upstream", "internal/trust", "internal/launch", "internal/probe"},
 	"internal/gateway":                 {"internal/proxy", "internal/wire", "internal/health"},
-	"internal/demo":                    {"internal/proxy", "internal/upstream", "internal/health", "internal/faultyserver", "internal/launch"},
-	"internal/proxy":                   {"internal/upstream", "internal/repair", "internal/wire", "internal/health", "internal/launch"},
+	"internal/demo":                    {"internal/proxy", "internal/upstream", "internal/health", "internal/faultyserver", "internal/launch", "internal/modeltest", "llm"},
+	"internal/proxy":                   {"llm", "internal/correct", "internal/upstream", "internal/repair", "internal/wire", "internal/health", "internal/launch"},
 	"internal/upstream":                {"internal/wire", "internal/health", "internal/launch"},
 	"internal/probe":                   {"internal/upstream", "internal/wire", "internal/launch"},
 	"internal/launch":                  {"internal/wire"},

@@ -1,10 +1,10 @@
 package gauze
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 // MiddlewareOptions configures Middleware.
@@ -25,6 +26,16 @@ type MiddlewareOptions struct {
 	// RepairDefault and RepairStrict are the same. With RepairOff no call is changed, so every call
 	// that does not match is refused.
 	Repair RepairMode
+
+	// Model is asked once about a call that would be refused, because rules cannot repair it. A
+	// corrected call that may be sent runs in its place; otherwise, and with RepairOff, the refusal
+	// shows it. Default: no model is asked.
+	Model llm.Model
+	// Correct is which calls are corrected.
+	Correct CorrectionPolicy
+	// OnEvent is called for every question to the model, before the call is answered, and possibly
+	// from several goroutines.
+	OnEvent func(Event)
 }
 
 // Middleware repairs and explains tool calls in a server built with the official SDK. A call whose
@@ -44,11 +55,21 @@ type MiddlewareOptions struct {
 // that is replaced by a stricter one may receive calls that match the old schema until the next
 // list, if it was added with Server.AddTool, which does not validate.
 //
+// It panics if MiddlewareOptions.Correct is invalid.
+//
 // Install it after middleware that hides tools from some clients: it lists the tools in the name of
 // the caller, so that it names only tools that the caller can see.
 func Middleware(o MiddlewareOptions) mcp.Middleware {
+	policy, err := o.Correct.internal()
+	if err != nil {
+		panic(fmt.Sprintf("gauze: MiddlewareOptions.Correct: %v", err))
+	}
+	policy.OfferOnly = policy.OfferOnly || o.Repair == RepairOff
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
-		m := &middleware{mode: repair.Mode(o.Repair), next: next, gate: repair.Gate{Authoritative: true}}
+		m := &middleware{
+			mode: repair.Mode(o.Repair), next: next, gate: repair.Gate{Authoritative: true},
+			corrector: corrector{o.Correct.model(o.Model), policy, o.OnEvent},
+		}
 		return m.handle
 	}
 }
@@ -61,6 +82,7 @@ type middleware struct {
 	mode repair.Mode
 	next mcp.MethodHandler
 	gate repair.Gate
+	corrector
 
 	mu    sync.Mutex
 	tools map[string]listedTool // as last listed; replaced, never modified
@@ -112,7 +134,7 @@ func (m *middleware) call(ctx context.Context, req *mcp.CallToolRequest) (mcp.Re
 	if known, ok := tools[req.Params.Name]; ok {
 		if d := m.admit(req, tools); d.Verdict == repair.Valid || d.Verdict == repair.Unverified {
 			result, err := m.send(ctx, req, d)
-			if !rejectedBySDK(result, err) || !m.changed(ctx, req, known) {
+			if !rejectedBySDK(result, err) || !m.changed(ctx, req, req.Params.Name, known) {
 				return answered(d, result, err)
 			}
 		}
@@ -123,7 +145,7 @@ func (m *middleware) call(ctx context.Context, req *mcp.CallToolRequest) (mcp.Re
 	}
 	d := m.admit(req, tools)
 	if d.Verdict == repair.Refused {
-		return refused(req, d.Refusal())
+		return m.refuse(ctx, req, d, tools[d.Tool])
 	}
 	result, err := m.send(ctx, req, d)
 	return answered(d, result, err)
@@ -136,10 +158,10 @@ func (m *middleware) admit(req *mcp.CallToolRequest, tools map[string]listedTool
 	return &d
 }
 
-// changed reports whether the server's tool of that name is a different one now, or gone.
-func (m *middleware) changed(ctx context.Context, req *mcp.CallToolRequest, tool listedTool) bool {
+// changed reports whether the server's tool of a name is a different one now, or gone.
+func (m *middleware) changed(ctx context.Context, req *mcp.CallToolRequest, name string, tool listedTool) bool {
 	tools, err := m.list(ctx, req)
-	return err == nil && tools[req.Params.Name].schema != tool.schema
+	return err == nil && tools[name].schema != tool.schema
 }
 
 // send passes a call to the server as the gate decided.
@@ -279,10 +301,6 @@ func (m *middleware) learn(listed []*mcp.Tool, first bool) map[string]listedTool
 }
 
 func newListedTool(t *mcp.Tool) listedTool {
-	raw, err := json.Marshal(t.InputSchema)
-	if err != nil || bytes.Equal(raw, []byte("null")) {
-		raw = nil // any arguments match
-	}
-	hints := t.Annotations
-	return listedTool{t, repair.Compile(raw), hints != nil && (hints.ReadOnlyHint || hints.IdempotentHint)}
+	tool := ToolOf(t)
+	return listedTool{t, repair.Compile(tool.Schema), tool.safe()}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 // Options configures a [Wrap] or a [Transport]. Set Command or URL; the zero value of every other
@@ -65,6 +66,11 @@ type Options struct {
 	Repair RepairMode
 	// Tools overrides what tools declare about themselves, by name.
 	Tools map[string]Policy
+	// Model is asked once about a call that the server rejected because of its arguments, or that
+	// RepairStrict would reject. Default: no model is asked.
+	Model llm.Model
+	// Correct is which calls are corrected.
+	Correct CorrectionPolicy
 	// Window is the maximum number of calls in flight that are not safe to repeat. Default: no limit
 	// until the server crashes, then one, growing again slowly.
 	Window int
@@ -103,6 +109,8 @@ type Policy struct {
 	// Repair is what happens to arguments that do not match the input schema. Default: as the
 	// Options say.
 	Repair RepairMode
+	// Correct overrides the fields of Options.Correct that it sets.
+	Correct *CorrectionPolicy
 }
 
 // Restart configures how a server is restarted.
@@ -154,6 +162,9 @@ func (o Options) check() error {
 	if !o.Repair.valid() {
 		return invalid("Repair", fmt.Sprintf("%q", o.Repair), repairModes)
 	}
+	if err := o.Correct.check("Options.Correct"); err != nil {
+		return err
+	}
 	for tool, p := range o.Tools {
 		field := func(name string) string { return fmt.Sprintf("Tools[%q].%s", tool, name) }
 		switch {
@@ -165,6 +176,10 @@ func (o Options) check() error {
 			return invalid(field("Repair"), fmt.Sprintf("%q", p.Repair), repairModes)
 		case !p.Replay.valid():
 			return invalid(field("Replay"), fmt.Sprintf("%q", p.Replay), "never, safe, idempotent or empty")
+		case p.Correct != nil:
+			if err := p.Correct.check("Options." + field("Correct")); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

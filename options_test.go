@@ -22,6 +22,8 @@ func TestInvalidOptionsAreReportedByField(t *testing.T) {
 		`gauze: invalid Options.Tools["pay"].Replay "often": must be never, safe, idempotent or empty`:                        {Command: command, Tools: map[string]gauze.Policy{"pay": {Replay: "often"}}},
 		`gauze: invalid Options.Tools["pay"].MaxInFlight -2: must be 0 or more`:                                               {Command: command, Tools: map[string]gauze.Policy{"pay": {MaxInFlight: -2}}},
 		`gauze: invalid Options.Tools["pay"].Repair "x": must be off, silent, report, strict or empty`:                        {Command: command, Tools: map[string]gauze.Policy{"pay": {Repair: "x"}}},
+		`gauze: Options.Correct: invalid max_retries "2": must be 0 or 1, because a corrected call is sent at most once`:      {Command: command, Correct: gauze.CorrectionPolicy{MaxRetries: new(2)}},
+		`gauze: Options.Tools["pay"].Correct: invalid timeout "-1s": must be a duration above 0, such as 20s`:                 {Command: command, Tools: map[string]gauze.Policy{"pay": {Correct: &gauze.CorrectionPolicy{Timeout: -time.Second}}}},
 		"gauze: Options.Command and Options.URL are both set: use one of them":                                                {Command: command, URL: url},
 		"gauze: Options.Dir and Options.Env apply only to a Command: leave them empty with a URL":                             {URL: url, Dir: "/"},
 		"gauze: Options.OAuthHandler sets the Authorization header: remove it from Options.Header":                            {URL: url, OAuthHandler: &oauth{}, Header: http.Header{"Authorization": {"x"}}},

@@ -16,11 +16,6 @@ import (
 	"github.com/gauze-mcp/gauze/llm"
 )
 
-// modelFunc is a model for tests.
-type modelFunc func(context.Context, llm.Question) (llm.Answer, error)
-
-func (f modelFunc) Ask(ctx context.Context, q llm.Question) (llm.Answer, error) { return f(ctx, q) }
-
 // An agent decides whether a failing server is worth another attempt.
 func ExampleEvaluateHealth() {
 	v, err := gauze.EvaluateHealth(context.Background(), gauze.Situation{

@@ -27,10 +27,16 @@ type lineClient struct {
 	startup time.Duration // from exec to the initialize response
 }
 
-// dial starts the command and completes the handshake.
-func dial(argv []string) (*lineClient, error) {
+// dial starts the command with more variables in its environment and completes the handshake.
+func dial(argv []string, env ...string) (*lineClient, error) {
+	return dialTo(os.Stderr, argv, env...)
+}
+
+// dialTo is dial for a process whose stderr is written to stderr.
+func dialTo(stderr io.Writer, argv []string, env ...string) (*lineClient, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stderr = os.Stderr
+	cmd.Stderr = stderr
+	cmd.Env = append(os.Environ(), env...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

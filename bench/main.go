@@ -1,7 +1,8 @@
 // Command bench measures the guarantees of Gauze with the real binary.
 //
 //	go run ./bench overhead   what gauze costs compared with a direct connection and a byte pump;
-//	                          with -http, compared with a plain reverse proxy
+//	                          with -http, compared with a plain reverse proxy; with -silent-model,
+//	                          what a model that never answers costs healthy calls
 //	go run ./bench storm      a hundred thousand calls while the server is killed a thousand times;
 //	                          with -http, a server over HTTP with more kinds of faults
 //	go run ./bench kills      steady calls while the server is killed, idle and during calls
@@ -9,6 +10,8 @@
 //	go run ./bench repair     the cost of validating, repairing and explaining arguments
 //	go run ./bench nexttry    what a model does next with our answer to a wrong call, and with a
 //	                          validator's
+//	go run ./bench model FILE what a model does with the calls that rules refuse; with -oracle and
+//	                          -liar, what the checks let through
 //	go run ./bench verdicts   a table of failing servers, decided by rules alone; with -model, also
 //	                          with the configured model
 //
@@ -40,6 +43,7 @@ var commands = []command{
 	{"sessions", "many clients of one gauze serve, some idle and one stuck", runSessions},
 	{"repair", "the cost of validating, repairing and explaining arguments", runRepair},
 	{"nexttry", "the next call of a model after a validator's error and after our message", runNextTry},
+	{"model", "calls that rules refuse, corrected by a model, by one that is right and by one that lies", runModel},
 	{"verdicts", "what to do about failing servers, decided by rules and by a model", runVerdicts},
 }
 

@@ -99,7 +99,7 @@ func runNextTry(args []string) error {
 		return err
 	}
 	calls = sampleCalls(calls, *seed, *skip, *n)
-	record, done, err := openTries(*log)
+	record, done, err := openLog[nextTry](*log)
 	if err != nil {
 		return err
 	}
@@ -114,15 +114,21 @@ func runNextTry(args []string) error {
 
 // refusedCalls returns the function calls of a corpus that gauze refuses and whose right answer is
 // known.
-func refusedCalls(corpus io.Reader) (calls []wrongCall, err error) {
+func refusedCalls(corpus io.Reader) ([]wrongCall, error) {
+	calls, err := coreCalls(corpus)
+	return slices.DeleteFunc(calls, func(c wrongCall) bool { return c.Channel != "fc" || c.message() == "" }), err
+}
+
+// coreCalls returns the core calls of a corpus whose right answer is known.
+func coreCalls(corpus io.Reader) (calls []wrongCall, err error) {
 	lines := bufio.NewScanner(corpus)
 	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
+	for n := 1; lines.Scan(); n++ {
 		var c wrongCall
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			return nil, fmt.Errorf("the corpus: %w", err)
+			return nil, fmt.Errorf("line %d of the corpus: %w", n, err)
 		}
-		if c.Core && c.Channel == "fc" && c.scored() && c.message() != "" {
+		if c.Core && c.scored() {
 			calls = append(calls, c)
 		}
 	}
@@ -146,12 +152,17 @@ func (c wrongCall) sent() string {
 
 // message returns what gauze answers to the call; empty if the call is not refused.
 func (c wrongCall) message() string {
-	gate := repair.Gate{Authoritative: true}
-	d := gate.Admit(repair.Call{Tool: c.Tool, Arguments: []byte(c.sent())}, repair.Only{Schema: repair.Compile(c.Schema), Safe: true})
+	d := c.admitted()
 	if d.Verdict != repair.Refused {
 		return ""
 	}
 	return d.Refusal().Message
+}
+
+// admitted returns what the rules decide about the call of a tool that only reads.
+func (c wrongCall) admitted() repair.Decision {
+	gate := repair.Gate{Authoritative: true}
+	return gate.Admit(repair.Call{Tool: c.Tool, Arguments: []byte(c.sent())}, repair.Only{Schema: repair.Compile(c.Schema), Safe: true})
 }
 
 // validatorError returns what a server answers that passes on the error of its validator.
@@ -328,21 +339,6 @@ func (m chatModel) complete(ctx context.Context, messages []chatMessage) (string
 		return "", errors.New("the model answered without a choice")
 	}
 	return completion.Choices[0].Message.Content, nil
-}
-
-// openTries returns a function that appends a try to a file, and one that closes the file. Both do
-// nothing if to is empty.
-func openTries(to string) (record func(nextTry) error, done func() error, err error) {
-	if to == "" {
-		return func(nextTry) error { return nil }, func() error { return nil }, nil
-	}
-	file, err := os.Create(to)
-	if err != nil {
-		return nil, nil, err
-	}
-	encoder := json.NewEncoder(file)
-	encoder.SetEscapeHTML(false)
-	return func(try nextTry) error { return encoder.Encode(try) }, file.Close, nil
 }
 
 func tallyTries(tries []nextTry) (rows []nextTryRow) {

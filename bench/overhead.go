@@ -40,6 +40,7 @@ type overhead struct {
 
 	argv   map[string][]string // server name -> command
 	prefix map[route][]string  // route -> prefix of the command
+	env    map[route][]string  // route -> more variables of the environment
 	peak   memory              // of gauze, under load
 }
 
@@ -56,11 +57,15 @@ func runOverhead(args []string) error {
 	jsonTo := flags.String("json", "", "write the result as JSON to this file (-: to stdout, after the table)")
 	check := flags.Bool("check", false, "exit with status 1 if a target is missed")
 	overHTTP := flags.Bool("http", false, "compare gauze serve --url with a plain reverse proxy; exits with status 1 if a target is missed")
+	silentModel := flags.Bool("silent-model", false, "compare gauze with a model that never answers to gauze without a model; exits with status 1 if a target is missed")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *overHTTP {
 		return runWebOverhead(webOverhead{rounds: o.rounds, calls: o.calls, gauze: *gauze}, *jsonTo)
+	}
+	if *silentModel {
+		return runSilentModel(o, *gauze, *jsonTo)
 	}
 	for name := range strings.SplitSeq(*routes, ",") {
 		o.routes = append(o.routes, route(name))
@@ -105,6 +110,7 @@ func (o *overhead) prepare(b *binaries, gauze string) error {
 			}
 		}
 		o.prefix[wrap] = []string{gauze, "run", "--"}
+		o.prefix[again], o.prefix[silent] = o.prefix[wrap], o.prefix[wrap]
 	}
 	for _, r := range o.routes {
 		if _, known := o.prefix[r]; !known {
@@ -206,7 +212,7 @@ func (o *overhead) measureCell(c cell) ([]round, error) {
 func (o *overhead) measureLife(c cell, count, first int) ([]round, error) {
 	clients := map[route]*lineClient{}
 	for _, r := range o.routes {
-		client, err := dial(o.command(c.Server, r))
+		client, err := dial(o.command(c.Server, r), o.env[r]...)
 		if err != nil {
 			return nil, err
 		}

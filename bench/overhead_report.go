@@ -105,17 +105,17 @@ func (rep *overheadReport) print(w io.Writer) {
 		fmt.Fprintf(w, "\nmemory of gauze under load: %.1f MB, peak %.1f MB", float64(rep.Memory.RSS)/1000, float64(rep.Memory.Peak)/1000)
 	}
 	fmt.Fprintf(w, "\nmeasured in %.0f s\n\n", rep.Seconds)
-	rep.printTargets(w)
+	printTargets(w, rep.Targets)
 }
 
-func (rep *overheadReport) printTargets(w io.Writer) {
-	if len(rep.Targets) == 0 {
+func printTargets(w io.Writer, targets []target) {
+	if len(targets) == 0 {
 		fmt.Fprintln(w, "gauze was not measured, so no target was checked")
 		return
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, g := range rep.Targets {
-		fmt.Fprintf(t, "%s\t%s\t%.2f %s\tlimit %g %s", mark(g.Pass), g.Name, g.Seen, g.Unit, g.Limit, g.Unit)
+	for _, g := range targets {
+		fmt.Fprintf(t, "%s\t%s\t%.2f %s\tlimit %.6g %s", mark(g.Pass), g.Name, g.Seen, g.Unit, g.Limit, g.Unit)
 		if g.Pump > 0 {
 			fmt.Fprintf(t, "\t(byte pump %.2f %s)", g.Pump, g.Unit)
 		}

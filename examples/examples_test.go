@@ -62,15 +62,20 @@ func readme(t *testing.T) string {
 
 import (
 	"context"
+	"encoding/json"
 	"log"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
 	"github.com/gauze-mcp/gauze/doctor"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 var (
+	schema, arguments json.RawMessage
+	search            func(context.Context, json.RawMessage) (string, error)
+
 	ctx    = context.Background()
 	params *mcp.CallToolParams
 	server *mcp.Server

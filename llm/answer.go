@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -16,8 +17,10 @@ import (
 // Limits of an answer.
 const (
 	maxSchema = 256 << 10 // bytes of a question's schema
+	maxAnswer = 256 << 10 // bytes of a model's text
 	maxProse  = 500       // bytes of text around the JSON
 	maxDepth  = 200       // nested objects and arrays
+	maxDigits = 400       // characters of a number, and its exponent
 )
 
 // answerSchema is the compiled schema of a question.
@@ -100,7 +103,10 @@ func mismatch(err error) string {
 // oneObject finds the one JSON object in a text: bare, in a code fence, or with a short sentence
 // around it. The same object twice counts as one.
 func oneObject(text string) (json.RawMessage, error) {
-	if !utf8.ValidString(text) {
+	switch {
+	case len(text) > maxAnswer:
+		return nil, fmt.Errorf("it has more than %d bytes", maxAnswer)
+	case !utf8.ValidString(text):
 		return nil, errors.New("it is not valid UTF-8")
 	}
 	rest, prose := withoutThoughts(strings.TrimSpace(text)), 0
@@ -137,9 +143,10 @@ func oneObject(text string) (json.RawMessage, error) {
 	return found, nil
 }
 
-// withoutThoughts drops the reasoning that some local models put before their answer.
+// withoutThoughts drops the reasoning that some local models put before their answer. The tag that
+// opens it may be part of the prompt.
 func withoutThoughts(text string) string {
-	if thoughts, answer, ok := strings.Cut(text, "</think>"); ok && strings.HasPrefix(thoughts, "<think>") {
+	if _, answer, ok := strings.Cut(text, "</think>"); ok && !strings.HasPrefix(text, "{") {
 		return strings.TrimSpace(answer)
 	}
 	return text
@@ -151,8 +158,8 @@ func inArray(between string, after bool) bool {
 	return strings.HasSuffix(between, "[") || after && (strings.HasPrefix(between, "]") || strings.HasPrefix(between, ","))
 }
 
-// unambiguous rejects keys that occur twice in an object. At the root, keys must also differ in
-// more than case, because Go's decoder ignores it.
+// unambiguous rejects keys that occur twice in an object, and numbers that are expensive to compare.
+// At the root, keys must also differ in more than case, because Go's decoder ignores it.
 func unambiguous(object []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(object))
 	decoder.UseNumber()
@@ -167,6 +174,9 @@ func uniqueKeys(decoder *json.Decoder, depth int) error {
 	token, err := decoder.Token()
 	if err != nil {
 		return errors.New("it is not valid JSON")
+	}
+	if number, ok := token.(json.Number); ok && isHuge(string(number)) {
+		return errors.New("it contains a number that is too long or too large")
 	}
 	opening, ok := token.(json.Delim)
 	if !ok {
@@ -194,4 +204,14 @@ func uniqueKeys(decoder *json.Decoder, depth int) error {
 	}
 	_, err = decoder.Token()
 	return err
+}
+
+// isHuge reports whether a number has very many digits, written out or not.
+func isHuge(number string) bool {
+	at := strings.IndexAny(number, "eE")
+	if at < 0 {
+		return len(number) > maxDigits
+	}
+	exponent, err := strconv.Atoi(number[at+1:])
+	return at > maxDigits || err != nil || exponent > maxDigits || exponent < -maxDigits
 }

@@ -115,9 +115,7 @@ func (c *client) Ask(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return answer, err
 	}
-	if q.MaxTokens <= 0 {
-		q.MaxTokens = DefaultMaxTokens
-	}
+	q = q.withDefaults()
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	said, enforced, failure := c.exchange(ctx, q)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -32,9 +33,12 @@ func (c *client) unsent(ctx context.Context, err error) *Error {
 	return &Error{Kind: kind, Detail: err.Error(), cause: err}
 }
 
-// brokeOff reports whether the connection existed and broke.
+// broken are the errors of a connection that existed and broke.
+var broken = []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE,
+	syscall.Errno(10053), syscall.Errno(10054)} // WSAECONNABORTED and WSAECONNRESET of Windows
+
 func brokeOff(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return slices.ContainsFunc(broken, func(known error) bool { return errors.Is(err, known) })
 }
 
 // incomplete returns the error for a body that is not JSON: it was cut, or it is something else.

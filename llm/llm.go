@@ -8,15 +8,17 @@
 //	llm.go         Model, Question, Answer
 //	errors.go      Error: every way in which a question fails, and what to do
 //	client.go      one question over HTTP: timeout, retries, fallback without a schema
+//	http.go        what a response or the lack of one means
 //	openai.go      OpenAI and compatible servers
 //	anthropic.go   Anthropic
-//	gemini.go      Gemini
+//	gemini.go      Gemini; gemini_schema.go translates schemas to its dialect
 //	sampling.go    the model of a connected MCP client
 //	answer.go      the one JSON object in a model's text, validated
 //	limit.go       questions per minute, and their size
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -33,7 +35,7 @@ type Model interface {
 // Question is one question to a model.
 type Question struct {
 	// Name identifies the kind of question, such as "corrected_call". Providers require letters,
-	// digits and underscores.
+	// digits and underscores. Default "answer".
 	Name string
 	// Instructions is what the model is asked to do. It must not contain text from elsewhere.
 	Instructions string
@@ -43,6 +45,14 @@ type Question struct {
 	Schema json.RawMessage
 	// MaxTokens limits the answer. Default 1024.
 	MaxTokens int
+}
+
+func (q Question) withDefaults() Question {
+	q.Name = cmp.Or(q.Name, "answer")
+	if q.MaxTokens <= 0 {
+		q.MaxTokens = DefaultMaxTokens
+	}
+	return q
 }
 
 // Answer is a model's answer.

@@ -25,9 +25,7 @@ func (create sampling) Ask(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	if q.MaxTokens <= 0 {
-		q.MaxTokens = DefaultMaxTokens
-	}
+	q = q.withDefaults()
 	request, err := json.Marshal(map[string]any{
 		"systemPrompt":   instructions(q, true),
 		"messages":       []any{map[string]any{"role": "user", "content": map[string]any{"type": "text", "text": q.Text}}},

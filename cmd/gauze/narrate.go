@@ -129,6 +129,12 @@ func lineFor(e event.Event) string {
 		return fmt.Sprintf("the server rejected %s; told the model what to change (gauze explain %s)", what, e.Code)
 	case event.Diagnosed:
 		return fmt.Sprintf("%s failed: %s %s (gauze explain %s)", what, e.Cause.Explanation, e.Cause.Remedy, e.Cause.Code)
+	case event.Corrected:
+		return fmt.Sprintf("%s corrected %s: %s (%v)", e.Model.Model, what, e.Detail, took)
+	case event.Proposed:
+		return fmt.Sprintf("%s corrected %s; told the caller and did not send it: %s (%v)", e.Model.Model, what, e.Detail, took)
+	case event.Uncorrected:
+		return fmt.Sprintf("no correction of %s: %s (%v)", what, e.Detail, took)
 	case event.Unverified:
 		return fmt.Sprintf("sent a call to %s without checking its arguments: %s", e.Tool, e.Detail)
 	case event.Unknown, event.TimedOut, event.Failed, event.Quarantined:

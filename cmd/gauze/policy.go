@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 
@@ -18,6 +19,10 @@ import (
 //	    replay: never
 //	    max-in-flight: 2
 //	    repair: strict
+//	    correct:
+//	      enabled: false
+//	  "*":
+//	    correct: { model: "openai:small", timeout: 5s }
 func readPolicies(file string, flags []string) (map[string]proxy.Policy, error) {
 	policies := map[string]proxy.Policy{}
 	if file != "" {
@@ -26,17 +31,15 @@ func readPolicies(file string, flags []string) (map[string]proxy.Policy, error) 
 			return nil, fmt.Errorf("cannot read the policy file: %w", err)
 		}
 		var content struct {
-			Tools map[string]map[string]string `yaml:"tools"`
+			Tools map[string]map[string]any `yaml:"tools"`
 		}
 		if err := yaml.UnmarshalWithOptions(text, &content, yaml.Strict()); err != nil {
 			return nil, fmt.Errorf("policy file %s: %s", file, yaml.FormatError(err, false, true))
 		}
 		for tool, settings := range content.Tools {
 			var policy proxy.Policy
-			for key, value := range settings {
-				if err := policy.Set(key, value); err != nil {
-					return nil, fmt.Errorf("policy file %s, tool %q: %w", file, tool, err)
-				}
+			if err := setPolicy(&policy, tool, "", settings); err != nil {
+				return nil, fmt.Errorf("policy file %s, tool %q: %w", file, tool, err)
 			}
 			policies[tool] = policy
 		}
@@ -49,4 +52,32 @@ func readPolicies(file string, flags []string) (map[string]proxy.Policy, error) 
 		policies[tool] = policy
 	}
 	return policies, nil
+}
+
+// setPolicy sets what the policy file says about a tool. The keys of an inner mapping follow its own
+// key and a dot, as in correct.enabled.
+func setPolicy(policy *proxy.Policy, tool, prefix string, settings map[string]any) error {
+	for key, value := range settings {
+		key = prefix + key
+		var err error
+		switch v := value.(type) {
+		case map[string]any:
+			if prefix != "" {
+				return fmt.Errorf("invalid %s: must be a single value", key)
+			}
+			err = setPolicy(policy, tool, key+".", v)
+		case []any:
+			words := make([]string, len(v))
+			for i := range v {
+				words[i] = fmt.Sprint(v[i])
+			}
+			err = policy.SetFor(tool, key, strings.Join(words, ","))
+		default:
+			err = policy.SetFor(tool, key, fmt.Sprint(v))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -25,6 +25,7 @@ type serverFlags struct {
 	headersFromEnv []string
 	tools          []string
 	policy         string
+	model          string
 	restartBackoff time.Duration
 	restartLimit   int
 	retryBudget    int
@@ -41,8 +42,9 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.ProbeInterval, "probe-interval", 15*time.Second, "idle `time` before a liveness probe while a call is pending")
 	flags.DurationVar(&f.ProbeTimeout, "probe-timeout", 5*time.Second, "`time` to wait for the response to a liveness probe")
 	flags.DurationVar(&f.HangGrace, "hang-grace", 10*time.Second, "`time` without CPU use after which a server that does not respond to probes is considered hung")
-	flags.StringArrayVar(&f.tools, "tool", nil, "`policy` for one tool: NAME:replay=never|safe|idempotent, timeout=5m, max-in-flight=2, repair=off|silent|report|strict, separated by commas (repeatable)")
+	flags.StringArrayVar(&f.tools, "tool", nil, "`policy` for one tool: NAME:replay=never|safe|idempotent, timeout=5m, max-in-flight=2, repair=off|silent|report|strict, correct.enabled=false, separated by commas; NAME * with correct.KEY means all tools (repeatable)")
 	flags.StringVar(&f.Repair, "repair", "", "`mode` for calls whose arguments do not match the tool's schema: off (send them unchanged), silent (repair without telling the model), report (report every change) or strict (reject what cannot be repaired). Default: repair, report anything beyond spelling, and send the rest unchanged")
+	flags.StringVar(&f.model, "model", "", "`model` that corrects calls that the server rejects: openai:NAME, anthropic:NAME, gemini:NAME, or sampling for the client's own (default: GAUZE_MODEL, or none)")
 	flags.StringVar(&f.policy, "policy", "", "YAML `file` with tool policies")
 	flags.IntVar(&f.Window, "window", 0, "maximum `number` of calls with side effects in flight (default: no limit; 1 after a crash, then slowly increasing)")
 	flags.DurationVar(&f.restartBackoff, "restart-backoff", 200*time.Millisecond, "base `time` between restarts; 0 restarts immediately")
@@ -74,6 +76,9 @@ func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []strin
 		return o, err
 	}
 	if o.Tools, err = readPolicies(f.policy, f.tools); err != nil {
+		return o, err
+	}
+	if err := setModels(&o, f.model, os.Stderr); err != nil {
 		return o, err
 	}
 	machine := doctor.ThisMachine()

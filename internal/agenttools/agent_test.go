@@ -24,6 +24,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/windowstest"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 func TestMain(m *testing.M) {
@@ -69,6 +70,7 @@ type settings struct {
 	person  person
 	allow   bool
 	online  bool
+	model   llm.Model
 	byHand  bool // the client leaves questions of the modern era to the test
 	files   map[string]string
 	environ []string
@@ -96,7 +98,7 @@ func newAgent(t *testing.T, s settings) *agent {
 	toClient, fromServer := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Serve(ctx, toServer, fromServer, Options{Fleet: a.fleet, AllowWrites: s.allow, Online: s.online})
+		ended <- Serve(ctx, toServer, fromServer, Options{Fleet: a.fleet, AllowWrites: s.allow, Online: s.online, Model: s.model})
 	}()
 	options := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 		a.mu.Lock()

@@ -62,6 +62,7 @@ func (c *call) evaluate(in evaluateIn) (out Evaluated, err error) {
 	}
 	s := in.Facts.Situation(doctor.Permanent)
 	s.Server, s.Health = one.ID(), one.Health()
+	s.Reconnects++ // the test was an attempt
 	if d := one.Report.Diagnosis; d != nil {
 		s.Cause = verdict.Cause{Code: d.Cause, Explanation: d.Explanation, Confidence: d.Confidence, Permanent: doctor.Permanent(d.Cause)}
 	}
@@ -83,7 +84,7 @@ func (c *call) judge(s verdict.Situation, remedy string) (out Evaluated, err err
 	}
 	switch {
 	case v.Action == verdict.Retry && s.Server != "":
-		out.Next = fmt.Sprintf("reconnect, or call evaluate_health again with {\"server\": %q, \"reconnects\": %d}", out.Server, s.Reconnects+1)
+		out.Next = fmt.Sprintf("reconnect, or call evaluate_health again with {\"server\": %q, \"reconnects\": %d}", out.Server, s.Reconnects)
 	case v.Action == verdict.Retry:
 		out.Next = fmt.Sprintf("reconnect; if that fails, call evaluate_health again with \"reconnects\": %d", s.Reconnects+1)
 	case remedy != "":

@@ -70,6 +70,7 @@ func allSteps(quick bool) []step {
 			run: command([]string{"CI=true", "GAUZE_DIFFERENTIAL_ALL=1", "GAUZE_DIFFERENTIAL_SEEDS=1000"}, "go", "test", "-count=1", "-timeout", "30m", "./internal/differential")},
 		{name: "slow", about: "servers that take longer than a minute, directly and through gauze", slow: true, onRequest: true,
 			run: command([]string{"GAUZE_SLOW=1"}, "go", "test", "-count=1", "-parallel", "16", "-run", "^TestSlowServers|^TestColdStart", "./internal/differential")},
+		{name: "model", about: "a real language model corrects calls and judges servers, end to end", slow: true, onRequest: true, run: realModel},
 		{name: "windows-test", about: "every package as built for Windows, under wine", slow: true, onRequest: true, run: windowsTest},
 		{name: "windows-real", about: "gauze.exe under wine: the demo, npx.cmd, taskkill, eight clients, a thousand calls", slow: true, onRequest: true, run: windowsReal},
 		{name: "repeat", about: fmt.Sprintf("the named faults, %d times", repeats), slow: true, beside: true, run: repeatFaults},

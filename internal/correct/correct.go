@@ -4,41 +4,22 @@
 //	classify.go   Classify: which rejections can be corrected, and why; one table
 //	policy.go     Policy: what the user configured for a server or a tool
 //	correct.go    Ask: one question, one checked Proposal
+//	question.go   what the model is asked
+//	words.go      how a Proposal and two failures are worded
 package correct
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/repair"
 	"github.com/gauze-mcp/gauze/llm"
 )
-
-// Kind is why a call was rejected.
-type Kind string
-
-// Class says what may be done about a rejected call.
-type Class struct {
-	Kind        Kind
-	Correctable bool   // different arguments may help, and asking for them is harmless
-	NoEffect    bool   // the server rejected the arguments before it ran the tool
-	Reason      string // why, for people
-}
-
-// Rejection is how a call failed.
-type Rejection struct {
-	Text string // the server's words, or those of the repair gate
-	Code int    // of a JSON-RPC error; 0 for a result that is an error
-	// Unsent means that the repair gate rejected the call, so the server never received it.
-	Unsent bool
-	// Misfit means that the arguments do not match the tool's schema.
-	Misfit bool
-}
-
-// Classify returns the class of a rejection. Unknown kinds are not correctable.
-func Classify(r Rejection) Class { return Class{} }
 
 // Call is a rejected call.
 type Call struct {
@@ -59,10 +40,13 @@ type Proposal struct {
 	Arguments []byte          // with the caller's secrets put back
 	Changes   []repair.Change // what differs, secrets masked
 	// Send means that the corrected call may be sent, once. Otherwise it is only shown to the
-	// caller: the first call may have had an effect, or the gate was open and the tool writes.
-	Send   bool
-	Opened bool   // a value is not from the caller or the schema, and the policy allows that
-	Reason string // the model's, cleaned
+	// caller: the first call may have had an effect, the gate was open and the tool writes, or only
+	// the caller can tell whether the correction means the same.
+	Send    bool
+	Opened  bool     // a value is not from the caller or the schema, and the policy allows that
+	Reason  string   // the model's, cleaned
+	Shown   []byte   // Arguments with secrets masked, for messages
+	Dropped []string // fields with a value that Arguments does not contain; such a call is never sent
 }
 
 // Consultation is what asking a model cost, whether or not a Proposal came of it.
@@ -80,13 +64,138 @@ var (
 	ErrNotCorrectable = errors.New("the failure cannot be corrected by different arguments")
 	ErrNoModel        = errors.New("no model is configured")
 	ErrDeclined       = errors.New("the model did not correct the call")
-	ErrUnfit          = errors.New("the model's arguments do not match the schema")
-	ErrInvented       = errors.New("the model's arguments contain a value that the caller did not send")
-	ErrUnchanged      = errors.New("the model returned the same arguments")
+	ErrUnfit          = repair.ErrUnfit
+	ErrInvented       = repair.ErrInvented
+	ErrUnchanged      = repair.ErrUnchanged
 )
 
 // Ask asks the model for corrected arguments. It asks at most one question. The Consultation is
 // valid even if there is an error, and zero if no question was asked.
 func Ask(ctx context.Context, model llm.Model, c Call, p Policy) (Proposal, Consultation, error) {
-	return Proposal{}, Consultation{}, ErrNoModel
+	if c.Class.Kind == "" {
+		c.Class = Classify(c.Rejection)
+	}
+	switch {
+	case p.Off:
+		return Proposal{}, Consultation{}, ErrOff
+	case !p.Allows(c.Class):
+		return Proposal{}, Consultation{}, fmt.Errorf("%w: %s", ErrNotCorrectable, c.Class.Reason)
+	case model == nil || p.NoModel:
+		return Proposal{}, Consultation{}, ErrNoModel
+	}
+	if c.Schema == nil {
+		c.Schema = repair.Compile(nil)
+	}
+	if len(c.Arguments) > maxArguments {
+		return Proposal{}, Consultation{}, fmt.Errorf("%w: the arguments are larger than %d KB", ErrNotCorrectable, maxArguments>>10)
+	}
+	masked, err := c.Schema.Mask(c.Arguments, c.Secrets)
+	if err != nil {
+		return Proposal{}, Consultation{}, fmt.Errorf("%w: %w", ErrNotCorrectable, err)
+	}
+	if p.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, p.Timeout)
+		defer cancel()
+	}
+	asked := time.Now()
+	answer, err := model.Ask(ctx, c.question(masked))
+	cost := Consultation{Model: answer.Model, Usage: answer.Usage, Took: time.Since(asked), Before: masked.Arguments}
+	if err != nil {
+		return Proposal{}, cost, fmt.Errorf("the model did not answer: %w", err)
+	}
+	proposal, after, err := c.check(answer.JSON, masked, p)
+	cost.After = after
+	return proposal, cost, err
+}
+
+// check decides about the answer of a model.
+func (c *Call) check(answer []byte, masked *repair.Masked, p Policy) (Proposal, json.RawMessage, error) {
+	reply, err := readReply(answer)
+	reason := c.remark(masked, reply.reason)
+	if err != nil {
+		if reason != "" {
+			err = fmt.Errorf("%w: %s", err, reason)
+		}
+		return Proposal{}, nil, err
+	}
+	arguments, err := masked.Restore(reply.arguments)
+	if err != nil {
+		return Proposal{}, reply.arguments, fmt.Errorf("%w: %w", ErrInvented, err)
+	}
+	o := repair.ProposeOptions{Tool: c.Tool, Open: p.Open}
+	found, err := c.Schema.Propose(c.Arguments, arguments, o)
+	if errors.Is(err, ErrUnfit) {
+		// The rules may repair what the model wrote. The result has to pass the same gate.
+		if out := c.Schema.Arguments(arguments, repair.Options{Tool: c.Tool, Tier: repair.Told}); out.Verdict == repair.Repaired {
+			found, err = c.Schema.Propose(c.Arguments, out.Arguments, o)
+		}
+	}
+	if err != nil {
+		return Proposal{}, reply.arguments, err
+	}
+	return Proposal{Arguments: found.Arguments, Changes: found.Changes, Opened: found.Opened, Reason: reason,
+		Shown: found.Shown, Dropped: found.Dropped, Send: c.maySend(found, p)}, reply.arguments, nil
+}
+
+// maySend reports whether a corrected call may be sent instead of the rejected one.
+func (c *Call) maySend(found repair.Proposal, p Policy) bool {
+	harmless := c.Safe || c.Rejection.Unsent || c.Class.NoEffect
+	if p.OfferOnly || !harmless || found.Tier > repair.Told {
+		return false
+	}
+	return c.Safe || !found.Opened && !found.Touched
+}
+
+// reply is the answer of a model.
+type reply struct {
+	arguments json.RawMessage
+	reason    string
+}
+
+func readReply(answer []byte) (r reply, err error) {
+	fields, ok := repair.ReadObject(answer)
+	if !ok {
+		return r, fmt.Errorf("%w: its answer is not a JSON object", ErrDeclined)
+	}
+	corrected := true
+	for key, value := range fields {
+		switch key {
+		case "arguments":
+			r.arguments = value
+		case "corrected":
+			ok = json.Unmarshal(value, &corrected) == nil
+		case "reason":
+			ok = json.Unmarshal(value, &r.reason) == nil
+		default:
+			ok = false
+		}
+		if !ok {
+			return r, fmt.Errorf("%w: its answer does not have the form it was asked for", ErrDeclined)
+		}
+	}
+	if !corrected || r.arguments == nil {
+		return r, ErrDeclined
+	}
+	if r.arguments[0] != '{' {
+		return r, fmt.Errorf("%w: its arguments are not an object", ErrUnfit)
+	}
+	return r, nil
+}
+
+// maxReason limits the reason of a model, in characters.
+const maxReason = 200
+
+// remark returns text of a model that can be shown.
+func (c *Call) remark(masked *repair.Masked, text string) string {
+	return plaintext.Cap(oneLine(c.hide(masked, plaintext.Clean(text))), maxReason)
+}
+
+// hide removes secrets from text.
+func (c *Call) hide(masked *repair.Masked, text string) string {
+	text = redact.Text(masked.Text(text))
+	if c.Secrets != nil {
+		text = c.Secrets(text)
+	}
+	return text
 }

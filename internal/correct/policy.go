@@ -1,6 +1,14 @@
 package correct
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/plaintext"
+)
 
 // Policy is what the user configured about corrections, for a server or for one tool. The zero
 // value corrects calls if there is a model.
@@ -12,4 +20,146 @@ type Policy struct {
 	Timeout     time.Duration // for the question, including retries; 0: the model's own
 	Correctable []Kind        // correctable_errors; nil: as Classify says
 	Open        bool          // the closed-world gate is open: the model may fill in values of its own
+
+	given int // bits of the keys that were set, also to their default
+}
+
+// policyKeys are the keys of a policy. The position of a key is its bit in Policy.given.
+var policyKeys = []struct {
+	name  string
+	set   func(p *Policy, value string) error
+	copy  func(to, from *Policy)
+	isSet func(p *Policy) bool // differs from the default
+}{
+	{"enabled", negated(func(p *Policy) *bool { return &p.Off }),
+		func(to, from *Policy) { to.Off = from.Off }, func(p *Policy) bool { return p.Off }},
+	{"max_retries", (*Policy).setMaxRetries,
+		func(to, from *Policy) { to.OfferOnly = from.OfferOnly }, func(p *Policy) bool { return p.OfferOnly }},
+	{"use_model", negated(func(p *Policy) *bool { return &p.NoModel }),
+		func(to, from *Policy) { to.NoModel = from.NoModel }, func(p *Policy) bool { return p.NoModel }},
+	{"model", func(p *Policy, value string) error { p.Model = value; return nil },
+		func(to, from *Policy) { to.Model = from.Model }, func(p *Policy) bool { return p.Model != "" }},
+	{"timeout", (*Policy).setTimeout,
+		func(to, from *Policy) { to.Timeout = from.Timeout }, func(p *Policy) bool { return p.Timeout != 0 }},
+	{"correctable_errors", (*Policy).setCorrectable,
+		func(to, from *Policy) { to.Correctable = from.Correctable }, func(p *Policy) bool { return p.Correctable != nil }},
+	{"open", func(p *Policy, value string) (err error) { p.Open, err = parseBool(value); return err },
+		func(to, from *Policy) { to.Open = from.Open }, func(p *Policy) bool { return p.Open }},
+}
+
+// Keys returns the names of the keys that Set accepts.
+func Keys() []string {
+	names := make([]string, len(policyKeys))
+	for i, key := range policyKeys {
+		names[i] = key.name
+	}
+	return names
+}
+
+// Set sets one key to a value as the user wrote it. A hyphen and an underscore are the same. The
+// kinds of correctable_errors are separated by commas, spaces, plus signs or vertical bars.
+func (p *Policy) Set(key, value string) error {
+	name := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(key)), "-", "_")
+	for i, known := range policyKeys {
+		if known.name != name {
+			continue
+		}
+		if err := known.set(p, strings.TrimSpace(value)); err != nil {
+			return fmt.Errorf("invalid %s %q: %w", name, value, err)
+		}
+		p.given |= 1 << i
+		return nil
+	}
+	hint := "must be one of " + strings.Join(Keys(), ", ")
+	if near := plaintext.Nearest(name, Keys()); len(near) > 0 {
+		hint = fmt.Sprintf("did you mean %q?", near[0])
+	}
+	return fmt.Errorf("unknown key %q: %s", key, hint)
+}
+
+// Over returns the policy of a tool on top of that of its server: what p sets counts, and the rest
+// comes from base.
+func (p Policy) Over(base Policy) Policy {
+	for i, key := range policyKeys {
+		if p.given&(1<<i) != 0 || key.isSet(&p) {
+			key.copy(&base, &p)
+			base.given |= 1 << i
+		}
+	}
+	return base
+}
+
+func negated(field func(*Policy) *bool) func(*Policy, string) error {
+	return func(p *Policy, value string) error {
+		on, err := parseBool(value)
+		*field(p) = err == nil && !on
+		return err
+	}
+}
+
+func parseBool(value string) (bool, error) {
+	switch strings.ToLower(value) {
+	case "true", "yes", "on":
+		return true, nil
+	case "false", "no", "off":
+		return false, nil
+	}
+	return false, fmt.Errorf("must be true or false")
+}
+
+func (p *Policy) setMaxRetries(value string) error {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 || n > 1 {
+		return fmt.Errorf("must be 0 or 1, because a corrected call is sent at most once")
+	}
+	p.OfferOnly = n == 0
+	return nil
+}
+
+func (p *Policy) setTimeout(value string) error {
+	timeout, err := time.ParseDuration(value)
+	if err != nil || timeout <= 0 {
+		return fmt.Errorf("must be a duration above 0, such as 20s")
+	}
+	p.Timeout = timeout
+	return nil
+}
+
+func (p *Policy) setCorrectable(value string) error {
+	kinds := []Kind{}
+	for _, name := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(",+| \t\n[]", r) }) {
+		kind := Kind(strings.ReplaceAll(strings.ToLower(name), "_", "-"))
+		switch {
+		case !slices.Contains(Kinds(), kind):
+			return fmt.Errorf("unknown kind %q: must be one of %s", name, joined(allowed()))
+		case kind.never():
+			return fmt.Errorf("%s is never correctable: must be one of %s", kind, joined(allowed()))
+		}
+		kinds = append(kinds, kind)
+	}
+	p.Correctable = kinds
+	return nil
+}
+
+// allowed returns the kinds that a policy may declare correctable.
+func allowed() []Kind { return slices.DeleteFunc(Kinds(), Kind.never) }
+
+func joined(kinds []Kind) string {
+	names := make([]string, len(kinds))
+	for i, kind := range kinds {
+		names[i] = string(kind)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Allows reports whether the policy lets a rejected call be corrected. No policy can make a kind
+// correctable that never is.
+func (p Policy) Allows(c Class) bool {
+	switch {
+	case p.Off || c.Kind.never():
+		return false
+	case p.Correctable != nil:
+		return slices.Contains(p.Correctable, c.Kind)
+	}
+	return c.Correctable
 }

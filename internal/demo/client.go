@@ -26,6 +26,7 @@ type answer struct {
 	text    string
 	fault   string // gauze's fault code, empty if the server answered
 	changes []change
+	model   string // the model that corrected the call, empty if none did
 }
 
 // change is a receipt of a repaired call.
@@ -67,9 +68,12 @@ func (c *client) take(line []byte) {
 		Result struct {
 			Content []struct{ Text string }
 			Meta    struct {
-				Fault  struct{ Code string }      `json:"io.github.gauze-mcp/fault"`
-				Repair struct{ Changes []change } `json:"io.github.gauze-mcp/repair"`
-				Report json.RawMessage            `json:"io.github.gauze-mcp/arguments"`
+				Fault  struct{ Code string } `json:"io.github.gauze-mcp/fault"`
+				Repair struct {
+					Changes []change
+					Model   string
+				} `json:"io.github.gauze-mcp/repair"`
+				Report json.RawMessage `json:"io.github.gauze-mcp/arguments"`
 			} `json:"_meta"`
 		} `json:"result"`
 		Error *struct{ Message string }
@@ -87,7 +91,7 @@ func (c *client) take(line []byte) {
 		return
 	}
 	delete(c.waiting, *m.ID)
-	a := answer{fault: m.Result.Meta.Fault.Code, changes: m.Result.Meta.Repair.Changes}
+	a := answer{fault: m.Result.Meta.Fault.Code, changes: m.Result.Meta.Repair.Changes, model: m.Result.Meta.Repair.Model}
 	if m.Error != nil {
 		a.fault, a.text = "error", m.Error.Message
 	} else if len(m.Result.Content) > 0 {

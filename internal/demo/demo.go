@@ -4,6 +4,7 @@
 //	demo.go    Run, and the scenes in their order
 //	scenes.go  what is broken in each scene
 //	client.go  a minimal MCP client
+//	model.go   the model that corrects a call
 //	screen.go  the timeline that the user sees
 //	tally.go   the count at the end, and the guarantees it checks
 package demo
@@ -21,7 +22,17 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/llm"
 )
+
+// Options are the settings of a demo.
+type Options struct {
+	Color bool
+	// Model corrects a call that no rule can repair. Default: a scripted one, over HTTP.
+	Model llm.Model
+	// ModelTimeout is how long the call waits for the model.
+	ModelTimeout time.Duration
+}
 
 // stage is what the scenes have in common.
 type stage struct {
@@ -31,7 +42,11 @@ type stage struct {
 	server *server
 	events *event.Stream
 	marks  chan struct{}
+	model  *sceneModel
 }
+
+// callTimeout limits a call without progress.
+const callTimeout = 20 * time.Second
 
 // mark is an event of the demo itself. When it comes back, everything before it is on the screen.
 const mark event.Kind = "demo-mark"
@@ -42,7 +57,12 @@ func (s *stage) catchUp() {
 }
 
 // Run plays all scenes. It returns an error if a guarantee was violated.
-func Run(ctx context.Context, w io.Writer, color bool) error {
+func Run(ctx context.Context, w io.Writer, o Options) error {
+	model, closeModel, err := o.sceneModel()
+	if err != nil {
+		return err
+	}
+	defer closeModel()
 	dir, err := os.MkdirTemp("", "gauze-demo-")
 	if err != nil {
 		return fmt.Errorf("creating a directory for the server's ledger: %w", err)
@@ -57,12 +77,15 @@ func Run(ctx context.Context, w io.Writer, color bool) error {
 		Spec: launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)},
 		// The usual rules with shorter timeouts, so that the user does not watch a server hang for a
 		// minute.
-		Timeout: 20 * time.Second, ProbeInterval: 150 * time.Millisecond, ProbeTimeout: 150 * time.Millisecond,
+		Timeout: callTimeout, ProbeInterval: 150 * time.Millisecond, ProbeTimeout: 150 * time.Millisecond,
 		HangGrace: 600 * time.Millisecond,
 		Restart:   upstream.Restart{Backoff: 10 * time.Millisecond, Limit: -1},
 		Events:    events,
+		Models:    model.asked, ModelTimeout: o.ModelTimeout,
+		// The server does not validate the arguments of this tool, so gauze does.
+		Tools: map[string]proxy.Policy{misfitTool: {Repair: "strict", Timeout: callTimeout + o.ModelTimeout}},
 	})
-	s := &stage{screen: newScreen(w, color), tally: newTally(), server: newServer(), events: events, marks: make(chan struct{}, 1)}
+	s := &stage{screen: newScreen(w, o.Color), tally: newTally(), server: newServer(), events: events, marks: make(chan struct{}, 1), model: model}
 	toServer, clientWrites := io.Pipe()
 	s.client = newClient(clientWrites, s.tally)
 	heard, stop := events.Subscribe(4096)
@@ -78,7 +101,7 @@ func Run(ctx context.Context, w io.Writer, color bool) error {
 			s.screen.event(e)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute+o.ModelTimeout)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- session.Serve(ctx, toServer, s.client) }()

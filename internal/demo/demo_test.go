@@ -2,14 +2,17 @@ package demo
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 func TestMain(m *testing.M) {
@@ -18,8 +21,9 @@ func TestMain(m *testing.M) {
 }
 
 func TestTheDemoKeepsEveryPromise(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
-	if err := Run(t.Context(), &out, false); err != nil {
+	if err := Run(t.Context(), &out, Options{}); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	unread := "append was sent again: the server never read it"
@@ -38,10 +42,35 @@ func TestTheDemoKeepsEveryPromise(t *testing.T) {
 		"? json: cannot unmarshal string",
 		"[gauze] The server rejected the call to `forecast`: ",
 		"calls explained                   1",
+		"scripted-1 corrected the call in",
+		`✎ key ["write-3"] → "write-3"`,
+		"✓ append answered: appended write-3",
+		"calls corrected by a model 1",
 		"effects applied twice             0",
 		"every guarantee held",
 	} {
 		if !strings.Contains(words(out.String()), words(want)) {
+			t.Errorf("the timeline does not say %q\n%s", want, out.String())
+		}
+	}
+}
+
+// declining is a model that corrects nothing.
+type declining struct{}
+
+func (declining) Ask(context.Context, llm.Question) (llm.Answer, error) {
+	return llm.Answer{JSON: []byte(`{"corrected":false,"reason":"the request is unclear"}`), Model: "mine"}, nil
+}
+
+// The user's model may decline. The call is rejected then, as without a model.
+func TestTheDemoWithAModelThatDeclines(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := Run(t.Context(), &out, Options{Model: declining{}, ModelTimeout: time.Minute}); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	for _, want := range []string{"the model did not correct the call:", "calls corrected by a model 0", "every guarantee held"} {
+		if !strings.Contains(words(out.String()), want) {
 			t.Errorf("the timeline does not say %q\n%s", want, out.String())
 		}
 	}

@@ -94,6 +94,10 @@ var scenes = []scene{
 			// The server has shown that it validates its arguments, so more can be repaired.
 			return s.wantRepaired(ctx, "forecast", `{"city":"Oslo","days":2,"units":null,"tags":"['wind', 'rain']"}`)
 		}},
+	{"A mistake that no rule covers", "A write does not match the schema, and rules do not guess for a write. Gauze asks a model, checks that the correction contains only the client's values, and sends it once.",
+		func(ctx context.Context, s *stage) error {
+			return s.wantCorrected(ctx, misfitTool, misfitArguments, misfitKey)
+		}},
 	{"A storm", "200 calls from 8 callers, half of them writes, and the server killed every 40 responses.",
 		func(ctx context.Context, s *stage) error {
 			return s.storm(ctx, 200, 8, 40)

@@ -146,6 +146,13 @@ func (s *screen) event(e event.Event) {
 		s.line("↻", yellow, fmt.Sprintf("generation %d is running, session restored in %v", e.Generation, took))
 	case event.Replayed:
 		s.line("↻", yellow, fmt.Sprintf("%s was sent again: %s", e.Tool, e.Detail))
+	case event.Corrected:
+		text := fmt.Sprintf("%s corrected the call in %v: %s", e.Model.Model, took, oneLine(e.Model.Reason))
+		s.line("✎", yellow, strings.TrimSuffix(text, ": "))
+	case event.Proposed:
+		s.line("✎", yellow, fmt.Sprintf("%s corrected the call in %v; the correction is offered, not sent", e.Model.Model, took))
+	case event.Uncorrected:
+		s.line("·", faint, "the model did not correct the call: "+oneLine(e.Detail))
 	case event.Stray:
 		s.line("~", faint, "not a message, not forwarded to the client: "+oneLine(e.Detail))
 	}
@@ -164,6 +171,7 @@ func (s *screen) closing(v verdict) {
 	row("unknown outcomes", v.unknown, "the server died during a write")
 	row("calls repaired", v.repaired, "their arguments did not match the schema")
 	row("calls explained", v.explained, "the server rejected them; gauze explained what to change")
+	row("calls corrected by a model", v.corrected, "with the client's own values, each sent once")
 	row("calls sent again", v.replays, "each of them provably safe to repeat")
 	row("restarts", v.restarts, "invisible to the client")
 	row("stray lines filtered", v.stray, "")

@@ -20,12 +20,13 @@ type record struct {
 	tool, key string
 	done      bool
 	fault     string
+	corrected bool // by a model
 }
 
 // verdict is the count at the end. broken names every guarantee that was violated.
 type verdict struct {
 	calls, answers, succeeded, unknown int
-	explained                          int
+	explained, corrected               int
 	repaired                           uint64
 	replays, restarts, stray           uint64
 	effects                            int // as recorded in the server's own ledger
@@ -44,7 +45,7 @@ func (t *tally) called(id int, tool, key string) {
 func (t *tally) answered(id int, a answer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.calls[id].done, t.calls[id].fault = true, a.fault
+	t.calls[id].done, t.calls[id].fault, t.calls[id].corrected = true, a.fault, a.model != ""
 }
 
 // broke records a violated guarantee.
@@ -79,6 +80,9 @@ func (t *tally) judge(ledger []faultyserver.Entry, calls proxy.Counters, h healt
 			continue
 		}
 		v.answers++
+		if call.corrected {
+			v.corrected++
+		}
 		switch {
 		case call.fault == "":
 			v.succeeded++

@@ -17,6 +17,7 @@ import (
 // Limits of a question about an unknown cause.
 const (
 	maxCandidates  = 36
+	maxExplained   = 8 // candidates with their explanation; the names of the others must do
 	maxRanked      = 3
 	maxBlanks      = 4
 	maxEvidence    = 2400 // bytes; a third from the beginning of the evidence, the rest from its end
@@ -197,8 +198,11 @@ func rankQuestion(candidates []*cause, evidence string) llm.Question {
 	var names, abouts []string
 	for _, c := range candidates {
 		names = append(names, c.name)
-		about := fill(c.explain, func(string) string { return "" })
-		abouts = append(abouts, c.name+": "+plaintext.Cap(about, maxAboutCause))
+		about := c.name
+		if len(abouts) < maxExplained {
+			about += ": " + plaintext.Cap(fill(c.explain, func(string) string { return "" }), maxAboutCause)
+		}
+		abouts = append(abouts, about)
 	}
 	text, _ := plaintext.EncodeJSON(map[string]any{"causes": abouts, "evidence": strings.Split(evidence, "\n")}, " ") // plain values always encode
 	schema, _ := json.Marshal(map[string]any{

@@ -1,6 +1,7 @@
 // Package event reports what happens to a server and its calls.
 //
 //	event.go    Event and its one-line form
+//	model.go    Consultation: a question to a model
 //	kind.go     the kinds of event
 //	stream.go   Stream, which delivers events without blocking the sender
 package event
@@ -30,6 +31,7 @@ type Event struct {
 	Took       time.Duration
 	Count      int
 	PID        int
+	Model      *Consultation // Model is the question to a model; nil if there was none. Took is how long the answer took.
 }
 
 // Quoted returns e with every text cleaned and redacted, so that it is safe to show.
@@ -38,6 +40,7 @@ func (e Event) Quoted() Event {
 		*text = redact.Quote(*text)
 	}
 	e.Cause = e.Cause.Shown()
+	e.Model = e.Model.quoted()
 	return e
 }
 
@@ -79,6 +82,9 @@ func (e Event) String() string {
 	if e.Cause.Known() {
 		b.WriteString(": ")
 		b.WriteString(e.Cause.Explanation)
+	}
+	if e.Model != nil {
+		b.WriteString(e.Model.line())
 	}
 	if e.Took > 0 {
 		fmt.Fprintf(&b, " (%s)", rounded(e.Took))

@@ -26,6 +26,9 @@ func TestAnEventIsOneReadableLine(t *testing.T) {
 			`12:00:00.250 replayed tools/call "read_file" x1`},
 		{event.Event{Kind: event.Failed, Method: "tools/call", Tool: "pay", Code: fault.ServerBusy, Took: 1234567 * time.Nanosecond},
 			`12:00:00.250 failed tools/call "pay" server-busy (1.23ms)`},
+		{event.Event{Kind: event.Corrected, Method: "tools/call", Tool: "book", Took: 2 * time.Second,
+			Model: &event.Consultation{Model: "openai:small", InputTokens: 310, OutputTokens: 25, Cost: 0.0012, Reason: "the date\nwas in words"}},
+			`12:00:00.250 corrected tools/call "book": the date was in words [openai:small, 310+25 tokens, $0.0012] (2s)`},
 		{event.Event{Kind: event.Stray, Detail: "\x1b[31mtoken=hunter2\x1b[0m\nsecond"},
 			"12:00:00.250 stray: token=«redacted» second"},
 	} {
@@ -54,7 +57,11 @@ func seqs(events []event.Event) string {
 
 func TestQuotedHidesSecretsInEveryField(t *testing.T) {
 	const secret = "password=hunter2"
-	e := event.Event{Server: secret, Method: secret, Tool: secret, From: secret, To: secret, Detail: secret}.Quoted()
+	model := &event.Consultation{Model: secret, Reason: secret, Before: []byte(`{"note":["` + secret + `"],"password":"hunter2"}`), After: []byte(secret)}
+	e := event.Event{Server: secret, Method: secret, Tool: secret, From: secret, To: secret, Detail: secret, Model: model}.Quoted()
+	if got := fmt.Sprintf("%+v %s %s", *e.Model, e.Model.Before, e.Model.After); strings.Contains(got, "hunter2") {
+		t.Error(got)
+	}
 	if got := fmt.Sprintf("%+v", e); strings.Contains(got, "hunter2") {
 		t.Error(got)
 	}

@@ -35,6 +35,9 @@ const (
 	Unverified  Kind = "unverified"  // calls of this tool cannot be validated; reported once
 	Explained   Kind = "explained"   // the server rejected the arguments, and gauze added what to change
 	Diagnosed   Kind = "diagnosed"   // the call failed because of the server's setup; Cause says why. Reported once for each tool and cause
+	Corrected   Kind = "corrected"   // a model corrected a rejected call, and the corrected call was sent; Model says how
+	Proposed    Kind = "proposed"    // a model corrected a rejected call, and the caller was shown the correction; it was not sent
+	Uncorrected Kind = "uncorrected" // a model was asked to correct a rejected call, without success; Detail says why
 )
 
 // Events of messages that the client does not receive.

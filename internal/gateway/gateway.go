@@ -256,4 +256,8 @@ func add(sum *proxy.Counters, n proxy.Counters) {
 	sum.Foreign += n.Foreign
 	sum.Stray += n.Stray
 	sum.FromCache += n.FromCache
+	sum.Repaired += n.Repaired
+	sum.Corrected += n.Corrected
+	sum.Proposed += n.Proposed
+	sum.Uncorrected += n.Uncorrected
 }

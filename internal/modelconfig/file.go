@@ -60,10 +60,14 @@ func readFile(path string) (file, error) {
 	if path == "" {
 		return f, nil
 	}
-	opened, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return f, nil
+	case err == nil && !info.Mode().IsRegular(): // opening a FIFO could block
+		return f, fmt.Errorf("invalid %s: must be a file", path)
 	}
+	opened, err := os.Open(path)
 	if err != nil {
 		return f, fmt.Errorf("cannot read the configuration of the model: %w", err)
 	}

@@ -38,14 +38,18 @@ var providers = map[string]provider{
 
 // Load returns the configuration. name is the value of --model, which overrides the environment and
 // the file; empty: not set. ok is false if no model is configured.
-func Load(name string) (c Config, ok bool, err error) {
+func Load(name string) (c Config, ok bool, err error) { return LoadNamed(name, "--model") }
+
+// LoadNamed is like Load for a name that comes from elsewhere, such as a policy. source is what
+// errors call it.
+func LoadNamed(name, source string) (c Config, ok bool, err error) {
 	file, err := readFile(Path())
 	if err != nil {
 		return c, false, err
 	}
 	env := place{name: "environment", model: os.Getenv(modelVariable), modelSource: modelVariable,
 		url: os.Getenv(urlVariable), urlSource: urlVariable, timeout: os.Getenv(timeoutVariable), timeoutSource: timeoutVariable}
-	chosen := place{model: name, modelSource: "--model"}
+	chosen := place{model: name, modelSource: source}
 	for _, p := range []place{env, file.place()} {
 		if chosen.model == "" {
 			chosen.model, chosen.modelSource = p.model, p.modelSource

@@ -34,6 +34,7 @@ type Server struct {
 	replies []Reply
 	http    *http.Server
 	closed  chan struct{}
+	closing sync.Once
 
 	mu       sync.Mutex
 	requests []Request
@@ -101,11 +102,7 @@ func Serve(addr string, format Format, replies ...Reply) (*Server, error) {
 
 // Close closes the server and all connections.
 func (s *Server) Close() {
-	select {
-	case <-s.closed:
-	default:
-		close(s.closed)
-	}
+	s.closing.Do(func() { close(s.closed) })
 	s.http.Close()
 }
 

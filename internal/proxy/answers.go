@@ -39,25 +39,40 @@ func (s *Session) Rest(*upstream.Conn) {
 func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 	valid := (m.Result == nil) != (m.Error == nil)
 	var c *call
+	var said response
+	if s.Models != nil && valid {
+		said = readResponse(m)
+	}
+	held, since := false, time.Time{}
 	s.updateAndTell(func() {
 		if c = s.awaiting(conn, m.ID); c == nil {
 			s.unexpected(conn, m)
 			return
 		}
 		s.keepQuestions(c)
+		since = c.sent
+		if held = s.holdRejection(c, m, said); held {
+			conn.Answered(false)
+			return
+		}
 		s.move(c, done)
 		if c.own == nil && valid {
 			s.noteAnswered(conn, c, m)
 		}
 	}, func() {
-		if c != nil {
-			s.tellAnswer(conn, c, m, valid)
+		switch {
+		case held:
+			now := conn.LastHeard()
+			s.up.Record(conn.Generation, health.Answered, now.Sub(since), now)
+		case c != nil:
+			s.tellAnswer(conn, c, m, said, valid)
 		}
 	})
 }
 
-// tellAnswer passes an answer on to the client, or to the part of gauze that made the request.
-func (s *Session) tellAnswer(conn *upstream.Conn, c *call, m *wire.Message, valid bool) {
+// tellAnswer passes an answer on to the client, or to the part of gauze that made the request. said
+// is set if there are models.
+func (s *Session) tellAnswer(conn *upstream.Conn, c *call, m *wire.Message, said response, valid bool) {
 	now := conn.LastHeard() // when its last byte came, which saves reading the clock
 	outcome := health.Answered
 	if !valid {
@@ -76,9 +91,13 @@ func (s *Session) tellAnswer(conn *upstream.Conn, c *call, m *wire.Message, vali
 	if c.class == Stream {
 		m = endOfStream(c, m)
 	}
-	var said response
-	if c.fitting.Checked() || s.Calls != nil && c.msg.Method == "tools/call" {
+	if s.Models == nil && (c.fitting.Checked() || s.Calls != nil && c.msg.Method == "tools/call") {
 		said = readResponse(m)
+	}
+	if said.failed {
+		s.reportCorrected(c, failedAgain)
+	} else {
+		s.reportCorrected(c, succeeded)
 	}
 	if s.examineCall(c, m, said) {
 		return

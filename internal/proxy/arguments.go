@@ -146,6 +146,9 @@ func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message, said respon
 	} else if why.Known() {
 		added.Explanation = s.causeForModel(why)
 	}
+	if k := c.correction; k != nil {
+		added = k.addTo(added, said)
+	}
 	edits := []wire.Edit{{Old: m.ID, New: c.id}}
 	switch {
 	case m.Error != nil && added.Explanation != "":

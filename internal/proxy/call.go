@@ -22,27 +22,30 @@ import (
 //
 //	arrived -> queued -> sent -> done
 //	              ^-------/ \-> cut -> sent    after a loss: any call, an open stream
+//	arrived or sent -> consulting -> queued, sent or done    rejected, and a model may correct it
 type state uint8
 
 const (
-	arrived state = iota // read from the client, or made by us; in no table yet
-	queued               // it waits for a connection or for its turn
-	sent                 // it is with the server
-	cut                  // a stream that lost its connection and is opened again on the next one
-	done                 // answered, withdrawn, or a notification that was sent: nothing follows
+	arrived    state = iota // read from the client, or made by us; in no table yet
+	queued                  // it waits for a connection or for its turn
+	sent                    // it is with the server
+	cut                     // a stream that lost its connection and is opened again on the next one
+	consulting              // it was rejected, and its answer is held while a model is asked to correct it
+	done                    // answered, withdrawn, or a notification that was sent: nothing follows
 )
 
 func (s state) String() string {
-	return [...]string{"arrived", "queued", "sent", "cut", "done"}[s]
+	return [...]string{"arrived", "queued", "sent", "cut", "consulting", "done"}[s]
 }
 
 // moves lists, by state, the states a call may move to.
 var moves = [...][]state{
-	arrived: {queued, sent, done},
-	queued:  {sent, done},
-	sent:    {queued, cut, done},
-	cut:     {sent, done},
-	done:    nil,
+	arrived:    {queued, sent, consulting, done},
+	queued:     {sent, done},
+	sent:       {queued, cut, consulting, done},
+	cut:        {sent, done},
+	consulting: {queued, sent, done},
+	done:       nil,
 }
 
 // call is one request on its way to the server and back, or, without an id, a notification that
@@ -86,6 +89,8 @@ type call struct {
 	others   uint64         // writes of other sessions when it was first sent
 	progress float64        // highest value passed on
 	stream   stream
+
+	correction *correction // nil: no model was asked about it
 }
 
 // stream is what only a subscriptions/listen has.
@@ -151,6 +156,11 @@ func (s *Session) move(c *call, to state) bool {
 	case sent:
 		delete(s.sentTable(c), c.n)
 		s.vacate(c)
+	case consulting:
+		s.consulting--
+		if c.correction != nil {
+			c.correction.end()
+		}
 	}
 	switch to {
 	case queued:
@@ -159,6 +169,8 @@ func (s *Session) move(c *call, to state) bool {
 	case sent:
 		s.sentTable(c)[c.n] = c
 		s.occupy(c)
+	case consulting:
+		s.consulting++
 	case done:
 		if from != arrived {
 			s.forget(c)
@@ -377,6 +389,7 @@ func (s *Session) faultAnswer(c *call, f *fault.Fault) []byte {
 	f.Server, f.Name, f.Method, f.Tool, f.At = s.Name, s.label, c.msg.Method, c.tool, time.Now()
 	f.Secrets = *s.secrets.Load()
 	f.Safe = c.class != Unsafe
+	s.reportCorrected(c, failedAgain)
 	kind := event.Failed
 	switch f.Code {
 	case fault.OutcomeUnknown:
@@ -400,7 +413,7 @@ func (s *Session) faultAnswer(c *call, f *fault.Fault) []byte {
 	// A server that ends its response without an answer has failed the protocol, not the tool, and
 	// so has a call of no tool.
 	if c.msg.Method == "tools/call" && f.Code != fault.AnswerMissing && f.Code != fault.ToolUnknown {
-		return reply(c.id, "result", f.ToolResult(c.modern))
+		return reply(c.id, "result", c.correction.withHistory(f.ToolResult(c.modern)))
 	}
 	return reply(c.id, "error", f.RPCError())
 }

@@ -127,7 +127,9 @@ func (s *Session) accept(c *call) {
 	case s.calls[string(c.id)] != nil:
 		s.later(func() { s.refuse(c.id, fault.IDInUse, "another request with this id is still in flight") })
 	case c.fitting.refusal != nil:
-		s.fail(c, c.fitting.refusal)
+		if !s.holdRefusal(c) {
+			s.fail(c, c.fitting.refusal)
+		}
 	case !s.answerWithoutServer(c):
 		s.dispatch(c)
 		if c.tool != "" && s.conn != nil {
@@ -283,6 +285,9 @@ func (s *Session) cancelFromClient(m *wire.Message) {
 		return // answered already; initialize must not be cancelled
 	}
 	s.Events.Emit(event.Event{Kind: event.Cancelled, Server: s.Name, Method: c.msg.Method, Tool: c.tool})
+	if c.correction != nil {
+		s.later(func() { s.reportCorrected(c, cancelled) })
+	}
 	if c.state == sent {
 		if c.conn == s.conn {
 			s.gaveUp = time.Now()

@@ -19,6 +19,9 @@
 //	catalog.go     what the server has listed, to decide by and to answer from while it is down
 //	restore.go     what a new connection gets before any traffic
 //	watch.go       deadlines, probes, hangs
+//	correct.go     a rejected call that a model may correct: held, asked about, sent once more
+//	corrected.go   what is said about a correction
+//	sampling.go    questions of ours to the client's own model
 //	outlet.go      messages to the client, in order
 //	policy.go      what the user configured for each tool
 //	id.go          the ids of requests

@@ -65,10 +65,10 @@ func (s *Session) greet(conn *upstream.Conn) {
 	}
 }
 
-// toolChanged reports whether a call that was sent before would now reach a different tool of the
+// toolChanged reports whether a call that was sent or corrected before would now reach a different tool of the
 // same name.
 func (s *Session) toolChanged(c *call) bool {
-	return c.shape != 0 && c.repeated() && s.catalog.tools[c.tool].shape != c.shape
+	return c.shape != 0 && (c.repeated() || c.correction != nil) && s.catalog.tools[c.tool].shape != c.shape
 }
 
 // refusedIn reports whether a call that may act would be sent again in the very session for which

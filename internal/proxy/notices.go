@@ -113,7 +113,7 @@ func (s *Session) progress(m *wire.Message) bool {
 	if err != nil {
 		return true // whether it is valid is up to the client
 	}
-	if value <= c.progress && c.deaths > 0 {
+	if value <= c.progress && (c.deaths > 0 || c.correction != nil) {
 		return false
 	}
 	c.progress = value

@@ -51,6 +51,7 @@ var plainServers = map[string]func(in io.Reader, out io.Writer, dir string){
 	"integers-as-strings": serveIntegers(`"%d"`),
 	"integers-as-floats":  serveIntegers(`%d.0`),
 
+	"booking":        serveBooking,
 	"deaf":           serveDeaf,
 	"parrot":         serveParrot,
 	"too-many-tools": serveTools(150_000),

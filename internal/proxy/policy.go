@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/correct"
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
@@ -15,25 +16,44 @@ type Policy struct {
 	Timeout     time.Duration // without progress; 0: the session's
 	MaxInFlight int           // 0: no limit
 	Repair      string        // off, silent, report or strict; empty: repair, and report anything beyond spelling
+	Correct     correct.Policy
 }
 
-// ParsePolicy parses NAME:replay=safe,timeout=5m,max-in-flight=2,repair=off.
+// AllTools is the name whose policy about corrections applies to all tools. What a tool's own policy
+// sets takes precedence, key by key.
+const AllTools = "*"
+
+// correctKey begins the keys of the policy about corrections.
+const correctKey = "correct."
+
+// ParsePolicy parses NAME:replay=safe,timeout=5m,max-in-flight=2,repair=off,correct.enabled=false.
 func ParsePolicy(text string) (tool string, p Policy, err error) {
 	tool, settings, ok := strings.Cut(text, ":")
 	if !ok || tool == "" {
-		return "", p, fmt.Errorf("invalid tool policy %q: must be NAME:replay=never|safe|idempotent,timeout=DURATION,max-in-flight=N,repair=off|silent|report|strict", text)
+		return "", p, fmt.Errorf("invalid tool policy %q: must be NAME:replay=never|safe|idempotent,timeout=DURATION,max-in-flight=N,repair=off|silent|report|strict,correct.KEY=VALUE", text)
 	}
 	for setting := range strings.SplitSeq(settings, ",") {
 		key, value, _ := strings.Cut(strings.TrimSpace(setting), "=")
-		if err := p.Set(key, value); err != nil {
+		if err := p.SetFor(tool, key, value); err != nil {
 			return "", p, fmt.Errorf("invalid tool policy %q: %w", text, err)
 		}
 	}
 	return tool, p, nil
 }
 
+// SetFor sets one setting of the policy of a tool, or of AllTools, by its name.
+func (p *Policy) SetFor(tool, key, value string) error {
+	if tool == AllTools && !strings.HasPrefix(strings.ToLower(key), correctKey) {
+		return fmt.Errorf("%q can only be set for one tool; for all tools (%q), set %sKEY, or use the flag of the same name", key, AllTools, correctKey)
+	}
+	return p.Set(key, value)
+}
+
 // Set sets one setting by its name.
 func (p *Policy) Set(key, value string) (err error) {
+	if name, ok := strings.CutPrefix(strings.ToLower(key), correctKey); ok {
+		return p.Correct.Set(name, value)
+	}
 	switch strings.ReplaceAll(strings.ToLower(key), "_", "-") {
 	case "replay":
 		switch value {
@@ -56,7 +76,7 @@ func (p *Policy) Set(key, value string) (err error) {
 		}
 		p.Repair = value
 	default:
-		return fmt.Errorf("unknown setting %q: must be replay, timeout, max-in-flight or repair", key)
+		return fmt.Errorf("unknown setting %q: must be replay, timeout, max-in-flight, repair or correct.KEY", key)
 	}
 	return nil
 }

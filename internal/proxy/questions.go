@@ -10,12 +10,14 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// question is a request from the server to the client.
+// question is a request from the server to the client, or one of ours.
 type question struct {
 	id    []byte // the server's, raw
 	conn  *upstream.Conn
 	about []byte // id of the client's request it was probably sent for; nil: not known
 	call  *call  // the call it was certainly sent for; nil: not known
+
+	own chan wire.Message // receives the answer to a question of ours; nil: the server's question
 }
 
 // questionFromServer passes a request from the server on under an id of our own: the ids of two
@@ -121,6 +123,11 @@ func (s *Session) withdrawFor(c *call) {
 		if q.call != c {
 			continue
 		}
+		if q.own != nil {
+			delete(s.questions, id)
+			s.later(func() { s.out.send(withdrawal(id, q, "the request that caused this one has ended")) })
+			continue
+		}
 		s.settleQuestion(id, q)
 		s.later(func() {
 			q.conn.Queue(reply(q.id, "error", []byte(`{"code":-32000,"message":"the request that caused this one has ended"}`)), lineEnd)
@@ -152,6 +159,11 @@ func (s *Session) answerFromClient(m *wire.Message) {
 		q := s.questions[string(m.ID)]
 		if q == nil {
 			return // its server is gone, or it was never asked
+		}
+		if q.own != nil {
+			delete(s.questions, string(m.ID))
+			q.own <- keep(m)
+			return
 		}
 		s.settleQuestion(string(m.ID), q)
 		s.scratch = m.AppendWithID(s.scratch[:0], q.id)

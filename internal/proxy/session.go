@@ -18,6 +18,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/repair"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 // Options configures a Session. The zero value of each is the default.
@@ -55,6 +56,15 @@ type Options struct {
 	Events  *event.Stream
 	Doctor  upstream.Doctor // consulted when the server cannot be kept running
 	Calls   CallDoctor      // consulted when a tool call fails; may be nil
+
+	// Models returns the model that corrects rejected calls: the one with the name that a policy
+	// specifies, or the configured one if name is empty; nil: there is none. client asks the model of
+	// the client, and is nil if the client does not offer one. A session keeps the models it gets.
+	// Models must be fast. Default: calls are not corrected.
+	Models func(name string, client Sampler) llm.Model
+	// ModelTimeout is how long the response to a rejected call waits for a model, unless a policy
+	// says otherwise. Default: as long as the model takes.
+	ModelTimeout time.Duration
 
 	// maxQueued is how many bytes of calls and notifications may be queued before the client is
 	// held up. It bounds memory. Default 32 MiB.
@@ -143,10 +153,17 @@ type Session struct {
 	ails       atomic.Bool       // ailing is not empty
 	ailing     map[string]string // tools whose last call failed because of the server's setup, and the code of the cause
 	examined   int               // failed calls that are being examined
-	notices    notices
-	pulse      pulse
-	dozing     bool          // watch waits for wake
-	wake       chan struct{} // one message each time dozing ends
+
+	consulting  int                  // calls in the state consulting
+	models      map[string]llm.Model // by the name in a policy
+	uncorrected map[uint64]time.Time // until when no model is asked about a call, by its sign
+	life        context.Context      // ends when the session is being closed
+	endLife     context.CancelFunc
+
+	notices notices
+	pulse   pulse
+	dozing  bool          // watch waits for wake
+	wake    chan struct{} // one message each time dozing ends
 
 	asking     bool           // the tools are being listed in the background
 	background sync.WaitGroup // requests of our own beside the traffic
@@ -161,7 +178,7 @@ type Session struct {
 
 // Counters counts what a session has seen.
 type Counters struct {
-	Calls, Answered, Failed, Unknown, Replayed, Late, Foreign, Stray, FromCache, Repaired uint64
+	Calls, Answered, Failed, Unknown, Replayed, Late, Foreign, Stray, FromCache, Repaired, Corrected, Proposed, Uncorrected uint64
 }
 
 // checkInTests checks a session after every update. It is nil except in tests, where an illegal
@@ -190,6 +207,7 @@ func New(o Options) *Session {
 		check:      checkInTests,
 	}
 	s.roomy.L = &s.mu
+	s.life, s.endLife = context.WithCancel(context.Background())
 	s.remember()
 	known := o.Spec.Secrets()
 	s.secrets.Store(&known)
@@ -271,6 +289,7 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 		s.roomy.Broadcast()
 	})
 	cancel()
+	s.endLife()
 	s.up.End()
 	done := make(chan struct{})
 	go func() {

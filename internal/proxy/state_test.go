@@ -38,10 +38,13 @@ func inconsistency(s *Session) error {
 		}
 		return nil
 	}
-	bytes, unsafe := 0, 0
+	bytes, unsafe, asked := 0, 0, 0
 	for id, c := range s.calls {
-		if err := where("calls", c, queued, sent, cut); err != nil || string(c.id) != id {
+		if err := where("calls", c, queued, sent, cut, consulting); err != nil || string(c.id) != id {
 			return fmt.Errorf("%s: %w", id, err)
+		}
+		if c.state == consulting {
+			asked++
 		}
 		if c.state == sent && s.sentTable(c)[c.n] != c || c.state == queued && !slices.Contains(s.queue, c) {
 			return fmt.Errorf("%s is %v and in no such table", id, c.state)
@@ -73,6 +76,9 @@ func inconsistency(s *Session) error {
 		if err := where("opened", c, sent); err != nil || c.n != n || c.class != Stream {
 			return fmt.Errorf("%d: %w", n, err)
 		}
+	}
+	if asked != s.consulting {
+		return fmt.Errorf("models are asked about %d calls, which count as %d", asked, s.consulting)
 	}
 	if bytes != s.queuedBytes || unsafe != s.admission.unsafe {
 		return fmt.Errorf("%d bytes are queued and count as %d; %d unsafe calls are in flight and count as %d", bytes, s.queuedBytes, unsafe, s.admission.unsafe)

@@ -78,7 +78,7 @@ func readStamp(dir string) (p place, ok bool) {
 	if err != nil || json.Unmarshal(b, &p) != nil {
 		return place{}, false
 	}
-	for _, file := range []string{p.Node, p.Modules, p.Uvx, p.Cache, p.Python, p.Suite, p.Server, p.Client} {
+	for _, file := range []string{p.Node, p.Modules, p.Uvx, p.Cache, p.Python, p.Suite, p.Server, p.Client, p.Model} {
 		if file == "" {
 			continue
 		}

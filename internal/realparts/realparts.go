@@ -88,10 +88,11 @@ type place struct {
 	Modules string `json:",omitempty"` // npm units: their node_modules
 	Uvx     string `json:",omitempty"` // Python unit: the uvx executable
 	Cache   string `json:",omitempty"` // Python unit: the cache of uv, filled
-	Python  string `json:",omitempty"` // Python unit: the interpreter for uvx
+	Python  string `json:",omitempty"` // Python unit: the interpreter for uvx; model unit: the one with the engine
 	Suite   string `json:",omitempty"` // conformance unit: the suite's script
 	Server  string `json:",omitempty"` // conformance unit: everything-server
 	Client  string `json:",omitempty"` // conformance unit: everything-client
+	Model   string `json:",omitempty"` // model unit: the model's file
 }
 
 // attempts caches the result of each installation for this process, so that a missing network costs

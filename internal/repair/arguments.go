@@ -30,6 +30,7 @@ const (
 	Off    Tier = iota // repair nothing
 	Silent             // repairs with a single reading, for every tool
 	Told               // also repairs that the model should know about, for safe tools
+	Shown              // changes that are only shown to the caller, never sent
 )
 
 // Options is what Schema.Arguments has to know besides the arguments.

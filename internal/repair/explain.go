@@ -211,13 +211,13 @@ func (m *message) writeExample(p *page) {
 	if m.shown == nil {
 		return
 	}
-	label := "Call that would pass: "
+	label := labelPasses
 	if m.rejected {
-		label = "Call that matches the schema: " // which the server may still reject
+		label = labelMatches
 	}
 	line := label + string(m.shown.text())
 	if strings.Contains(line, maskText) {
-		line += `   ("` + maskText + `" is the value that you sent)`
+		line += asSentNote
 	}
 	if note := m.guessed(); len(note)+len(line) < maxExampleLine && note != "" {
 		p.add(note) // before the call, which is copied without what follows it
@@ -249,7 +249,7 @@ func (m *message) guessed() string {
 	if len(names) > 5 {
 		names = append(slices.Clone(names[:5]), fmt.Sprintf("%d more", len(names)-5))
 	}
-	return "In the call below, " + strings.Join(names, ", ") +
+	return guessPrefix + strings.Join(names, ", ") +
 		word(len(names) == 1, " is a guess: replace it if the request says something else.", " are guesses: replace those for which the request says something else.")
 }
 

@@ -230,6 +230,9 @@ type Addition struct {
 // response.
 func (d *Decision) Checked() bool { return d.schema != nil || d.names != nil }
 
+// Misfit reports whether the arguments do not match the tool's schema and could not be repaired.
+func (d *Decision) Misfit() bool { return d.outcome != nil }
+
 // Answered returns what to add to the response to a call that was sent with these arguments. A
 // rejection is remembered, and any other response ends a series of repeated mistakes.
 func (d *Decision) Answered(sent []byte, r Response) (a Addition) {

@@ -15,10 +15,14 @@ type Receipt struct {
 	Called  string   `json:"called,omitempty"` // the name that the caller used, if the tool has a different one
 	Tool    string   `json:"tool,omitempty"`   // the tool's name, if Called is set
 	Changes []Change `json:"changes,omitempty"`
-	Notes   []string `json:"notes,omitempty"` // likely mistakes in arguments that were sent unchanged
+	Notes   []string `json:"notes,omitempty"`  // likely mistakes in arguments that were sent unchanged
+	Model   string   `json:"model,omitempty"`  // the model that corrected the call
+	Reason  string   `json:"reason,omitempty"` // why, in the model's words
 }
 
-func (r *Receipt) empty() bool { return r.Called == "" && len(r.Changes) == 0 && len(r.Notes) == 0 }
+func (r *Receipt) empty() bool {
+	return r.Called == "" && len(r.Changes) == 0 && len(r.Notes) == 0 && r.Model == ""
+}
 
 // Limits of a note to the model.
 const (

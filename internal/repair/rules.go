@@ -35,6 +35,7 @@ const (
 	RuleDefault      = "default of a required field"
 
 	RuleRejectedDefault = "default that the schema rejects"
+	RuleModel           = "corrected by a model"
 )
 
 // omit removes an optional field that is null, empty or a word for null, where that is not allowed.

@@ -1,0 +1,125 @@
+package gauze
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gauze-mcp/gauze/llm"
+)
+
+// CorrectionPolicy is which failed calls a model may correct, and what happens to a corrected call.
+// A field that is not set has its default; in the policy of a tool, the value of the policy that
+// applies to all tools. The zero value corrects calls if there is a model.
+type CorrectionPolicy struct {
+	// Enabled is whether calls are corrected. Default true.
+	Enabled *bool
+	// MaxRetries is how many times a corrected call is sent: 1, the default, or 0, so that it is only
+	// shown to the caller.
+	MaxRetries *int
+	// UseModel is whether a model is asked. Default true. Calls are repaired by rules in any case.
+	UseModel *bool
+	// Model is the model to ask. Default: the Model next to the policy.
+	Model llm.Model
+	// Timeout is how long a question may take, including retries. Default: the model's own limit.
+	Timeout time.Duration
+	// CorrectableErrors lists the kinds of failures that are corrected. Default: those that are
+	// marked below. An empty list that is not nil means none.
+	CorrectableErrors []RejectionKind
+	// Open is whether a model may use values that the caller did not send and the schema does not
+	// declare. Default false. Such a call is sent only if the tool is read-only or idempotent.
+	Open *bool
+}
+
+// RejectionKind is why a call was rejected, as far as it may be corrected. Other kinds, such as a missing
+// permission, a timeout or an unknown error, are never corrected.
+type RejectionKind string
+
+// Failures that are corrected by default.
+const (
+	RejectionInvalidArguments RejectionKind = "invalid-arguments" // argument validation failed
+	RejectionMissingArgument  RejectionKind = "missing-argument"  // a required argument is missing
+	RejectionUnknownArgument  RejectionKind = "unknown-argument"  // the tool has no such argument
+	RejectionWrongType        RejectionKind = "wrong-type"        // a value has the wrong type
+	RejectionOutOfRange       RejectionKind = "out-of-range"      // a value is too small or too large
+	RejectionUnknownChoice    RejectionKind = "unknown-choice"    // a value is not one of the declared ones
+	RejectionWrongFormat      RejectionKind = "wrong-format"      // a string is not in the required format
+	RejectionMalformed        RejectionKind = "malformed"         // a value could not be parsed
+	RejectionInvalidValue     RejectionKind = "invalid-value"     // the tool itself rejected a value
+)
+
+// Failures that are corrected only if CorrectableErrors lists them.
+const (
+	RejectionNotFound RejectionKind = "not-found" // what the call names does not exist
+	RejectionConflict RejectionKind = "conflict"  // the state of the server conflicts with the call
+	RejectionInternal RejectionKind = "internal"  // the tool failed for a reason of its own
+)
+
+// check returns an error that says which field has an unusable value. name is where the policy is,
+// such as Options.Correct.
+func (p CorrectionPolicy) check(name string) error {
+	if _, err := p.internal(); err != nil {
+		return fmt.Errorf("gauze: %s: %w", name, err)
+	}
+	return nil
+}
+
+// model returns the model to ask, which is nil if there is none.
+func (p CorrectionPolicy) model(otherwise llm.Model) llm.Model {
+	if p.Model != nil {
+		return p.Model
+	}
+	return otherwise
+}
+
+// CorrectionError is the error of a call that failed and that a model corrected. Either the corrected
+// call was sent and failed, or it was not sent and is in Offered. [errors.Is] and [errors.As] find
+// both First and Second.
+type CorrectionError struct {
+	Tool    string          // Tool is the name of the tool.
+	First   error           // First is the error of the call as it came.
+	Second  error           // Second is the error of the corrected call, or nil if it was not sent.
+	Offered json.RawMessage // Offered is the corrected arguments, with the caller's secrets, if they were not sent.
+	Changes []Change        // Changes lists what the model changed, secrets masked.
+	Model   string          // Model is the name of the model.
+	Reason  string          // Reason is the model's, and untrusted text.
+
+	text string
+}
+
+// Error implements error. The text contains no secrets that First and Second do not contain.
+func (e *CorrectionError) Error() string { return e.text }
+
+// Unwrap returns the errors of both calls.
+func (e *CorrectionError) Unwrap() []error {
+	if e.Second == nil {
+		return []error{e.First}
+	}
+	return []error{e.First, e.Second}
+}
+
+// ArgumentError marks an error of a tool: its arguments were rejected before it had any effect. An
+// [Executor] may therefore correct the call and dispatch it again, even if the tool writes.
+// [errors.Is] and [errors.As] find err. ArgumentError returns nil if err is nil.
+//
+//	if in.Days < 1 {
+//		return nil, gauze.ArgumentError(fmt.Errorf("days must be 1 or more, not %d", in.Days))
+//	}
+func ArgumentError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &argumentError{err}
+}
+
+// argumentError is an error that ArgumentError marked.
+type argumentError struct{ error }
+
+func (e *argumentError) Unwrap() error { return e.error }
+
+// isArgumentError reports whether an error was marked by ArgumentError.
+func isArgumentError(err error) bool {
+	var marked *argumentError
+	return errors.As(err, &marked)
+}

@@ -1,0 +1,485 @@
+package gauze_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/internal/modeltest"
+	"github.com/gauze-mcp/gauze/llm"
+)
+
+// modelFunc is a model that is a function.
+type modelFunc func(ctx context.Context, q llm.Question) (llm.Answer, error)
+
+func (f modelFunc) Ask(ctx context.Context, q llm.Question) (llm.Answer, error) { return f(ctx, q) }
+
+// oracle is a model that gives one answer and counts the questions.
+type oracle struct {
+	answer string
+	asked  atomic.Int64
+	mu     sync.Mutex
+	last   llm.Question
+}
+
+func (o *oracle) Ask(_ context.Context, q llm.Question) (llm.Answer, error) {
+	o.asked.Add(1)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.last = q
+	if o.answer == "" {
+		return llm.Answer{}, errors.New("the model is down")
+	}
+	return llm.Answer{JSON: json.RawMessage(o.answer), Model: "oracle", Usage: llm.Usage{InputTokens: 100, OutputTokens: 20}}, nil
+}
+
+// stub is a dispatch function with scripted failures, one for each call; nil is success.
+type stub struct {
+	failures []error
+	got      []string
+}
+
+func (s *stub) run(_ context.Context, arguments json.RawMessage) (string, error) {
+	s.got = append(s.got, string(arguments))
+	if n := len(s.got); n <= len(s.failures) && s.failures[n-1] != nil {
+		return "", s.failures[n-1]
+	}
+	return "sunny", nil
+}
+
+var (
+	readWeather = gauze.Tool{Name: "get_weather", Description: "The weather of a city.", Schema: json.RawMessage(weatherSchema), ReadOnly: true}
+	bookTrip    = gauze.Tool{Name: "book_trip", Schema: json.RawMessage(weatherSchema)}
+)
+
+const (
+	inWords = `{"city":"Oslo","days":"five"}` // rules do not read number words
+	inFives = `{"city":"Oslo","days":5}`
+	fixed   = `{"arguments":{"city":"Oslo","days":5}}`
+)
+
+var (
+	errDays    = errors.New(`days must be a number, not "five"`)
+	errBadDays = gauze.ArgumentError(errDays)
+	errAgain   = gauze.ArgumentError(errors.New("there is no weather for Oslo"))
+)
+
+func TestExecute(t *testing.T) {
+	for name, c := range map[string]struct {
+		executor gauze.Executor
+		answer   string // of the model; empty: it fails
+		noModel  bool
+		tool     gauze.Tool
+		sent     string // default inWords
+		failures []error
+
+		dispatched []string
+		asked      int64
+		want       []error // what errors.Is finds; nil: the call succeeds
+		same       bool    // the error is that of the first call, not a wrapper of it
+	}{
+		"success without a question": {answer: fixed, tool: readWeather, sent: inFives, dispatched: []string{inFives}},
+		"success of a call that does not match the schema, without a question": {answer: fixed, tool: readWeather, dispatched: []string{inWords}},
+		"success when disabled":            {executor: gauze.Executor{Policy: gauze.CorrectionPolicy{Enabled: new(false)}}, answer: fixed, tool: readWeather, sent: inFives, dispatched: []string{inFives}},
+		"failure when disabled":            {executor: gauze.Executor{Policy: gauze.CorrectionPolicy{Enabled: new(false)}}, answer: fixed, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, want: []error{errDays}, same: true},
+		"no repair when disabled":          {executor: gauze.Executor{Policy: gauze.CorrectionPolicy{Enabled: new(false)}}, tool: readWeather, sent: `{"city":"Oslo","days":"5"}`, dispatched: []string{`{"city":"Oslo","days":"5"}`}},
+		"repaired by rules":                {noModel: true, tool: readWeather, sent: `{"city":"Oslo","days":"5"}`, dispatched: []string{inFives}},
+		"corrected":                        {answer: fixed, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords, inFives}, asked: 1},
+		"corrected, of a tool that writes": {answer: fixed, tool: bookTrip, failures: []error{errBadDays}, dispatched: []string{inWords, inFives}, asked: 1},
+		// Elsewhere both messages end up in a new error; here both errors are found by errors.Is.
+		"both errors":      {answer: fixed, tool: readWeather, failures: []error{errBadDays, errAgain}, dispatched: []string{inWords, inFives}, asked: 1, want: []error{errDays, errAgain}},
+		"not a third call": {answer: fixed, tool: readWeather, failures: []error{errBadDays, errBadDays, nil}, dispatched: []string{inWords, inFives}, asked: 1, want: []error{errDays}},
+		// An answer that drops what was sent is not a correction: it would be a different call.
+		"an empty answer":    {answer: `{"arguments":{}}`, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, asked: 1, want: []error{errDays}, same: true},
+		"an invalid answer":  {answer: `this is not json`, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, asked: 1, want: []error{errDays}, same: true},
+		"a list as answer":   {answer: `{"arguments":[5]}`, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, asked: 1, want: []error{errDays}, same: true},
+		"a declined answer":  {answer: `{"corrected":false,"reason":"only the user knows"}`, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, asked: 1, want: []error{errDays}, same: true},
+		"the same arguments": {answer: `{"arguments":` + inWords + `}`, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, asked: 1, want: []error{errDays}, same: true},
+		"a model that fails": {tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, asked: 1, want: []error{errDays}, same: true},
+		"no model":           {noModel: true, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, want: []error{errDays}, same: true},
+		"no use of a model":  {executor: gauze.Executor{Policy: gauze.CorrectionPolicy{UseModel: new(false)}}, answer: fixed, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, want: []error{errDays}, same: true},
+		// A model that may invent values decides what the call does.
+		"an invented value": {answer: `{"arguments":{"city":"Bergen","days":5}}`, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, asked: 1, want: []error{errDays}, same: true},
+		"a kind that is not listed": {executor: gauze.Executor{Policy: gauze.CorrectionPolicy{CorrectableErrors: []gauze.RejectionKind{gauze.RejectionMissingArgument}}},
+			answer: fixed, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, want: []error{errDays}, same: true},
+		"no retry": {executor: gauze.Executor{Policy: gauze.CorrectionPolicy{MaxRetries: new(0)}},
+			answer: fixed, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, asked: 1, want: []error{errDays}},
+		"strict corrects before the first dispatch": {executor: gauze.Executor{Strict: true}, answer: fixed, tool: bookTrip, dispatched: []string{inFives}, asked: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			model, executor, dispatch := &oracle{answer: c.answer}, c.executor, &stub{failures: c.failures}
+			if !c.noModel {
+				executor.Model = model
+			}
+			sent := inWords
+			if c.sent != "" {
+				sent = c.sent
+			}
+			result, err := gauze.Execute(t.Context(), &executor, c.tool, json.RawMessage(sent), dispatch.run)
+			if !slices.Equal(dispatch.got, c.dispatched) || model.asked.Load() != c.asked {
+				t.Errorf("dispatched %q, asked %d; want %q, %d", dispatch.got, model.asked.Load(), c.dispatched, c.asked)
+			}
+			if (err == nil) != (c.want == nil) || err == nil && result != "sunny" {
+				t.Fatalf("%q, %v", result, err)
+			}
+			for _, want := range c.want {
+				if !errors.Is(err, want) {
+					t.Errorf("%q is not in: %v", want, err)
+				}
+			}
+			if c.same && err != c.failures[0] {
+				t.Errorf("not the same error: %#v", err)
+			}
+		})
+	}
+}
+
+// The zero Executor passes calls through, with and without a schema.
+func TestZeroExecutor(t *testing.T) {
+	for _, failure := range []error{nil, errors.New("no"), errBadDays} {
+		dispatch := &stub{failures: []error{failure}}
+		_, err := gauze.Execute(t.Context(), &gauze.Executor{}, gauze.Tool{Name: "any"}, json.RawMessage(`not JSON`), dispatch.run)
+		if err != failure || !slices.Equal(dispatch.got, []string{"not JSON"}) {
+			t.Errorf("%v, %q", err, dispatch.got)
+		}
+	}
+}
+
+// Python has types for these errors. In Go, an error says by its type, a mark or known words whether
+// different arguments can help; everything else is not corrected.
+func TestWhichErrorsAreCorrected(t *testing.T) {
+	var in struct{ Days int }
+	typeError := json.Unmarshal([]byte(inWords), &in)
+	responseError := json.Unmarshal([]byte(`{"Days":true}`), &in)
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	for _, c := range []struct {
+		name      string
+		err       error
+		corrected bool
+	}{
+		{"ValueError: marked", errBadDays, true},
+		{"ValueError: marked and wrapped", fmt.Errorf("get_weather: %w", errBadDays), true},
+		{"ValueError of a Python server", errors.New(`Error executing tool get_weather: ValueError: invalid literal for int() with base 10: 'five'`), true},
+		{"JSONDecodeError: of the arguments", typeError, true},
+		// The type alone does not tell these apart: the arguments have no boolean days.
+		{"JSONDecodeError: of a response", responseError, false},
+		{"invalid params", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "days must be a number"}, true},
+		{"internal error", &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "days must be a number"}, false},
+		{"unknown tool", &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "days"}, false},
+		// Other executors ask a model for other arguments after a timeout or a refused connection.
+		// Other arguments do not help, and the first call may have had an effect. A Transport
+		// recovers the connection instead.
+		{"TimeoutError", context.DeadlineExceeded, false},
+		{"TimeoutError: marked", gauze.ArgumentError(context.DeadlineExceeded), false},
+		{"canceled", fmt.Errorf("dispatch: %w", context.Canceled), false},
+		{"ConnectionError", errors.New("connection closed"), false},
+		{"ConnectionRefusedError", refused, false},
+		{"ConnectionResetError", fmt.Errorf("read: %w", syscall.ECONNRESET), false},
+		{"BrokenPipeError", syscall.EPIPE, false},
+		{"end of the stream", io.ErrUnexpectedEOF, false},
+		{"a host that does not exist", &net.DNSError{Name: "wether.example", IsNotFound: true}, false},
+		{"a host that does not exist: marked", gauze.ArgumentError(&net.DNSError{Err: "no answer", Name: "wether.example"}), true},
+		{"ProfileError", errors.New("the profile does not allow get_weather"), false},
+		{"KeyError", errors.New("KeyError: 'days'"), false},
+		{"TypeError", errors.New("TypeError: unsupported operand"), false},
+		{"AttributeError", errors.New("AttributeError: 'str' object has no attribute 'days'"), false},
+		{"RuntimeError", errors.New("RuntimeError: it broke"), false},
+		{"PathTraversalError", errors.New("path traversal: ../../etc/passwd"), false},
+		{"PathTraversalError: marked", gauze.ArgumentError(errors.New("path traversal: ../../etc/passwd")), false},
+		{"PermissionError", &fs.PathError{Op: "open", Path: "a", Err: fs.ErrPermission}, false},
+		{"PermissionError: marked", gauze.ArgumentError(fs.ErrPermission), false},
+		{"login required", errors.New("401 Unauthorized"), false},
+		{"rate limit", errors.New("HTTP 429: too many requests"), false},
+		{"an unknown error", errors.New("something went wrong"), false},
+		{"a fault of gauze", &gauze.Fault{Code: gauze.CodeOutcomeUnknown, Delivery: gauze.DeliveryUnknown}, false},
+		{"a refusal of gauze", &gauze.Fault{Code: gauze.CodeArgumentsInvalid, Delivery: gauze.DeliveryUnsent}, true},
+	} {
+		model, dispatch := &oracle{answer: fixed}, &stub{failures: []error{c.err}}
+		_, err := gauze.Execute(t.Context(), &gauze.Executor{Model: model}, readWeather, json.RawMessage(inWords), dispatch.run)
+		if got := err == nil; got != c.corrected || model.asked.Load() != int64(len(dispatch.got)-1) {
+			t.Errorf("%s: %v, asked %d, dispatched %q", c.name, err, model.asked.Load(), dispatch.got)
+		}
+		if !c.corrected && err != c.err {
+			t.Errorf("%s: not the same error: %#v", c.name, err)
+		}
+	}
+}
+
+// A call of a tool that writes may have had an effect when it failed, so it is not sent again, unless
+// the error is marked.
+func TestCorrectionOfAToolThatWritesIsOffered(t *testing.T) {
+	rejected := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no days before the flight"}
+	dispatch := &stub{failures: []error{rejected}}
+	_, err := gauze.Execute(t.Context(), &gauze.Executor{Model: &oracle{answer: fixed}}, bookTrip, json.RawMessage(inWords), dispatch.run)
+	var offered *gauze.CorrectionError
+	if !errors.As(err, &offered) || len(dispatch.got) != 1 || !errors.Is(err, rejected) {
+		t.Fatalf("%v, dispatched %q", err, dispatch.got)
+	}
+	if string(offered.Offered) != inFives || offered.Second != nil || offered.Model != "oracle" || len(offered.Changes) != 1 || offered.Changes[0].Path != "days" {
+		t.Errorf("%+v", offered)
+	}
+	contains(t, err.Error(), rejected.Error(), "may have had an effect", "Call that would pass: "+inFives)
+}
+
+func TestErrorOfTheCorrectedCall(t *testing.T) {
+	var events []gauze.Event
+	executor := gauze.Executor{Model: &oracle{answer: fixed}, OnEvent: func(e gauze.Event) { events = append(events, e) }}
+	_, err := gauze.Execute(t.Context(), &executor, readWeather, json.RawMessage(inWords), (&stub{failures: []error{errBadDays, errAgain}}).run)
+	var both *gauze.CorrectionError
+	if !errors.As(err, &both) || both.First != errBadDays || both.Second != errAgain || both.Offered != nil {
+		t.Fatalf("%+v", err)
+	}
+	contains(t, err.Error(), `First failure: "days must be a number, not \"five\""`, `days: "five" became 5`, errAgain.Error())
+	if len(events) != 1 || events[0].Kind != gauze.EventCorrected {
+		t.Errorf("%v", events)
+	}
+}
+
+func TestEventsOfAnExecutor(t *testing.T) {
+	for want, c := range map[gauze.EventKind]struct {
+		answer, sent string
+		tool         gauze.Tool
+		err          error
+	}{
+		gauze.EventRepaired:    {sent: `{"city":"Oslo","days":"5"}`, tool: readWeather},
+		gauze.EventCorrected:   {fixed, inWords, readWeather, errBadDays},
+		gauze.EventUncorrected: {`{"corrected":false,"reason":"only the user knows"}`, inWords, readWeather, errBadDays},
+		gauze.EventProposed:    {fixed, inWords, bookTrip, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "bad days"}},
+	} {
+		var events []gauze.Event
+		executor := gauze.Executor{Model: &oracle{answer: c.answer}, OnEvent: func(e gauze.Event) { events = append(events, e) }}
+		gauze.Execute(t.Context(), &executor, c.tool, json.RawMessage(c.sent), (&stub{failures: []error{c.err}}).run)
+		if len(events) != 1 || events[0].Kind != want || events[0].Tool != c.tool.Name || events[0].Time.IsZero() || events[0].Detail == "" {
+			t.Fatalf("%s: %v", want, events)
+		}
+		m := events[0].Model
+		if (m == nil) != (want == gauze.EventRepaired) {
+			t.Fatalf("%s: %v", want, events)
+		}
+		if m != nil && (m.Model != "oracle" || m.InputTokens != 100 || m.OutputTokens != 20 || string(m.Before) != inWords) {
+			t.Errorf("%s: %+v", want, m)
+		}
+	}
+}
+
+// Checks that run before the first call only would let a model name what the caller must not touch.
+// Here a value that the caller did not send is not accepted; if the policy allows it, dispatch runs
+// its checks again.
+func TestCorrectedArgumentsAreCheckedAgain(t *testing.T) {
+	tool := gauze.Tool{Name: "write_note", Idempotent: true,
+		Schema: json.RawMessage(`{"type":"object","properties":{"folder":{"type":"string"},"name":{"type":"string"}}}`)}
+	errOutside := errors.New("the note is outside the vault")
+	for _, open := range []bool{false, true} {
+		var written []string
+		dispatch := func(_ context.Context, arguments json.RawMessage) (string, error) {
+			var in struct{ Folder, Name string }
+			if err := json.Unmarshal(arguments, &in); err != nil {
+				return "", err
+			}
+			note := path.Join(in.Folder, in.Name)
+			switch {
+			case in.Name == "":
+				return "", gauze.ArgumentError(errors.New("name is required"))
+			case !strings.HasPrefix(note, "vault/"):
+				return "", errOutside
+			}
+			written = append(written, note)
+			return "written", nil
+		}
+		model := &oracle{answer: `{"arguments":{"folder":"vault","name":"../secrets.md"}}`}
+		executor := gauze.Executor{Model: model, Policy: gauze.CorrectionPolicy{Open: new(open)}}
+		_, err := gauze.Execute(t.Context(), &executor, tool, json.RawMessage(`{"folder":"vault"}`), dispatch)
+		if err == nil || written != nil || errors.Is(err, errOutside) != open || model.asked.Load() != 1 {
+			t.Errorf("open %v: %v, written %q", open, err, written)
+		}
+	}
+}
+
+func TestSecretsStayWithTheCaller(t *testing.T) {
+	const secret = "hunter2-hunter2-hunter2"
+	t.Setenv("WEATHER_API_TOKEN", "tok-9f8e7d6c5b4a39281706")
+	schema := json.RawMessage(`{"type":"object","required":["days"],"properties":{"days":{"type":"integer"},"password":{"type":"string"}}}`)
+	model := modelFunc(func(_ context.Context, q llm.Question) (llm.Answer, error) {
+		if strings.Contains(q.Text+q.Instructions+string(q.Schema), secret) || strings.Contains(q.Text, "tok-9f8e7d6c5b4a39281706") {
+			t.Errorf("the model was shown a secret: %s", q.Text)
+		}
+		at := strings.Index(q.Text, "<secret-")
+		if at < 0 {
+			t.Errorf("no placeholder: %s", q.Text)
+			return llm.Answer{}, errors.New("no placeholder")
+		}
+		placeholder := q.Text[at : at+strings.Index(q.Text[at:], ">")+1]
+		return llm.Answer{JSON: json.RawMessage(`{"arguments":{"days":5,"password":"` + placeholder + `"}}`), Model: "oracle"}, nil
+	})
+	var shown strings.Builder
+	executor := gauze.Executor{Model: model, OnEvent: func(e gauze.Event) {
+		fmt.Fprintf(&shown, "%v %s %s %v\n", e, e.Model.Before, e.Model.After, e.LogValue())
+	}}
+	for _, c := range []struct {
+		tool gauze.Tool
+		err  error
+	}{
+		{gauze.Tool{Name: "login", Schema: schema, ReadOnly: true}, gauze.ArgumentError(errors.New("days: not a number; token tok-9f8e7d6c5b4a39281706"))},
+		{gauze.Tool{Name: "login", Schema: schema}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "days: not a number"}},
+	} {
+		dispatch := &stub{failures: []error{c.err}}
+		_, err := gauze.Execute(t.Context(), &executor, c.tool, json.RawMessage(`{"days":"five","password":"`+secret+`"}`), dispatch.run)
+		var offered *gauze.CorrectionError
+		got := json.RawMessage(dispatch.got[len(dispatch.got)-1])
+		if errors.As(err, &offered) {
+			got = offered.Offered
+			shown.WriteString(strings.ReplaceAll(err.Error(), c.err.Error(), ""))
+		}
+		if compact(t, string(got)) != `{"days":5,"password":"`+secret+`"}` {
+			t.Errorf("the secret was not put back: %s, %v", got, err)
+		}
+	}
+	if strings.Contains(shown.String(), secret) {
+		t.Errorf("a secret is shown: %s", shown.String())
+	}
+}
+
+// silence is a model that does not answer, and may ignore the context.
+func silence(ignores bool, end <-chan struct{}) llm.Model {
+	return modelFunc(func(ctx context.Context, _ llm.Question) (llm.Answer, error) {
+		if ignores {
+			<-end
+			return llm.Answer{JSON: json.RawMessage(fixed)}, nil
+		}
+		<-ctx.Done()
+		return llm.Answer{}, ctx.Err()
+	})
+}
+
+// A caller that is gone gets its error, even if the model ignores the context.
+func TestCallerThatIsGone(t *testing.T) {
+	for _, ignores := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			end := make(chan struct{})
+			defer close(end)
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, cancel)
+			began, dispatch := time.Now(), &stub{failures: []error{errBadDays}}
+			_, err := gauze.Execute(ctx, &gauze.Executor{Model: silence(ignores, end)}, readWeather, json.RawMessage(inWords), dispatch.run)
+			if err != errBadDays || len(dispatch.got) != 1 || time.Since(began) != time.Second {
+				t.Errorf("%v after %v, dispatched %q", err, time.Since(began), dispatch.got)
+			}
+		})
+	}
+}
+
+// No failing call waits longer than the policy allows.
+func TestTimeoutOfAQuestion(t *testing.T) {
+	for _, ignores := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			end := make(chan struct{})
+			defer close(end)
+			var events []gauze.Event
+			executor := gauze.Executor{Model: silence(ignores, end), Policy: gauze.CorrectionPolicy{Timeout: 3 * time.Second},
+				OnEvent: func(e gauze.Event) { events = append(events, e) }}
+			began := time.Now()
+			_, err := gauze.Execute(t.Context(), &executor, readWeather, json.RawMessage(inWords), (&stub{failures: []error{errBadDays}}).run)
+			if err != errBadDays || time.Since(began) != 3*time.Second {
+				t.Errorf("%v after %v", err, time.Since(began))
+			}
+			if len(events) != 1 || events[0].Kind != gauze.EventUncorrected || events[0].Took != 3*time.Second {
+				t.Errorf("%v", events)
+			}
+		})
+	}
+}
+
+func TestModelThatPanics(t *testing.T) {
+	var events []gauze.Event
+	executor := gauze.Executor{
+		Model:   modelFunc(func(context.Context, llm.Question) (llm.Answer, error) { panic("oh no") }),
+		OnEvent: func(e gauze.Event) { events = append(events, e) },
+	}
+	_, err := gauze.Execute(t.Context(), &executor, readWeather, json.RawMessage(inWords), (&stub{failures: []error{errBadDays}}).run)
+	if err != errBadDays || len(events) != 1 || !strings.Contains(events[0].Detail, "panic") {
+		t.Errorf("%v, %v", err, events)
+	}
+}
+
+func TestConcurrentCalls(t *testing.T) {
+	var events atomic.Int64
+	model := &oracle{answer: fixed}
+	executor := &gauze.Executor{Model: model, OnEvent: func(gauze.Event) { events.Add(1) }}
+	var wait sync.WaitGroup
+	for range 50 {
+		wait.Go(func() {
+			dispatch := &stub{failures: []error{errBadDays}}
+			if _, err := gauze.Execute(t.Context(), executor, readWeather, json.RawMessage(inWords), dispatch.run); err != nil || len(dispatch.got) != 2 {
+				t.Errorf("%v, dispatched %q", err, dispatch.got)
+			}
+		})
+	}
+	wait.Wait()
+	if model.asked.Load() != 50 || events.Load() != 50 {
+		t.Errorf("asked %d, events %d", model.asked.Load(), events.Load())
+	}
+}
+
+// A model over HTTP answers in a code fence, or fails at first: the adapter takes care of that, and
+// the call is still corrected by one question.
+func TestModelOverHTTP(t *testing.T) {
+	for name, replies := range map[string][]modeltest.Reply{
+		"plain":         {modeltest.Says(fixed)},
+		"code fence":    {modeltest.Fenced(fixed)},
+		"after a while": {modeltest.RetryAfter(429, "0"), modeltest.RetryAfter(503, "0"), modeltest.Says(fixed)},
+	} {
+		server := modeltest.OpenAI(t, replies...)
+		model, err := llm.OpenAI(llm.Options{URL: server.URL, Model: "scripted"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dispatch := &stub{failures: []error{errBadDays}}
+		if _, err := gauze.Execute(t.Context(), &gauze.Executor{Model: model}, readWeather, json.RawMessage(inWords), dispatch.run); err != nil || len(dispatch.got) != 2 {
+			t.Errorf("%s: %v, dispatched %q", name, err, dispatch.got)
+		}
+		if got := len(server.Requests()); got != len(replies) {
+			t.Errorf("%s: %d requests, want %d", name, got, len(replies))
+		}
+	}
+}
+
+func TestStrictExecutorRefusesBeforeDispatch(t *testing.T) {
+	for _, answer := range []string{"", `{"corrected":false,"reason":"only the user knows"}`} {
+		dispatch := &stub{}
+		_, err := gauze.Execute(t.Context(), &gauze.Executor{Strict: true, Model: &oracle{answer: answer}}, bookTrip, json.RawMessage(inWords), dispatch.run)
+		var f *gauze.Fault
+		if !errors.As(err, &f) || f.Code != gauze.CodeArgumentsInvalid || len(f.Report) == 0 || dispatch.got != nil {
+			t.Errorf("%v, dispatched %q", err, dispatch.got)
+		}
+		contains(t, err.Error(), "The call to `book_trip` was not run", "days")
+	}
+}
+
+func TestInvalidPolicyOfAnExecutor(t *testing.T) {
+	for want, policy := range map[string]gauze.CorrectionPolicy{
+		`gauze: Executor.Policy: invalid max_retries "2": must be 0 or 1`:                      {MaxRetries: new(2)},
+		`gauze: Executor.Policy: invalid timeout "-1s": must be `:                              {Timeout: -time.Second},
+		`gauze: Executor.Policy: invalid correctable_errors "permission": permission is never`: {CorrectableErrors: []gauze.RejectionKind{"permission"}},
+	} {
+		dispatch := &stub{}
+		if _, err := gauze.Execute(t.Context(), &gauze.Executor{Policy: policy}, readWeather, json.RawMessage(inFives), dispatch.run); err == nil || !strings.HasPrefix(err.Error(), want) || dispatch.got != nil {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/gauze-mcp/gauze/internal/redact"
+)
+
+// Consultation is one question to a model and what came of it.
+type Consultation struct {
+	Model        string // Model is the name of the model.
+	InputTokens  int
+	OutputTokens int
+	Cost         float64         // Cost is in US dollars, 0 if prices are not configured.
+	Reason       string          // Reason is the model's.
+	Before       json.RawMessage // Before is the arguments as the model saw them, secrets masked.
+	After        json.RawMessage // After is the model's arguments, secrets masked; nil if it sent none.
+}
+
+// quoted returns m with every text cleaned and redacted.
+func (m *Consultation) quoted() *Consultation {
+	if m == nil {
+		return nil
+	}
+	clean := *m
+	clean.Model, clean.Reason = redact.Quote(m.Model), redact.Quote(m.Reason)
+	clean.Before, clean.After = quotedJSON(m.Before), quotedJSON(m.After)
+	return &clean
+}
+
+// line formats what the question cost as the end of an event's line.
+func (m *Consultation) line() (line string) {
+	if m.Reason != "" {
+		line = ": " + m.Reason
+	}
+	line += " [" + m.Model
+	if m.InputTokens > 0 || m.OutputTokens > 0 {
+		line += fmt.Sprintf(", %d+%d tokens", m.InputTokens, m.OutputTokens)
+	}
+	if m.Cost > 0 {
+		line += fmt.Sprintf(", $%.4f", m.Cost)
+	}
+	return line + "]"
+}
+
+// quotedJSON returns a JSON value with every string cleaned and redacted. Text that is not JSON
+// becomes a string.
+func quotedJSON(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return nil
+	}
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	if decoder.Decode(&value) != nil {
+		value = string(raw)
+	}
+	var quoted bytes.Buffer
+	encoder := json.NewEncoder(&quoted)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(quotedValue(value)) != nil {
+		return nil // cannot happen: the value was decoded from JSON
+	}
+	return bytes.TrimSpace(quoted.Bytes())
+}
+
+// quotedValue is quotedJSON for a decoded value.
+func quotedValue(value any) any {
+	switch v := value.(type) {
+	case string:
+		return redact.Quote(v)
+	case []any:
+		for i := range v {
+			v[i] = quotedValue(v[i])
+		}
+	case map[string]any:
+		clean := make(map[string]any, len(v))
+		for name, member := range v {
+			if text, ok := member.(string); ok && redact.NamesSecret(name, text) {
+				member = redact.Redacted
+			}
+			clean[redact.Quote(name)] = quotedValue(member)
+		}
+		return clean
+	}
+	return value
+}

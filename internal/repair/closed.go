@@ -1,0 +1,365 @@
+package repair
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Errors of Schema.Propose.
+var (
+	ErrUnfit     = errors.New("the model's arguments do not match the schema")
+	ErrInvented  = errors.New("the model's arguments contain a value that the caller did not send")
+	ErrUnchanged = errors.New("the model returned the same arguments")
+)
+
+// Proposal is a set of arguments that matches the schema and contains only what the caller sent and
+// what the schema declares.
+type Proposal struct {
+	Arguments []byte
+	// Changes is what differs from the arguments that were sent, secrets masked. Each has the Tier
+	// of the whole proposal.
+	Changes []Change
+	// Tier says how certain it is that the proposal means what the caller sent: Silent for changes
+	// of type and spelling, Told for readings that have no alternative, Shown if only the caller can
+	// tell.
+	Tier    Tier
+	Touched bool     // a value that was valid at its place was changed or left out
+	Opened  bool     // a value is neither from the caller nor from the schema
+	Dropped []string // fields with a value that the proposal does not contain
+	Shown   []byte   // the arguments with secrets masked
+}
+
+// ProposeOptions is what Schema.Propose has to know besides the arguments.
+type ProposeOptions struct {
+	Tool string // its name, which models repeat next to the arguments
+	Open bool   // values that are neither from the caller nor from the schema are allowed
+}
+
+// Propose is the closed-world gate: it compares arguments that a model proposed with those that the
+// caller sent. Every value must have been sent, be declared by the schema for its place, or be a
+// change of type or form of a sent one, and no sent value may be used twice or change places with
+// another.
+func (s *Schema) Propose(sent, proposed []byte, o ProposeOptions) (p Proposal, err error) {
+	s.Ready()
+	if s.why != "" {
+		return p, fmt.Errorf("%w: %s", ErrUnfit, s.why)
+	}
+	from, err := s.decodeSent(sent)
+	if err != nil {
+		return p, fmt.Errorf("%w: the arguments that were sent cannot be compared: %w", ErrInvented, err)
+	}
+	to, err := decode(string(proposed))
+	if err == nil && to.twice != "" {
+		err = fmt.Errorf("the key %s occurs twice", bounded(to.twice, 60))
+	}
+	if err == nil && !isObject(to.value) {
+		err = errors.New("they are not an object")
+	}
+	if err != nil {
+		return p, fmt.Errorf("%w: %w", ErrUnfit, err)
+	}
+	g := &closedGate{schema: s, options: o, sent: from.value, proposed: to.value}
+	if why := s.session(func() { err = g.judge() }); why != "" {
+		return p, fmt.Errorf("%w: %s", ErrUnfit, why)
+	}
+	if err != nil {
+		return p, err
+	}
+	return g.proposal(from.rank), nil
+}
+
+// decodeSent reads the arguments of the caller as the rules would.
+func (s *Schema) decodeSent(raw []byte) (document, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return document{value: map[string]any{}, rank: map[string]int{}}, nil
+	}
+	doc, err := decode(string(raw))
+	if err != nil {
+		if doc, err = decodeLoosely(string(raw)); err != nil {
+			doc, err = decodeDamaged(string(raw), slices.Sorted(maps.Keys(s.declared)))
+		}
+	}
+	if err == nil && doc.twice != "" {
+		err = fmt.Errorf("the key %s occurs twice", bounded(doc.twice, 60))
+	}
+	return doc, err
+}
+
+// closedGate compares a proposal with what was sent. It fails closed: what it cannot trace to a
+// sent value or to the schema is invented.
+type closedGate struct {
+	schema         *Schema
+	options        ProposeOptions
+	sent, proposed any
+
+	sources []*source
+	targets []*target
+	tier    Tier
+	touched bool
+	opened  bool
+	dropped []string
+}
+
+// source is a scalar that the caller sent.
+type source struct {
+	path   []string
+	value  any
+	inner  []*source // the scalars of a string that contains JSON
+	used   bool
+	pinned bool // valid at a place that the schema declares
+	empty  bool // null, an empty string or a word for null
+}
+
+// target is a scalar of the proposal.
+type target struct {
+	path  []string
+	value any
+	from  []*source
+	done  bool
+}
+
+func (g *closedGate) judge() error {
+	g.strip(g.proposed, nil)
+	if list := g.schema.violations(g.schema.root, g.proposed); len(list) > 0 {
+		return fmt.Errorf("%w: %s", ErrUnfit, field(list[0].path))
+	}
+	if bytes.Equal(encode(g.sent, nil), encode(g.proposed, nil)) {
+		return ErrUnchanged
+	}
+	wrong := g.schema.violations(g.schema.root, g.sent)
+	g.sources = g.collect(g.sent, nil, wrong)
+	if len(g.sources) > maxScalars {
+		return fmt.Errorf("%w: the call has more than %d values", ErrInvented, maxScalars)
+	}
+	walk(g.proposed, nil, func(path []string, value any) {
+		if !isObject(value) && !isList(value) {
+			g.targets = append(g.targets, &target{path: slices.Clone(path), value: value})
+		}
+	})
+	if len(g.targets) > 2*maxScalars {
+		return fmt.Errorf("%w: the proposal has more than %d values", ErrInvented, 2*maxScalars)
+	}
+	if err := g.checkContainers(); err != nil {
+		return err
+	}
+	g.trace()
+	for _, t := range g.targets {
+		if !t.done && !g.declares(t) && !g.outside(t) {
+			return fmt.Errorf("%w: %s", ErrInvented, field(t.path))
+		}
+	}
+	if !g.inOrder() {
+		return fmt.Errorf("%w: the items of an array are in a different order", ErrInvented)
+	}
+	g.findDropped()
+	return nil
+}
+
+// raise records the tier of a change.
+func (g *closedGate) raise(tier Tier) { g.tier = max(g.tier, tier) }
+
+// outside accepts a value of the model itself if the gate is open.
+func (g *closedGate) outside(t *target) bool {
+	if !g.options.Open {
+		return false
+	}
+	g.opened = true
+	g.raise(Told)
+	for _, s := range g.sources {
+		if slices.Equal(s.path, t.path) && !s.used {
+			s.used = true // replaced
+			if s.pinned {
+				g.touched = true
+				g.raise(Shown)
+			}
+		}
+	}
+	return true
+}
+
+// strip removes optional fields that the model added with the default or with nothing in them. They
+// say the same as no field.
+func (g *closedGate) strip(value any, path []string) {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, item := range v {
+			at := append(slices.Clone(path), key)
+			_, sent := present(g.sent, at)
+			if !sent && !g.schema.needs(path, key) && (isEmpty(item) || g.isDefault(at, item)) {
+				delete(v, key)
+				continue
+			}
+			g.strip(item, at)
+		}
+	case []any:
+		for i, item := range v {
+			g.strip(item, append(slices.Clone(path), fmt.Sprint(i)))
+		}
+	}
+}
+
+// isDefault reports whether the schema declares a value as the default of its place.
+func (g *closedGate) isDefault(path []string, value any) bool {
+	for _, node := range g.schema.nodesAt(path) {
+		if node.Default != nil && exactly(*node.Default, value) {
+			return true
+		}
+	}
+	return false
+}
+
+// collect returns the scalars that were sent.
+func (g *closedGate) collect(value any, path []string, wrong []violation) (list []*source) {
+	walk(value, path, func(path []string, value any) {
+		if isObject(value) || isList(value) {
+			return
+		}
+		s := &source{path: slices.Clone(path), value: value}
+		text, isString := value.(string)
+		s.empty = value == nil || isString && (strings.TrimSpace(text) == "" || isNothing(text))
+		s.pinned = g.isPinned(s, wrong)
+		if isString && !s.pinned {
+			if doc, ok := opened(text); ok {
+				s.inner = g.collect(doc.value, slices.Clone(path), nil)
+				for _, inner := range s.inner {
+					inner.pinned = false
+				}
+			}
+		}
+		list = append(list, s)
+	})
+	return list
+}
+
+// isPinned reports whether a sent value is valid at a place that the schema declares.
+func (g *closedGate) isPinned(s *source, wrong []violation) bool {
+	if !g.schema.declares(s.path) || slices.ContainsFunc(wrong, func(v violation) bool {
+		keys, _ := missingKeys(v)
+		return keys == nil && slices.Equal(v.path, s.path)
+	}) {
+		return false
+	}
+	for _, node := range g.schema.nodesAt(s.path) {
+		if node.Validate(s.value) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// declares reports whether the schema declares every key on a path.
+func (s *Schema) declares(path []string) bool {
+	for i := range path {
+		if len(s.nodesAt(path[:i+1])) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// checkContainers checks what scalars do not show: keys that the schema does not declare, and empty
+// objects and arrays.
+func (g *closedGate) checkContainers() error {
+	var err error
+	walk(g.proposed, nil, func(path []string, value any) {
+		at, sent := present(g.sent, path)
+		switch v := value.(type) {
+		case map[string]any:
+			declared := g.schema.properties(path)
+			for key := range v {
+				inner := append(slices.Clone(path), key)
+				if _, sent := present(g.sent, inner); sent || declared[key] != nil {
+					continue
+				}
+				if reservedKeys[key] || !g.options.Open || !plainKey(key) {
+					err = fmt.Errorf("%w: the key %s", ErrInvented, field(inner))
+					return
+				}
+				g.opened = true
+			}
+			if len(v) > 0 || len(path) == 0 {
+				return
+			}
+		case []any:
+			if len(v) > 0 {
+				return
+			}
+		default:
+			return
+		}
+		if text, ok := at.(string); ok {
+			if doc, ok := opened(text); ok {
+				at = doc.value
+			}
+		}
+		if !(sent && isHollow(at)) && !g.isDefault(path, value) && err == nil {
+			err = fmt.Errorf("%w: %s is empty", ErrInvented, field(path))
+		}
+	})
+	return err
+}
+
+// reservedKeys change objects instead of being stored in them, in some languages.
+var reservedKeys = map[string]bool{"__proto__": true, "constructor": true, "prototype": true}
+
+func plainKey(key string) bool { return len(key) <= 200 && !strings.ContainsFunc(key, unseen) }
+
+// isHollow reports whether a value contains no scalar that says something.
+func isHollow(value any) bool {
+	hollow := true
+	walk(value, nil, func(_ []string, value any) {
+		text, isString := value.(string)
+		container := isObject(value) || isList(value)
+		hollow = hollow && (container || value == nil || isString && (strings.TrimSpace(text) == "" || isNothing(text)))
+	})
+	return hollow
+}
+
+// findDropped records the sent values that the proposal lacks.
+func (g *closedGate) findDropped() {
+	for _, s := range g.sources {
+		if g.isKept(s) {
+			continue
+		}
+		g.dropped = append(g.dropped, field(s.path))
+		g.touched = g.touched || s.pinned
+		g.raise(Shown)
+	}
+}
+
+// isKept reports whether nothing is lost with a source that has no target: it says nothing, it is
+// the default, it repeats what is kept under a similar name, or it is a label next to the arguments.
+func (g *closedGate) isKept(s *source) bool {
+	if s.used || s.empty || g.isDefault(s.path, s.value) {
+		return true
+	}
+	if len(s.inner) > 0 && slices.ContainsFunc(s.inner, func(inner *source) bool { return inner.used }) {
+		return !slices.ContainsFunc(s.inner, func(inner *source) bool { return !g.isKept(inner) })
+	}
+	if s.pinned || len(s.path) == 0 {
+		return false
+	}
+	name, parent := s.path[len(s.path)-1], lookup(g.sent, s.path[:len(s.path)-1])
+	if object, ok := parent.(map[string]any); ok && foldKey(name) == "type" {
+		if _, typed := typedValue(object); typed && len(object) == 2 {
+			return true
+		}
+	}
+	if len(s.path) == 1 && s.value == g.options.Tool && g.options.Tool != "" {
+		return true
+	}
+	return slices.ContainsFunc(g.targets, func(t *target) bool {
+		return len(t.path) > 0 && exactly(t.value, s.value) && foldKey(last(t.path)) == foldKey(last(s.path)) && !isSmall(s.value)
+	})
+}
+
+// isSmall reports whether a value says little on its own, so that a second one may mean something
+// else.
+func isSmall(value any) bool {
+	text, ok := value.(string)
+	return !ok || len(text) < 3
+}

@@ -1,0 +1,49 @@
+package repair
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
+
+// proposal returns what the gate accepted.
+func (g *closedGate) proposal(rank map[string]int) Proposal {
+	p := Proposal{Arguments: encode(g.proposed, rank), Tier: max(g.tier, Silent), Touched: g.touched, Opened: g.opened, Dropped: g.dropped}
+	known := g.schema.masker(g.sent, g.proposed)
+	p.Shown = encode(known.safe(g.proposed, nil), rank)
+	g.diff(&p, nil, g.sent, g.proposed, rank)
+	for i := range p.Changes {
+		p.Changes[i].Tier = p.Tier
+	}
+	p.Changes = g.schema.shown(p.Changes)
+	return p
+}
+
+// diff lists the fields that differ.
+func (g *closedGate) diff(p *Proposal, path []string, before, after any, rank map[string]int) {
+	x, isX := before.(map[string]any)
+	y, isY := after.(map[string]any)
+	if !isX || !isY {
+		if !bytes.Equal(encode(before, nil), encode(after, nil)) {
+			p.Changes = append(p.Changes, change(path, encode(before, rank), encode(after, rank)))
+		}
+		return
+	}
+	for _, key := range orderedKeys(x, rank) {
+		at := append(slices.Clone(path), key)
+		if item, there := y[key]; there {
+			g.diff(p, at, x[key], item, rank)
+		} else {
+			p.Changes = append(p.Changes, change(at, encode(x[key], rank), nil))
+		}
+	}
+	for _, key := range orderedKeys(y, rank) {
+		if _, there := x[key]; !there {
+			p.Changes = append(p.Changes, change(append(slices.Clone(path), key), nil, encode(y[key], rank)))
+		}
+	}
+}
+
+func change(path []string, before, after json.RawMessage) Change {
+	return Change{Path: Path(path), Before: before, After: after, Rule: RuleModel}
+}

@@ -1,0 +1,284 @@
+package repair
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// trace finds the sent value of each target, the closest first: the same value at the same place,
+// a different form of it there, and then values that moved. A sent value is used once.
+func (g *closedGate) trace() {
+	sources := g.readable()
+	at := map[string][]*source{}
+	for _, s := range sources {
+		key := strings.Join(s.path, "\x00")
+		at[key] = append(at[key], s)
+	}
+	each := func(try func(t *target)) {
+		for _, t := range g.targets {
+			if !t.done {
+				try(t)
+			}
+		}
+	}
+	each(func(t *target) { g.claim(t, at[strings.Join(t.path, "\x00")], true) })
+	each(func(t *target) { g.claim(t, at[strings.Join(t.path, "\x00")], false) })
+	g.splitLists(sources)
+	if len(g.targets)*len(sources) > maxPairs {
+		return
+	}
+	each(func(t *target) { g.claim(t, sources, true) })
+	each(func(t *target) { g.claim(t, sources, false) })
+	each(func(t *target) { g.takeParts(t, sources) })
+}
+
+// maxPairs limits the comparisons of sent and proposed values.
+const maxPairs = 40_000
+
+// readable returns the sources, together with those in strings that contain JSON.
+func (g *closedGate) readable() (list []*source) {
+	for _, s := range g.sources {
+		list = append(list, s)
+		list = append(list, s.inner...)
+	}
+	return list
+}
+
+// claim uses the unused source that requires the smallest change. exact means that the value must be
+// the same.
+func (g *closedGate) claim(t *target, sources []*source, exact bool) {
+	var best *source
+	least := Shown + 1
+	for _, s := range sources {
+		if g.taken(s) {
+			continue
+		}
+		g.schema.meter.pay(1)
+		tier, ok := g.match(s, t, exact)
+		if ok && tier < least {
+			best, least = s, tier
+		}
+	}
+	if best == nil {
+		return
+	}
+	best.used, t.done, t.from = true, true, []*source{best}
+	if best.pinned && (least > Off) {
+		g.touched = true
+		least = max(least, Told)
+	}
+	g.raise(least)
+}
+
+// taken reports whether a source was used, as a whole or in parts.
+func (g *closedGate) taken(s *source) bool {
+	return s.used || slices.ContainsFunc(s.inner, func(inner *source) bool { return inner.used })
+}
+
+// match returns the tier of using a source for a target.
+func (g *closedGate) match(s *source, t *target, exact bool) (Tier, bool) {
+	if s.empty && !exactly(s.value, t.value) || isEmpty(t.value) && !s.empty {
+		return 0, false
+	}
+	nodes := g.schema.nodesAt(t.path)
+	value := Off
+	if !exactly(s.value, t.value) {
+		if exact {
+			return 0, false
+		}
+		var ok bool
+		if value, ok = g.form(s, t, nodes); !ok {
+			return 0, false
+		}
+	} else if isNumberText(s.value) != isNumberText(t.value) {
+		return 0, false
+	}
+	place, ok := g.place(s, t)
+	return max(value, place), ok
+}
+
+func isNumberText(value any) bool { _, ok := value.(string); return ok }
+
+// place returns the tier of moving a value from where it was sent to where it is proposed.
+func (g *closedGate) place(s *source, t *target) (Tier, bool) {
+	from, to := names(s.path), names(t.path)
+	if slices.Equal(from, to) {
+		if len(s.path) == len(t.path) {
+			return Off, true
+		}
+		return Told, !s.pinned // one value to an array, or an array of one to its element
+	}
+	if s.pinned || s.empty || !g.schema.declares(t.path) || hasOpposite(last(s.path), last(t.path)) {
+		return 0, false
+	}
+	if text, ok := scalarText(s.value); ok && leaks(last(s.path), last(t.path), text) {
+		return 0, false
+	}
+	switch {
+	case len(to) < len(from) && slices.Equal(from[:len(to)], to):
+		return g.unwraps(from[len(to):], last(t.path))
+	case len(from) < len(to) && slices.Equal(to[:len(from)], from):
+		return g.wraps(to, len(from)), true
+	}
+	return g.renames(s, t, from, to), true
+}
+
+// names returns the keys of a path, without the positions in arrays.
+func names(path []string) []string {
+	return slices.DeleteFunc(slices.Clone(path), isIndex)
+}
+
+func isIndex(part string) bool { _, err := strconv.Atoi(part); return err == nil }
+
+// unwraps returns the tier of taking a value out of an object. Keys such as value say nothing, and
+// others may be an operator or a unit.
+func (g *closedGate) unwraps(keys []string, name string) (Tier, bool) {
+	tier := Told
+	for _, key := range keys {
+		if hasContrary(key) || negations[fold(key)] {
+			return 0, false
+		}
+		if !valueKeys[foldKey(key)] && foldKey(key) != foldKey(name) {
+			tier = Shown
+		}
+	}
+	return tier, true
+}
+
+var valueKeys = wordSet(`value val text string content item items values`)
+
+// wraps returns the tier of putting a value into an object: it is certain if each key that is added
+// is the only one that the object requires or declares.
+func (g *closedGate) wraps(to []string, from int) Tier {
+	for i := from; i < len(to); i++ {
+		declared := g.schema.properties(to[:i])
+		required := gather(g.schema.certain(to[:i])...)
+		needs := required.required()
+		if len(declared) != 1 && !(len(needs) == 1 && needs[0] == to[i]) {
+			return Shown
+		}
+	}
+	return Told
+}
+
+// renames returns the tier of giving a value a different key: Silent for a different spelling, Told
+// if no other key can be meant, and Shown if that is the model's judgement.
+func (g *closedGate) renames(s *source, t *target, from, to []string) Tier {
+	if len(from) == 0 || len(to) == 0 || len(names(s.path)) != len(s.path) && !slices.Equal(s.path[:len(s.path)-1], t.path[:len(t.path)-1]) {
+		return Shown
+	}
+	if len(from) != len(to) || !slices.Equal(s.path[:len(s.path)-1], t.path[:len(t.path)-1]) {
+		return g.relocates(from, to)
+	}
+	parent := s.path[:len(s.path)-1]
+	object, ok := lookup(g.sent, parent).(map[string]any)
+	if !ok {
+		return Shown
+	}
+	old, name := from[len(from)-1], to[len(to)-1]
+	if nodes := g.schema.nodesAt(t.path); isSwitch(nodes) && !sameSwitch(old, name) {
+		return Shown
+	}
+	switch {
+	case foldKey(old) == foldKey(name):
+		return Silent
+	case areSiblings(old, name):
+		return Shown
+	case g.schema.meantBy(parent, object, old) == name && g.schema.misspelled(parent, object, name) == old:
+		return Told
+	case g.onlyPair(parent, object, old, name):
+		return Told
+	}
+	return Shown
+}
+
+// onlyPair reports whether a value fits only one missing required key, and that key only this value.
+func (g *closedGate) onlyPair(parent []string, object map[string]any, old, name string) bool {
+	declared, missing := g.schema.properties(parent), g.schema.missingFrom(parent, object)
+	if !slices.Contains(missing, name) || !fitsNode(declared[name], object[old]) {
+		return false
+	}
+	for _, other := range missing {
+		if other != name && fitsNode(declared[other], object[old]) {
+			return false
+		}
+	}
+	for _, other := range g.schema.unknown(parent, object, len(object)) {
+		if other != old && fitsNode(declared[name], object[other]) {
+			return false
+		}
+	}
+	return true
+}
+
+func fitsNode(node *jsonschema.Schema, value any) bool {
+	return node != nil && (node.Validate(value) == nil || suits(node, value))
+}
+
+// relocates returns the tier of moving a value to a different object under the same key. It is
+// certain if no other place in the proposal has that key.
+func (g *closedGate) relocates(from, to []string) Tier {
+	name := foldKey(to[len(to)-1])
+	if foldKey(from[len(from)-1]) != name || slices.ContainsFunc(from, hasContrary) && !slices.ContainsFunc(to, hasContrary) {
+		return Shown
+	}
+	for _, t := range g.targets {
+		other := names(t.path)
+		if len(other) > 0 && foldKey(other[len(other)-1]) == name && !slices.Equal(other, to) {
+			return Shown
+		}
+	}
+	for _, s := range g.readable() {
+		other := names(s.path)
+		if len(other) > 0 && foldKey(other[len(other)-1]) == name && !slices.Equal(other, from) {
+			return Shown
+		}
+	}
+	return Told
+}
+
+// inOrder reports whether values that were sent in an array are in the same order in the proposal,
+// and values of one item stay together.
+func (g *closedGate) inOrder() bool {
+	type pair struct{ from, to []int }
+	lists := map[string][]pair{}
+	for _, t := range g.targets {
+		for _, s := range t.from {
+			from, to := indices(s.path), indices(t.path)
+			if len(from) > 0 && len(to) > 0 {
+				key := strings.Join(listNames(s.path), "\x00")
+				lists[key] = append(lists[key], pair{from, to})
+			}
+		}
+	}
+	for _, pairs := range lists {
+		slices.SortStableFunc(pairs, func(a, b pair) int { return slices.Compare(a.from, b.from) })
+		for i := 1; i < len(pairs); i++ {
+			a, b := pairs[i-1], pairs[i]
+			if order := slices.Compare(a.to, b.to); order > 0 || slices.Equal(a.from, b.from) != (order == 0) && len(a.from) == len(a.to) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func indices(path []string) (list []int) {
+	for _, part := range path {
+		if i, err := strconv.Atoi(part); err == nil {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// listNames returns the keys before the last position in an array.
+func listNames(path []string) []string {
+	for len(path) > 0 && !isIndex(path[len(path)-1]) {
+		path = path[:len(path)-1]
+	}
+	return names(path)
+}
