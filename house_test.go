@@ -50,6 +50,7 @@ var doors = map[string][]string{
 	"internal/repair":                  {},
 	"internal/health":                  {},
 	"internal/event":                   {"internal/fault", "internal/redact"},
+	"internal/journal":                 {},
 	"internal/splice":                  {},
 	"internal/faultyserver":            {},
 	"internal/faultyserver/standalone": {"internal/faultyserver"},

@@ -1,0 +1,180 @@
+package journal
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// Record is one event of the timeline, as it is stored. It never has arguments or results of calls.
+type Record struct {
+	Seq        int           `json:"seq"` // Seq increases by 1 with each event in the journal.
+	Time       time.Time     `json:"time"`
+	Kind       event.Kind    `json:"kind"`
+	Server     string        `json:"server,omitempty"`
+	Gauze      int           `json:"gauze"` // Gauze is the process that recorded the event.
+	Generation int           `json:"generation,omitempty"`
+	PID        int           `json:"pid,omitempty"` // PID is the server's process.
+	Method     string        `json:"method,omitempty"`
+	Tool       string        `json:"tool,omitempty"`
+	From       string        `json:"from,omitempty"`
+	To         string        `json:"to,omitempty"`
+	Code       fault.Code    `json:"code,omitempty"`
+	Cause      *Cause        `json:"cause,omitempty"`
+	Detail     string        `json:"detail,omitempty"`
+	Took       time.Duration `json:"took_ns,omitempty"`
+	Count      int           `json:"count,omitempty"`
+}
+
+// Cause is why a server failed.
+type Cause struct {
+	Code        string   `json:"code"`
+	Explanation string   `json:"explanation,omitempty"`
+	Remedy      string   `json:"remedy,omitempty"`
+	Changes     []string `json:"changes,omitempty"`
+}
+
+// recordOf returns an event as it is stored: cleaned, redacted, without what a call carried.
+func recordOf(e event.Event, server string, gauze int) Record {
+	e.Server = cmp.Or(e.Server, server)
+	e = e.Quoted()
+	r := Record{Time: e.Time, Kind: e.Kind, Server: e.Server, Gauze: gauze, Generation: e.Generation, PID: e.PID, Method: e.Method,
+		Tool: e.Tool, From: e.From, To: e.To, Code: e.Code, Detail: e.Detail, Took: e.Took, Count: e.Count}
+	if e.Cause.Known() {
+		r.Cause = &Cause{e.Cause.Code, e.Cause.Explanation, e.Cause.Remedy, e.Cause.Changes}
+	}
+	return r
+}
+
+// Event returns r as the event that was recorded.
+func (r Record) Event() event.Event {
+	e := event.Event{Seq: uint64(r.Seq), Time: r.Time, Kind: r.Kind, Server: r.Server, Generation: r.Generation, PID: r.PID, Method: r.Method,
+		Tool: r.Tool, From: r.From, To: r.To, Code: r.Code, Detail: r.Detail, Took: r.Took, Count: r.Count}
+	if r.Cause != nil {
+		e.Cause = fault.Cause{Code: r.Cause.Code, Explanation: r.Cause.Explanation, Remedy: r.Cause.Remedy, Changes: r.Cause.Changes}
+	}
+	return e
+}
+
+// healing are the events in which gauze made something work that would have failed.
+var healing = []event.Kind{event.Restored, event.Replayed, event.Repaired, event.Healed, event.Hung}
+
+// row is a row of the table of events.
+type row struct {
+	seq                int
+	time               int64
+	kind, server, tool string
+	event, sum         []byte
+}
+
+const selectEvents = "SELECT seq, time, kind, server, tool, event, sum FROM events"
+
+func scanEvent(rows *sql.Rows) (r row, err error) {
+	if err = rows.Scan(&r.seq, &r.time, &r.kind, &r.server, &r.tool, &r.event, &r.sum); err != nil {
+		err = fmt.Errorf("%w: %w", errBroken, err) // a column of a different type
+	}
+	return r, err
+}
+
+func (r *row) checksum() []byte {
+	h := sha256.New()
+	for _, number := range []uint64{uint64(r.seq), uint64(r.time)} {
+		h.Write(binary.BigEndian.AppendUint64(nil, number))
+	}
+	for _, text := range []string{r.kind, r.server, r.tool, string(r.event)} {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(text))))
+		h.Write([]byte(text))
+	}
+	return h.Sum(nil)[:16]
+}
+
+func (r *row) intact() bool { return string(r.sum) == string(r.checksum()) }
+
+func (r *row) insert(tx *sql.Tx) error {
+	_, err := tx.Exec("INSERT INTO events (seq, time, kind, server, tool, event, sum) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		r.seq, r.time, r.kind, r.server, r.tool, r.event, r.checksum())
+	return err
+}
+
+// Query chooses events. Fields that are zero choose all.
+type Query struct {
+	After  int // After chooses events with a higher Seq.
+	Server string
+	Tool   string
+	Since  time.Time
+	Healed bool // Healed chooses events in which gauze made something work.
+	Limit  int  // Limit chooses the newest ones.
+}
+
+// Events returns the events, newest last. Damaged ones are left out; Open repairs the file.
+func (j *Journal) Events(ctx context.Context, q Query) ([]Record, error) {
+	text, args := q.sql()
+	var records []Record
+	err := j.query(ctx, func(rows *sql.Rows) error {
+		r, err := scanEvent(rows)
+		if err != nil || !r.intact() {
+			return err
+		}
+		var record Record
+		if json.Unmarshal(r.event, &record) == nil {
+			record.Seq = r.seq
+			records = append(records, record)
+		}
+		return nil
+	}, text, args...)
+	slices.Reverse(records)
+	return records, failure(j.path, err)
+}
+
+// sql returns the query, newest first.
+func (q Query) sql() (text string, args []any) {
+	where := []string{"seq > ?"}
+	args = []any{q.After}
+	add := func(condition string, values ...any) {
+		where, args = append(where, condition), append(args, values...)
+	}
+	if q.Server != "" {
+		add("server = ?", q.Server)
+	}
+	if q.Tool != "" {
+		add("tool = ?", q.Tool)
+	}
+	if !q.Since.IsZero() {
+		add("time >= ?", q.Since.UnixNano())
+	}
+	if q.Healed {
+		var kinds []any
+		for _, kind := range healing {
+			kinds = append(kinds, string(kind))
+		}
+		add("kind IN (?"+strings.Repeat(", ?", len(kinds)-1)+")", kinds...)
+	}
+	text = selectEvents + " WHERE " + strings.Join(where, " AND ") + " ORDER BY seq DESC"
+	if q.Limit > 0 {
+		text += fmt.Sprintf(" LIMIT %d", q.Limit)
+	}
+	return text, args
+}
+
+// Servers returns the names of the servers that have events.
+func (j *Journal) Servers(ctx context.Context) (names []string, err error) {
+	err = j.query(ctx, func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		if name != "" {
+			names = append(names, name)
+		}
+		return err
+	}, "SELECT DISTINCT server FROM events ORDER BY server")
+	return names, failure(j.path, err)
+}

@@ -1,0 +1,104 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+var (
+	ErrChanged = errors.New("the task was continued elsewhere") // the last entry is not the expected one
+	ErrRunning = errors.New("the task is already running")      // a different process has the lock
+	ErrNewer   = errors.New("the journal has a newer format")
+	ErrClosed  = errors.New("the journal is closed")
+)
+
+// errBroken is damage that the database did not notice.
+var errBroken = errors.New("a row does not match its checksum")
+
+// Problem is an error of the journal as a whole: what is wrong with which file, and what to do.
+type Problem struct {
+	Path string
+	What string
+	Next string
+	Err  error
+}
+
+func (p *Problem) Error() string { return fmt.Sprintf("%s %s\nnext: %s", p.Path, p.What, p.Next) }
+func (p *Problem) Unwrap() error { return p.Err }
+
+// failure puts an error of the database or the disk into words.
+func failure(path string, err error) error {
+	var already *Problem
+	var damage *Damage
+	if err == nil || errors.As(err, &already) || errors.As(err, &damage) {
+		return err
+	}
+	p := &Problem{Path: path, Err: err}
+	code := sqliteCode(err)
+	switch {
+	case code == sqlite3.SQLITE_FULL, errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		p.What, p.Next = "cannot be written: the disk is full", "free some space, or set GAUZE_STATE_DIR to a directory on a different disk"
+	case code == sqlite3.SQLITE_READONLY, code == sqlite3.SQLITE_CANTOPEN, code == sqlite3.SQLITE_PERM,
+		errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		p.What = "cannot be written: the file or its directory is read-only"
+		p.Next = "check the owner and the permissions of the directory, or set GAUZE_STATE_DIR to a different one"
+	case code == sqlite3.SQLITE_BUSY, code == sqlite3.SQLITE_LOCKED:
+		p.What = fmt.Sprintf("cannot be written: a different gauze process has been writing for more than %v", busyTimeout)
+		p.Next = "check whether that process is stopped or waiting for a disk, then repeat the command"
+	case broken(err):
+		p.What, p.Next = "is damaged", "repeat the command: gauze then keeps what is intact"
+	default:
+		p.What = "cannot be used: " + err.Error()
+		p.Next = "check the disk and the permissions of the directory, or set GAUZE_STATE_DIR to a different one"
+	}
+	return p
+}
+
+// broken reports whether the error means that the file is damaged.
+func broken(err error) bool {
+	var panicked *panicError
+	switch code := sqliteCode(err); code {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM:
+		return true // SQLITE_ERROR: the schema does not have our tables
+	case 0:
+		return errors.Is(err, errBroken) || errors.As(err, &panicked)
+	default:
+		return false
+	}
+}
+
+// sqliteCode returns the primary result code of the database, 0 if the error is not its.
+func sqliteCode(err error) int {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return e.Code() & 0xff
+}
+
+// panicError is a panic of the database, which a damaged file may cause.
+type panicError struct{ value any }
+
+func (p *panicError) Error() string { return fmt.Sprint("the database failed: ", p.value) }
+
+// guard runs f. A panic becomes an error.
+func guard(f func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &panicError{value}
+		}
+	}()
+	return f()
+}
+
+// exists reports whether there is a file.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,169 @@
+// Package journal keeps what happened on disk: the events of servers and the logs of tasks, in one
+// SQLite file in the state directory that several gauze processes use at the same time.
+//
+//	journal.go   Journal: Open, Close, what a damaged journal lost
+//	database.go  the file: schema, version, connections
+//	log.go       the logs of tasks: Append, Entries, Tasks; commit.go groups commits
+//	lock.go      one runner for each task, across processes
+//	event.go     the timeline: Events; record.go: Recorder, which writes it
+//	heads.go     how far each log got, outside the database
+//	salvage.go   moves a damaged file aside and keeps what is intact
+//	failure.go   errors of the database and the disk, in words
+//
+// # Cost
+//
+// gauze run records its events, and users run dozens of these processes. Linking SQLite costs a
+// process about 0.1 MB of private memory, because its tables are read-only data. An open connection
+// costs 0.2 MB more. So a Recorder opens the database only when it has a batch to write and closes
+// it afterwards, which takes about a millisecond. A healthy call emits no event, so it costs
+// nothing.
+//
+// # Damage
+//
+// SQLite notices few flipped bits, and drops the end of a damaged write-ahead log without an error.
+// So every row has a checksum. In the log of a task it covers the previous row's, the rows of every
+// log are numbered without gaps, and a small file beside the database records the last number of
+// each. A row that passes these checks is what was written, and a missing one is noticed. There are
+// no indexes besides the tables' own keys: an index is a copy that can disagree.
+package journal
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// FileName is the name of the journal in the state directory.
+const FileName = "journal.db"
+
+// Journal is an open journal. Its methods may be called from several goroutines.
+type Journal struct {
+	path     string
+	db       *sql.DB
+	use      *os.File // a shared lock while the journal is open: nothing moves the file aside
+	heads    *os.File // opened for appending
+	salvaged *Salvage
+
+	requests chan *request
+	closing  chan struct{}
+	stopped  chan struct{} // closed when the committer has returned
+	close    func() error
+}
+
+// Open opens the journal at path and creates it if it does not exist. A damaged journal is moved
+// aside, and what is intact is kept: see Salvaged.
+func Open(path string) (*Journal, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := private(filepath.Dir(path)); err != nil {
+		return nil, failure(path, err)
+	}
+	j := &Journal{path: path, requests: make(chan *request), closing: make(chan struct{}), stopped: make(chan struct{})}
+	j.close = sync.OnceValue(j.shut)
+	if err := j.open(); err != nil {
+		j.release()
+		return nil, err
+	}
+	go j.commitAll()
+	return j, nil
+}
+
+// open opens the file, which is checked and, if it is damaged, replaced.
+func (j *Journal) open() (err error) {
+	var alone bool
+	if j.use, alone, err = acquire(j.path); err != nil {
+		return failure(j.path, err)
+	}
+	if err := create(j.path); err != nil {
+		return failure(j.path, err)
+	}
+	if err := examine(j.path, alone); broken(err) {
+		if j.salvaged, err = salvage(j.path, alone); err != nil {
+			return failure(j.path, err)
+		}
+	} else if err != nil {
+		return failure(j.path, err)
+	}
+	if alone {
+		if err := share(j.use); err != nil {
+			return failure(j.path, err)
+		}
+	}
+	if j.heads, err = openHeads(j.path); err != nil {
+		return failure(j.path, err)
+	}
+	if j.db, err = connect(j.path, "FULL"); err != nil {
+		return failure(j.path, err)
+	}
+	return nil
+}
+
+// Salvaged returns what Open had to do because the journal was damaged, nil if it was not.
+func (j *Journal) Salvaged() *Salvage { return j.salvaged }
+
+// Close waits for the entries that are being written and closes the journal.
+func (j *Journal) Close() error { return j.close() }
+
+func (j *Journal) shut() error {
+	close(j.closing)
+	<-j.stopped
+	return j.release()
+}
+
+// release closes what is open. The lock is last: with it the file may be moved.
+func (j *Journal) release() (err error) {
+	if j.db != nil {
+		err = guard(j.db.Close)
+	}
+	if j.heads != nil {
+		j.heads.Close()
+		compactHeads(j.path, j.use)
+	}
+	if j.use != nil {
+		j.use.Close()
+	}
+	return err
+}
+
+// private creates the directory for the user alone.
+func private(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
+	}
+	return closeToOthers(dir, info)
+}
+
+// query reads rows. A panic in the database is an error.
+func (j *Journal) query(ctx context.Context, scan func(*sql.Rows) error, text string, args ...any) error {
+	return query(ctx, j.db, scan, text, args...)
+}
+
+func query(ctx context.Context, db *sql.DB, scan func(*sql.Rows) error, text string, args ...any) error {
+	return guard(func() error {
+		rows, err := db.QueryContext(ctx, text, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := scan(rows); err != nil {
+				return err
+			}
+		}
+		return cmp.Or(rows.Err(), rows.Close())
+	})
+}

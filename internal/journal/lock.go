@@ -1,0 +1,76 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// lockSuffix names the lock of the journal as a whole. Its users share it; who moves or repairs the
+// file has it alone. The system releases every lock of a process that is killed.
+const lockSuffix = ".lock"
+
+// errLocked means that a different process has the lock.
+var errLocked = errors.New("locked")
+
+// acquire waits for the lock of the journal at path, alone if possible, else shared.
+func acquire(path string) (f *os.File, alone bool, err error) {
+	if f, err = os.OpenFile(path+lockSuffix, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return nil, false, err
+	}
+	for deadline := time.Now().Add(busyTimeout); ; time.Sleep(2 * time.Millisecond) {
+		if err = tryLock(f, true); err == nil {
+			return f, true, nil
+		}
+		if errors.Is(err, errLocked) {
+			err = tryLock(f, false)
+		}
+		if err == nil {
+			return f, false, nil
+		}
+		if !errors.Is(err, errLocked) || time.Now().After(deadline) {
+			f.Close()
+			if errors.Is(err, errLocked) {
+				err = &Problem{Path: path, What: "is being repaired by a different gauze process", Next: "wait for it, then repeat the command", Err: err}
+			}
+			return nil, false, err
+		}
+	}
+}
+
+// share turns a lock that is held alone into a shared one.
+func share(f *os.File) error {
+	unlock(f)
+	for deadline := time.Now().Add(busyTimeout); ; time.Sleep(2 * time.Millisecond) {
+		err := tryLock(f, false)
+		if err == nil || !errors.Is(err, errLocked) || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+// Lock makes the caller the only runner of a task, across processes, until it calls unlock or its
+// process ends. The error is ErrRunning if there is a runner.
+func (j *Journal) Lock(task string) (unlock func(), err error) {
+	if err := checkTask(task); err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(filepath.Dir(j.path), "tasks")
+	if err := private(dir); err != nil {
+		return nil, failure(j.path, err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, task+lockSuffix), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, failure(j.path, err)
+	}
+	if err := tryLock(f, true); err != nil {
+		f.Close()
+		if errors.Is(err, errLocked) {
+			return nil, fmt.Errorf("%w: a different gauze process is running task %s", ErrRunning, task)
+		}
+		return nil, failure(j.path, err)
+	}
+	return func() { f.Close() }, nil // the file stays: a different process may be about to lock it
+}

@@ -1,0 +1,188 @@
+package journal
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Entry is one entry of a task's log. Entries are never changed or removed one by one.
+type Entry struct {
+	Seq  int // Seq counts from 1 in each task. Append sets it.
+	Time time.Time
+	Kind string
+	Data json.RawMessage
+}
+
+// Head is the first and the last entry of a task.
+type Head struct {
+	Task        string
+	First, Last Entry
+}
+
+// Damage is what is missing from a task's log. It is an error, and comes with the intact entries.
+type Damage struct {
+	Task string
+	Kept int    // Kept is the last intact entry before the loss.
+	Lost int    // Lost is how many later entries are known to have existed; at least 1.
+	File string // File is the damaged journal, if it was moved aside.
+}
+
+func (d *Damage) Error() string {
+	text := fmt.Sprintf("the log of task %s is damaged: %s after entry %d %s missing", d.Task, counted(d.Lost, "entry", "entries"), d.Kept, plural(d.Lost, "is", "are"))
+	if d.File != "" {
+		text += "; the damaged file was kept as " + d.File
+	}
+	return text
+}
+
+func counted(n int, one, many string) string { return fmt.Sprintf("%d %s", n, plural(n, one, many)) }
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// checksum is the checksum of a row. It covers the previous one.
+type checksum [16]byte
+
+// sumOf returns the checksum of an entry that follows the one with the checksum before.
+func sumOf(before checksum, task string, e Entry) (sum checksum) {
+	h := sha256.New()
+	h.Write(before[:])
+	for _, part := range [][]byte{[]byte(task), []byte(e.Kind), e.Data} {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		h.Write(part)
+	}
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(e.Seq)))
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(e.Time.UnixNano())))
+	copy(sum[:], h.Sum(nil))
+	return sum
+}
+
+// chain checks the rows of one task, in order.
+type chain struct {
+	task   string
+	last   checksum
+	length int
+	broken bool // a row was missing or different: no later one counts
+	beyond int  // the highest number seen after that
+}
+
+// next adds a row and reports whether it is intact.
+func (c *chain) next(e Entry, sum []byte) bool {
+	want := sumOf(c.last, c.task, e)
+	if c.broken || e.Seq != c.length+1 || string(sum) != string(want[:]) {
+		c.broken = true
+		c.beyond = max(c.beyond, c.length+1)
+		if e.Seq-c.length < maxPlausibleLoss {
+			c.beyond = max(c.beyond, e.Seq)
+		}
+		return false
+	}
+	c.last, c.length = want, e.Seq
+	return true
+}
+
+// maxPlausibleLoss limits the number that a damaged row may claim to have.
+const maxPlausibleLoss = 1 << 20
+
+// damage returns what is missing, nil if nothing is: given the last number that was acknowledged, 0
+// if that is not known, and whether reading failed after the rows so far.
+func (c *chain) damage(acknowledged int, failed bool) *Damage {
+	last := max(acknowledged, c.beyond)
+	if failed && acknowledged == 0 {
+		last = max(last, c.length+1)
+	}
+	if last <= c.length {
+		return nil
+	}
+	return &Damage{Task: c.task, Kept: c.length, Lost: last - c.length}
+}
+
+// scanEntry reads the columns seq, time, kind, data, sum after the given ones.
+func scanEntry(rows *sql.Rows, before ...any) (e Entry, sum []byte, err error) {
+	var nanos int64
+	var data []byte
+	err = rows.Scan(append(before, &e.Seq, &nanos, &e.Kind, &data, &sum)...)
+	e.Time, e.Data = time.Unix(0, nanos).UTC(), data
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errBroken, err) // a column of a different type
+	}
+	return e, sum, err
+}
+
+// Entries returns the log of a task up to the first entry that is missing or damaged. Then the error
+// is a *Damage. An unknown task has no entries. A loss is reported until an entry is appended.
+func (j *Journal) Entries(ctx context.Context, task string) ([]Entry, error) {
+	if err := checkTask(task); err != nil {
+		return nil, err
+	}
+	acknowledged := readHeads(j.path)[task] // before the rows: it must not be newer
+	var entries []Entry
+	c := chain{task: task}
+	err := j.query(ctx, func(rows *sql.Rows) error {
+		e, sum, err := scanEntry(rows)
+		if err == nil && c.next(e, sum) {
+			entries = append(entries, e)
+		}
+		return err
+	}, "SELECT seq, time, kind, data, sum FROM entries WHERE task = ? ORDER BY seq", task)
+	if err != nil && !broken(err) {
+		return nil, failure(j.path, err)
+	}
+	if damage := c.damage(acknowledged, err != nil); damage != nil {
+		return entries, damage
+	}
+	if loss := earlierLoss(ctx, j.db, task, c.length); loss != nil {
+		return entries, loss
+	}
+	return entries, nil
+}
+
+// Tasks returns the first and last entry of every task, the one with the newest last entry first.
+// Entries checks a task's log; Tasks does not.
+func (j *Journal) Tasks(ctx context.Context) ([]Head, error) {
+	var heads []Head
+	err := j.query(ctx, func(rows *sql.Rows) error {
+		var task string
+		e, _, err := scanEntry(rows, &task)
+		switch {
+		case err != nil:
+			return err
+		case len(heads) == 0 || heads[len(heads)-1].Task != task:
+			heads = append(heads, Head{Task: task, First: e, Last: e})
+		default:
+			heads[len(heads)-1].Last = e
+		}
+		return nil
+	}, `SELECT e.task, e.seq, e.time, e.kind, e.data, e.sum FROM entries e
+		JOIN (SELECT task, max(seq) AS last FROM entries GROUP BY task) h ON e.task = h.task AND e.seq IN (1, h.last)
+		ORDER BY e.task, e.seq`)
+	slices.SortStableFunc(heads, func(a, b Head) int { return cmp.Or(b.Last.Time.Compare(a.Last.Time), cmp.Compare(a.Task, b.Task)) })
+	return heads, failure(j.path, err)
+}
+
+// maxTaskLen limits the id of a task, which is also the name of its lock.
+const maxTaskLen = 64
+
+// checkTask returns an error if the id is not usable as a file name on every system.
+func checkTask(task string) error {
+	valid := task != "" && len(task) <= maxTaskLen
+	for i, r := range task {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		valid = valid && (letter || i > 0 && (r == '-' || r == '_' || r == '.'))
+	}
+	if !valid {
+		return fmt.Errorf("invalid task id %q: must be 1 to %d letters, digits, '-', '_' and '.', and begin with a letter or digit", task, maxTaskLen)
+	}
+	return nil
+}
