@@ -67,7 +67,7 @@ var doors = map[string][]string{
 	"internal/windowsrun":              {},
 	"internal/wine":                    {},
 	"internal/windowstest":             {},
-	"bench":                            {"internal/doctor", "internal/modelconfig", "internal/verdict", "internal/verdict/situations", "llm", "internal/repair", "bench/history", "internal/faultyserver", "internal/faultyserver/faultyhttp"},
+	"bench":                            {"internal/journal", "internal/task", "internal/taskrun", "internal/doctor", "internal/modelconfig", "internal/verdict", "internal/verdict/situations", "llm", "internal/repair", "bench/history", "internal/faultyserver", "internal/faultyserver/faultyhttp"},
 	"bench/history":                    {},
 	"examples":                         {},
 	"examples/agent":                   {},

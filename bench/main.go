@@ -12,6 +12,8 @@
 //	                          validator's
 //	go run ./bench model FILE what a model does with the calls that rules refuse; with -oracle and
 //	                          -liar, what the checks let through
+//	go run ./bench tasks      a thousand tasks with one journal: steps per second, memory, and what
+//	                          the journal adds to a step
 //	go run ./bench verdicts   a table of failing servers, decided by rules alone; with -model, also
 //	                          with the configured model
 //
@@ -44,6 +46,7 @@ var commands = []command{
 	{"repair", "the cost of validating, repairing and explaining arguments", runRepair},
 	{"nexttry", "the next call of a model after a validator's error and after our message", runNextTry},
 	{"model", "calls that rules refuse, corrected by a model, by one that is right and by one that lies", runModel},
+	{"tasks", "many tasks at the same time with one journal on disk", runTasks},
 	{"verdicts", "what to do about failing servers, decided by rules and by a model", runVerdicts},
 }
 
