@@ -18,7 +18,6 @@ require (
 	golang.org/x/time v0.15.0
 	golang.org/x/tools v0.52.0
 	modernc.org/sqlite v1.61.0
-	modernc.org/sqlite v1.61.0
 )
 
 require (

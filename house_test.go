@@ -26,7 +26,7 @@ var doors = map[string][]string{
 	"internal/taskrun":                 {"llm", "internal/task", "internal/verdict", "internal/proxy", "internal/upstream", "internal/launch", "internal/repair", "internal/doctor"},
 	"repair":                           {"internal/repair"},
 	"doctor":                           {"internal/backup", "internal/clientconfig", "internal/doctor", "internal/fleet", "internal/launch", "internal/probe"},
-	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor", "internal/registry", "internal/agenttools", "internal/fleet", "internal/clientconfig", "internal/backup", "internal/catalogue", "internal/launch", "internal/probe", "internal/modelconfig", "llm"},
+	"cmd/gauze":                        {"internal/journal", "internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor", "internal/registry", "internal/agenttools", "internal/fleet", "internal/clientconfig", "internal/backup", "internal/catalogue", "internal/launch", "internal/probe", "internal/modelconfig", "llm"},
 	"internal/agenttools":              {"llm", "internal/verdict", "internal/fleet", "internal/doctor", "internal/repair", "internal/registry", "internal/clientconfig", "internal/backup", "internal/trust", "internal/launch", "internal/probe"},
 	"internal/trust":                   {},
 	"internal/catalogue":               {"internal/doctor", "internal/clientconfig"},

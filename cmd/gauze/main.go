@@ -70,7 +70,7 @@ func commands() *cobra.Command {
 	root.SetHelpCommandGroupID("learn")
 	root.SetCompletionCommandGroupID("learn")
 	root.AddCommand(grouped("run", runCommand(), serveCommand(), wrapCommand(), unwrapCommand(), mcpCommand())...)
-	root.AddCommand(grouped("fix", doctorCommand(), testCommand(), diagnoseCommand(), repairCommand(), listCommand(), addCommand(), removeCommand(), undoCommand(), modelCommand())...)
+	root.AddCommand(grouped("fix", doctorCommand(), testCommand(), diagnoseCommand(), historyCommand(), repairCommand(), listCommand(), addCommand(), removeCommand(), undoCommand(), modelCommand())...)
 	root.AddCommand(grouped("trust", lockCommand(), verifyCommand(), restoreCommand())...)
 	root.AddCommand(grouped("learn", demoCommand(), explainCommand(), searchCommand(), versionCommand())...)
 	for _, cmd := range root.Commands() {

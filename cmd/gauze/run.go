@@ -23,6 +23,7 @@ type runFlags struct {
 	serverFlags
 	statusFile string
 	quiet      bool
+	noJournal  bool
 }
 
 func runCommand() *cobra.Command {
@@ -45,6 +46,7 @@ func runCommand() *cobra.Command {
 	f.add(flags)
 	flags.StringVar(&f.statusFile, "status-file", "", "write counters as JSON to this `file` on exit")
 	flags.BoolVar(&f.quiet, "quiet", false, "do not report on stderr what gauze healed")
+	journalFlag(flags, &f.noJournal)
 	rare(flags, "url", "header-env", "name", "timeout", "repair", "tool")
 	return cmd
 }
@@ -56,6 +58,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	o.Stderr = serverLog(os.Stderr)
 	o.Events = event.New()
+	recorded := recordEvents(o.Events, f.noJournal)
 	finish := func() fault.Code { return "" }
 	if !f.quiet {
 		finish = narrate(o.Events, os.Stderr)
@@ -66,6 +69,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	session := proxy.New(o)
 	err = serve(cmd.Context(), session)
 	told := finish()
+	recorded()
 	if f.statusFile != "" {
 		if err := writeStatus(f.statusFile, session); err != nil {
 			fmt.Fprintln(os.Stderr, "gauze:", err)

@@ -32,6 +32,7 @@ type serveFlags struct {
 	noToken    bool
 	statusFile string
 	quiet      bool
+	noJournal  bool
 }
 
 func serveCommand() *cobra.Command {
@@ -67,6 +68,7 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.statusFile, "status-file", "", "write counters as JSON to this `file` on exit")
 	flags.BoolVar(&f.quiet, "quiet", false, "do not report on stderr what gauze healed")
 	flags.BoolVar(&f.front.Resumable, "resumable", false, "let clients that lost their connection retrieve the messages they missed (Last-Event-ID)")
+	journalFlag(flags, &f.noJournal)
 	rare(flags, "url", "header-env", "name", "listen", "token-env", "allow-host")
 	return cmd
 }
@@ -119,6 +121,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 		}
 		front.Tokens = own.all
 	}
+	recorded := recordEvents(o.Events, f.noJournal)
 	finish := func() fault.Code { return "" }
 	if !f.quiet {
 		finish = narrate(o.Events, os.Stderr)
@@ -132,6 +135,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	}
 	err = serveUntilSignal(cmd.Context(), g, listener)
 	finish()
+	recorded()
 	if f.statusFile != "" {
 		if err := writeGatewayStatus(f.statusFile, g); err != nil {
 			fmt.Fprintln(os.Stderr, "gauze:", err)

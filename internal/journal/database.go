@@ -60,7 +60,7 @@ func source(path string, pragmas ...string) string {
 	if !strings.HasPrefix(file, "/") {
 		file = "/" + file // C:/...
 	}
-	name := url.URL{Scheme: "file", Path: file, RawQuery: url.Values{"_pragma": pragmas, "mode": {"rw"}}.Encode()}
+	name := url.URL{Scheme: "file", Path: file, RawQuery: url.Values{"_pragma": pragmas, "_txlock": {"immediate"}, "mode": {"rw"}}.Encode()}
 	return name.String()
 }
 
@@ -120,7 +120,7 @@ func build(path string, fill func(*sql.Tx) error) (name string, err error) {
 				return err
 			}
 		}
-		if _, err := tx.Exec("INSERT INTO meta VALUES ('version', ?), ('first-event', 1)", formatVersion); err != nil {
+		if _, err := tx.Exec("INSERT INTO meta VALUES ('version', ?), ('first-event', 1), ('event-bytes', 0)", formatVersion); err != nil {
 			return err
 		}
 		return cmp.Or(fill(tx), tx.Commit(), db.Close())

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -45,8 +44,7 @@ type Cause struct {
 }
 
 // recordOf returns an event as it is stored: cleaned, redacted, without what a call carried.
-func recordOf(e event.Event, server string, gauze int) Record {
-	e.Server = cmp.Or(e.Server, server)
+func recordOf(e event.Event, gauze int) Record {
 	e = e.Quoted()
 	r := Record{Time: e.Time, Kind: e.Kind, Server: e.Server, Gauze: gauze, Generation: e.Generation, PID: e.PID, Method: e.Method,
 		Tool: e.Tool, From: e.From, To: e.To, Code: e.Code, Detail: e.Detail, Took: e.Took, Count: e.Count}
@@ -65,6 +63,9 @@ func (r Record) Event() event.Event {
 	}
 	return e
 }
+
+// Unrecorded is a record of the journal's own: Count events before it could not be written.
+const Unrecorded event.Kind = "unrecorded"
 
 // healing are the events in which gauze made something work that would have failed.
 var healing = []event.Kind{event.Restored, event.Replayed, event.Repaired, event.Healed, event.Hung}
@@ -100,6 +101,11 @@ func (r *row) checksum() []byte {
 
 func (r *row) intact() bool { return string(r.sum) == string(r.checksum()) }
 
+// eventSize is size in the database. Columns of small and constant size do not matter.
+const eventSize = "length(kind) + length(CAST(server AS BLOB)) + length(CAST(tool AS BLOB)) + length(event)"
+
+func (r *row) size() int { return len(r.kind) + len(r.server) + len(r.tool) + len(r.event) }
+
 func (r *row) insert(tx *sql.Tx) error {
 	_, err := tx.Exec("INSERT INTO events (seq, time, kind, server, tool, event, sum) VALUES (?, ?, ?, ?, ?, ?, ?)",
 		r.seq, r.time, r.kind, r.server, r.tool, r.event, r.checksum())
@@ -108,12 +114,12 @@ func (r *row) insert(tx *sql.Tx) error {
 
 // Query chooses events. Fields that are zero choose all.
 type Query struct {
-	After  int // After chooses events with a higher Seq.
-	Server string
-	Tool   string
-	Since  time.Time
-	Healed bool // Healed chooses events in which gauze made something work.
-	Limit  int  // Limit chooses the newest ones.
+	After   int      // After chooses events with a higher Seq.
+	Servers []string // Servers are names of which one must match.
+	Tool    string
+	Since   time.Time
+	Healed  bool // Healed chooses events in which gauze made something work.
+	Limit   int  // Limit chooses the newest ones.
 }
 
 // Events returns the events, newest last. Damaged ones are left out; Open repairs the file.
@@ -143,8 +149,11 @@ func (q Query) sql() (text string, args []any) {
 	add := func(condition string, values ...any) {
 		where, args = append(where, condition), append(args, values...)
 	}
-	if q.Server != "" {
-		add("server = ?", q.Server)
+	anyOf := func(column string, values []any) {
+		add(column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")", values...)
+	}
+	if len(q.Servers) > 0 {
+		anyOf("server", anys(q.Servers))
 	}
 	if q.Tool != "" {
 		add("tool = ?", q.Tool)
@@ -153,17 +162,20 @@ func (q Query) sql() (text string, args []any) {
 		add("time >= ?", q.Since.UnixNano())
 	}
 	if q.Healed {
-		var kinds []any
-		for _, kind := range healing {
-			kinds = append(kinds, string(kind))
-		}
-		add("kind IN (?"+strings.Repeat(", ?", len(kinds)-1)+")", kinds...)
+		anyOf("kind", anys(healing))
 	}
 	text = selectEvents + " WHERE " + strings.Join(where, " AND ") + " ORDER BY seq DESC"
 	if q.Limit > 0 {
 		text += fmt.Sprintf(" LIMIT %d", q.Limit)
 	}
 	return text, args
+}
+
+func anys[T ~string](values []T) (all []any) {
+	for _, v := range values {
+		all = append(all, string(v))
+	}
+	return all
 }
 
 // Servers returns the names of the servers that have events.

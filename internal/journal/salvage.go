@@ -289,7 +289,7 @@ func earlierLoss(ctx context.Context, db *sql.DB, task string, length int) *Dama
 
 // keepEvents copies every intact event and numbers them again.
 func (s *Salvage) keepEvents(ctx context.Context, old *sql.DB, tx *sql.Tx, heads, kept map[string]int) error {
-	first, next, step := 0, 1, 1
+	first, next, step, bytes := 0, 1, 1, 0
 	old.QueryRowContext(ctx, "SELECT value FROM meta WHERE name = 'first-event'").Scan(&first)
 	next = max(next, min(first, heads[timeline]))
 	expected := max(0, heads[timeline]-next+1)
@@ -305,6 +305,7 @@ func (s *Salvage) keepEvents(ctx context.Context, old *sql.DB, tx *sql.Tx, heads
 			if row.intact() && row.seq >= begin {
 				s.Events++
 				row.seq = s.Events
+				bytes += row.size()
 				written = row.insert(tx)
 			}
 			return written
@@ -327,5 +328,6 @@ func (s *Salvage) keepEvents(ctx context.Context, old *sql.DB, tx *sql.Tx, heads
 	if s.Events > 0 {
 		kept[timeline] = s.Events
 	}
-	return nil
+	_, err := tx.Exec("UPDATE meta SET value = ? WHERE name = 'event-bytes'", bytes)
+	return err
 }

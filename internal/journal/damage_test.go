@@ -1,0 +1,211 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+)
+
+// injuries is how often TestDamageIsNoticed damages a journal. The full check uses 10,000.
+var injuries = flag.Int("injuries", 400, "damaged journals in TestDamageIsNoticed")
+
+// image is a journal as files, and what it holds.
+type image struct {
+	files map[string][]byte // by suffix
+	tasks map[string][]string
+	event int
+}
+
+// say formats an entry so that a change of any part shows.
+func say(e Entry) string { return fmt.Sprint(e.Seq, e.Time.UnixNano(), e.Kind, string(e.Data)) }
+
+// newImage makes a journal with tasks and events. If crashed is true, part of it is only in the
+// write-ahead log, as after kill -9.
+func newImage(t *testing.T, crashed bool) image {
+	t.Helper()
+	path := filepath.Join(memoryDir(t), "state", FileName)
+	const tasks, steps, events = 20, 12, 100
+	random := rand.New(rand.NewPCG(1, 2))
+	var timeline []event.Event
+	for i := range events {
+		timeline = append(timeline, event.Event{Time: time.Now(), Kind: event.Failed, Server: "files", Detail: fmt.Sprint("number ", i)})
+	}
+	record(t, path, timeline[:events/2]...)
+	j := open(t, path)
+	fill := func(from, to int) {
+		for seq := from; seq < to; seq++ {
+			for n := range tasks {
+				data := fmt.Sprintf(`{"n":%d,"text":%q}`, seq, strings.Repeat("x", random.IntN(900)))
+				j.must(t, fmt.Sprintf("task-%d", n), seq, Entry{Time: time.Now(), Kind: "step", Data: []byte(data)})
+			}
+		}
+	}
+	fill(0, steps/2)
+	if crashed {
+		j.Close()
+		j = open(t, path)
+	}
+	record(t, path, timeline[events/2:]...)
+	fill(steps/2, steps)
+	if !crashed {
+		j.Close()
+	}
+	im := image{files: map[string][]byte{}, tasks: map[string][]string{}, event: events}
+	for _, suffix := range []string{"", "-wal", headsSuffix} {
+		if content, err := os.ReadFile(path + suffix); err == nil {
+			im.files[suffix] = content
+		}
+	}
+	if crashed != (len(im.files["-wal"]) > 10*frameLen) {
+		t.Fatalf("the write-ahead log has %d bytes", len(im.files["-wal"]))
+	}
+	reader := open(t, path)
+	for n := range tasks {
+		task := fmt.Sprintf("task-%d", n)
+		entries, err := reader.Entries(context.Background(), task)
+		if err != nil || len(entries) != steps {
+			t.Fatal(len(entries), err)
+		}
+		for _, e := range entries {
+			im.tasks[task] = append(im.tasks[task], say(e))
+		}
+	}
+	return im
+}
+
+// injure damages one of the files and says how.
+func injure(random *rand.Rand, files map[string][]byte) (how string) {
+	suffix := ""
+	if wal := files["-wal"]; len(wal) > 0 && random.IntN(2) == 0 {
+		suffix = "-wal"
+	}
+	content := bytes.Clone(files[suffix])
+	switch random.IntN(4) {
+	case 0:
+		n := random.IntN(len(content))
+		content = content[:n]
+		how = fmt.Sprintf("%q cut at %d", suffix, n)
+	case 1:
+		begin := random.IntN(len(content))
+		end := min(len(content), begin+1+random.IntN(5000))
+		clear(content[begin:end])
+		how = fmt.Sprintf("%q zero from %d to %d", suffix, begin, end)
+	default:
+		for range 1 + random.IntN(3) {
+			at, bit := random.IntN(len(content)), random.IntN(8)
+			content[at] ^= 1 << bit
+			how += fmt.Sprintf("%q bit %d of byte %d; ", suffix, bit, at)
+		}
+	}
+	files[suffix] = content
+	return how
+}
+
+func TestDamageIsNoticed(t *testing.T) {
+	images := []image{newImage(t, false), newImage(t, true)}
+	dir := memoryDir(t)
+	var kept, all, salvaged int
+	for n := range *injuries {
+		random := rand.New(rand.NewPCG(uint64(n), 17))
+		im := images[n%len(images)]
+		files := map[string][]byte{}
+		for suffix, content := range im.files {
+			files[suffix] = content
+		}
+		how := injure(random, files)
+		path := filepath.Join(dir, fmt.Sprint(n), FileName)
+		os.Mkdir(filepath.Dir(path), 0o700)
+		for suffix, content := range files {
+			if err := os.WriteFile(path+suffix, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		intact, repaired := im.checkAfter(t, path, fmt.Sprintf("injury %d (%s)", n, how))
+		kept += intact
+		if repaired {
+			salvaged++
+		}
+		for _, entries := range im.tasks {
+			all += len(entries)
+		}
+		os.RemoveAll(filepath.Dir(path))
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d of %d damaged journals were repaired, %.1f %% of the entries kept", salvaged, *injuries, 100*float64(kept)/float64(all))
+	if salvaged < *injuries/2 || kept < all/2 {
+		t.Errorf("%d of %d repaired, %d of %d entries kept", salvaged, *injuries, kept, all)
+	}
+}
+
+// checkAfter opens a damaged journal. Every task must have a genuine beginning of its log, and a
+// loss must be reported. It returns how many entries are intact.
+func (im image) checkAfter(t *testing.T, path, how string) (intact int, repaired bool) {
+	j, err := Open(path)
+	if err != nil {
+		t.Errorf("%s: %v", how, err)
+		return 0, false
+	}
+	defer j.Close()
+	s := j.Salvaged()
+	lost := 0
+	for task, want := range im.tasks {
+		got, err := j.Entries(context.Background(), task)
+		for i, e := range got {
+			if i >= len(want) || say(e) != want[i] {
+				t.Errorf("%s: entry %d of %s is not what was written", how, i+1, task)
+				return 0, false
+			}
+		}
+		intact += len(got)
+		var damage *Damage
+		switch {
+		case len(got) == len(want) && err == nil:
+		case len(got) == len(want):
+			t.Errorf("%s: %s is complete, but: %v", how, task, err)
+		case !errors.As(err, &damage) || damage.Kept != len(got) || damage.Lost != len(want)-len(got) || damage.File == "":
+			t.Errorf("%s: %s has %d of %d entries, and the error is %v", how, task, len(got), len(want), err)
+		default:
+			lost++
+		}
+	}
+	records, err := j.Events(context.Background(), Query{})
+	if err != nil || len(records) != im.event && s == nil {
+		t.Errorf("%s: %d events, %v", how, len(records), err)
+	}
+	if s == nil {
+		return intact, false
+	}
+	if len(s.Losses) != lost || s.Entries != intact || s.Events != len(records) || s.LostEvents != im.event-len(records) {
+		t.Errorf("%s: %d tasks with losses, %d entries, %d events; said: %s", how, lost, intact, len(records), s)
+	}
+	if aside, err := os.ReadFile(s.File); err != nil || len(aside) == 0 && !strings.Contains(how, "cut") {
+		t.Errorf("%s: the damaged file: %v", how, err)
+	}
+	// The new journal works.
+	if _, err := j.Append(context.Background(), "new", 0, entry("begin", "")); err != nil {
+		t.Errorf("%s: %v", how, err)
+	}
+	return intact, true
+}
+
+// memoryDir returns a directory in memory if the system has one: thousands of journals are synced.
+func memoryDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "journal")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}

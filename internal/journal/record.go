@@ -1,0 +1,235 @@
+package journal
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+)
+
+const (
+	batchDelay = time.Second // from the first event of a batch until it is written
+	maxBatch   = 256         // events that are written earlier
+
+	maxEventAge   = 30 * 24 * time.Hour
+	maxEventBytes = 64 << 20
+	maxPruned     = 1000 // events removed with one batch, so that no batch takes long
+)
+
+// Recorder writes the events of a stream to the journal, in batches and off the path of calls. If
+// the disk is full or the journal cannot be used, it counts what it could not write.
+type Recorder struct {
+	path   string
+	warn   func(error)
+	stop   func()
+	done   chan struct{}
+	mu     sync.Mutex
+	lost   int
+	warned bool
+}
+
+// NewRecorder writes the events of a stream, which has not emitted any yet, to the journal at path.
+// warn is called once, with the first error.
+func NewRecorder(path string, events *event.Stream, warn func(error)) *Recorder {
+	received, stop := events.Subscribe(maxBatch)
+	r := &Recorder{path: path, warn: warn, stop: stop, done: make(chan struct{})}
+	go r.run(received)
+	return r
+}
+
+// Close writes the rest. done is closed when that is finished: a dead disk may take any time.
+func (r *Recorder) Close() (done <-chan struct{}) {
+	r.stop()
+	return r.done
+}
+
+// Lost returns how many events could not be written.
+func (r *Recorder) Lost() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lost
+}
+
+func (r *Recorder) run(received <-chan event.Event) {
+	defer close(r.done)
+	next := uint64(1) // the number of the next event, if none is missed
+	missed := 0       // events that were not written since the last batch that was
+	for first := range received {
+		var batch []Record
+		take := func(e event.Event) {
+			r.lose(int(e.Seq - next))
+			missed += int(e.Seq - next)
+			next = e.Seq + 1
+			batch = append(batch, recordOf(e, os.Getpid()))
+		}
+		take(first)
+		gather(received, take)
+		count := len(batch)
+		if missed > 0 {
+			batch = append([]Record{{Time: first.Time, Kind: Unrecorded, Server: batch[0].Server, Gauze: os.Getpid(), Count: missed}}, batch...)
+		}
+		if err := guard(func() error { return write(r.path, batch) }); err != nil {
+			missed += count
+			r.lose(count)
+			r.report(failure(r.path, err))
+			continue
+		}
+		missed = 0
+	}
+}
+
+// gather takes events until the batch is due or full, or the stream ends.
+func gather(received <-chan event.Event, take func(event.Event)) {
+	due := time.NewTimer(batchDelay)
+	defer due.Stop()
+	for n := 1; n < maxBatch; n++ {
+		select {
+		case e, open := <-received:
+			if !open {
+				return
+			}
+			take(e)
+		case <-due.C:
+			return
+		}
+	}
+}
+
+func (r *Recorder) lose(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lost += n
+}
+
+func (r *Recorder) report(err error) {
+	if !r.warned && r.warn != nil {
+		r.warned = true
+		r.warn(err)
+	}
+}
+
+// write adds records to the journal at path. It opens the journal and closes it again.
+func write(path string, records []Record) (err error) {
+	if err := private(filepath.Dir(path)); err != nil {
+		return err
+	}
+	use, alone, err := acquire(path)
+	if err != nil {
+		return err
+	}
+	defer use.Close()
+	if err := create(path); err != nil {
+		return err
+	}
+	if alone {
+		// SQLite would drop a damaged end, and with it the evidence.
+		if _, damaged, err := readWAL(path); err != nil || damaged {
+			return cmp.Or(err, errBroken)
+		}
+		if err := share(use); err != nil {
+			return err
+		}
+	}
+	db, err := connect(path, "NORMAL")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	last, err := insertEvents(db, path, records)
+	if err != nil {
+		return err
+	}
+	heads, err := openHeads(path)
+	if err != nil {
+		return err
+	}
+	heads.Write(headLine(timeline, last)) // only the evidence of a later loss
+	return heads.Close()
+}
+
+// insertEvents adds records in one transaction, with the oldest ones removed that are beyond the
+// limits, and returns the number of the last one.
+func insertEvents(db *sql.DB, path string, records []Record) (last int, err error) {
+	ctx := context.Background()
+	tx, err := db.Begin()
+	if err != nil {
+		return 0, err
+	}
+	defer tx.Rollback()
+	if err := checkVersion(ctx, path, tx); err != nil {
+		return 0, cmp.Or(brokenIfNoRows(err), err)
+	}
+	var first, bytes int
+	for name, value := range map[string]*int{"first-event": &first, "event-bytes": &bytes} {
+		if err := tx.QueryRow("SELECT value FROM meta WHERE name = ?", name).Scan(value); err != nil {
+			return 0, cmp.Or(brokenIfNoRows(err), err)
+		}
+	}
+	if err := tx.QueryRow("SELECT coalesce(max(seq), ?) FROM events", first-1).Scan(&last); err != nil {
+		return 0, err
+	}
+	for _, record := range records {
+		last++
+		row, err := rowOf(last, record)
+		if err != nil {
+			return 0, err
+		}
+		if err := row.insert(tx); err != nil {
+			return 0, err
+		}
+		bytes += row.size()
+	}
+	if err := prune(tx, &first, &bytes, time.Now(), maxEventBytes); err != nil {
+		return 0, err
+	}
+	for name, value := range map[string]int{"first-event": first, "event-bytes": bytes} {
+		if _, err := tx.Exec("UPDATE meta SET value = ? WHERE name = ?", value, name); err != nil {
+			return 0, err
+		}
+	}
+	return last, tx.Commit()
+}
+
+// prune removes the oldest events that are too old or too many. The newest event stays.
+func prune(tx *sql.Tx, first, bytes *int, now time.Time, limit int) error {
+	rows, err := tx.Query("SELECT seq, time, "+eventSize+" FROM events WHERE seq < (SELECT max(seq) FROM events) ORDER BY seq LIMIT ?", maxPruned)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	oldest := now.Add(-maxEventAge).UnixNano()
+	for rows.Next() {
+		var seq, size int
+		var at int64
+		if err := rows.Scan(&seq, &at, &size); err != nil {
+			return err
+		}
+		if at >= oldest && *bytes <= limit {
+			break
+		}
+		*first, *bytes = seq+1, *bytes-size
+	}
+	if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	_, err = tx.Exec("DELETE FROM events WHERE seq < ?", *first)
+	return err
+}
+
+// rowOf returns a record as a row.
+func rowOf(seq int, record Record) (row, error) {
+	record.Seq = seq
+	text, err := json.Marshal(record)
+	if err != nil {
+		return row{}, fmt.Errorf("an event cannot be stored: %w", err)
+	}
+	return row{seq: seq, time: record.Time.UnixNano(), kind: string(record.Kind), server: record.Server, tool: record.Tool, event: text}, nil
+}

@@ -1,0 +1,201 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// record writes events to a journal as gauze run does.
+func record(t testing.TB, path string, events ...event.Event) *Recorder {
+	t.Helper()
+	stream := event.New()
+	r := NewRecorder(path, stream, func(err error) { t.Log(err) })
+	for _, e := range events {
+		stream.Emit(e)
+	}
+	<-r.Close()
+	return r
+}
+
+// timelineOf formats the events as "1 died files, 2 restored files".
+func timelineOf(t testing.TB, path string, q Query) string {
+	t.Helper()
+	records, err := open(t, path).Events(context.Background(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for _, r := range records {
+		words = append(words, strings.TrimSpace(fmt.Sprintf("%d %s %s", r.Seq, r.Kind, strings.TrimSpace(r.Server+" "+r.Tool))))
+	}
+	return strings.Join(words, ", ")
+}
+
+func TestEventsAreRecorded(t *testing.T) {
+	path := newPath(t)
+	want := event.Event{Time: noon, Kind: event.Failed, Server: "files", Generation: 2, Method: "tools/call", Tool: "read", From: "a", To: "b", Code: fault.ServerBusy,
+		Cause: fault.Cause{Code: "env_not_set", Explanation: "It is not set.", Remedy: "Set it."}, Detail: "exit status 1", Took: 3 * time.Second, Count: 4, PID: 5}
+	record(t, path, want)
+	records, err := open(t, path).Events(context.Background(), Query{})
+	if err != nil || len(records) != 1 {
+		t.Fatal(records, err)
+	}
+	want.Seq = 1
+	if got := records[0].Event(); fmt.Sprint(got) != fmt.Sprint(want) || fmt.Sprintf("%+v", got.Cause) != fmt.Sprintf("%+v", want.Cause) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if records[0].Gauze != os.Getpid() {
+		t.Error(records[0].Gauze)
+	}
+}
+
+func TestEventsAreChosen(t *testing.T) {
+	path := newPath(t)
+	at := func(minute int, kind event.Kind, server, tool string) event.Event {
+		return event.Event{Time: time.Now().Add(time.Duration(minute-10) * time.Minute), Kind: kind, Server: server, Tool: tool}
+	}
+	record(t, path, at(1, event.Died, "files", ""), at(2, event.Restored, "files", ""), at(3, event.Repaired, "files", "read"))
+	record(t, path, at(4, event.Failed, "notes", "read"), at(5, event.Failed, "notes", "write"))
+	for _, c := range []struct {
+		q    Query
+		want string
+	}{
+		{Query{}, "1 died files, 2 restored files, 3 repaired files read, 4 failed notes read, 5 failed notes write"},
+		{Query{Servers: []string{"files"}}, "1 died files, 2 restored files, 3 repaired files read"},
+		{Query{Tool: "read"}, "3 repaired files read, 4 failed notes read"},
+		{Query{Healed: true}, "2 restored files, 3 repaired files read"},
+		{Query{Limit: 2}, "4 failed notes read, 5 failed notes write"},
+		{Query{After: 4}, "5 failed notes write"},
+		{Query{Since: time.Now().Add(-450 * time.Second)}, "3 repaired files read, 4 failed notes read, 5 failed notes write"},
+		{Query{Servers: []string{"none"}}, ""},
+	} {
+		if got := timelineOf(t, path, c.q); got != c.want {
+			t.Errorf("%+v:\ngot  %s\nwant %s", c.q, got, c.want)
+		}
+	}
+	names, err := open(t, path).Servers(context.Background())
+	if err != nil || fmt.Sprint(names) != "[files notes]" {
+		t.Error(names, err)
+	}
+}
+
+func TestNoSecretReachesTheFile(t *testing.T) {
+	path := newPath(t)
+	const canary = "hunter2canary"
+	secret := "password=" + canary
+	record(t, path, event.Event{Time: noon, Kind: event.Stray, Server: secret, Method: secret, Tool: secret, From: secret, To: secret,
+		Detail: "\x1b[31m" + secret, Cause: fault.Cause{Code: "x", Explanation: secret, Changes: []string{secret}}})
+	files, err := filepath.Glob(filepath.Dir(path) + "/*")
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(content), canary) || strings.Contains(string(content), "[31m") {
+			t.Errorf("%s has the secret or the control character", filepath.Base(file))
+		}
+	}
+	if got := timelineOf(t, path, Query{}); got == "" {
+		t.Error("nothing was recorded")
+	}
+}
+
+func TestOldEventsAreRemoved(t *testing.T) {
+	path := newPath(t)
+	old := time.Now().Add(-maxEventAge)
+	record(t, path, event.Event{Time: old.Add(-time.Hour), Kind: event.Died}, event.Event{Time: old.Add(-time.Minute), Kind: event.Died},
+		event.Event{Time: old.Add(time.Hour), Kind: event.Ready}, event.Event{Kind: event.Stopped})
+	if got := timelineOf(t, path, Query{}); got != "3 ready, 4 stopped" {
+		t.Error(got)
+	}
+	record(t, path, event.Event{Kind: event.Ready})
+	j := open(t, path)
+	if got := timelineOf(t, path, Query{}); got != "3 ready, 4 stopped, 5 ready" || j.Salvaged() != nil {
+		t.Error(got, j.Salvaged())
+	}
+}
+
+func TestTheTimelineDoesNotGrowForever(t *testing.T) {
+	path := newPath(t)
+	record(t, path, event.Event{Kind: event.Ready, Detail: strings.Repeat("x", 1000)}, event.Event{Kind: event.Ready, Detail: strings.Repeat("x", 1000)},
+		event.Event{Kind: event.Stopped})
+	j := open(t, path)
+	tx, err := j.db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	var bytes int
+	if err := tx.QueryRow("SELECT value FROM meta WHERE name = 'event-bytes'").Scan(&bytes); err != nil || bytes < 500 {
+		t.Fatal(bytes, err)
+	}
+	for limit, want := range map[int]int{bytes: 0, bytes - 1: 2, 0: 3} {
+		first, left := 0, bytes
+		if err := prune(tx, &first, &left, time.Now(), limit); err != nil || first != want {
+			t.Errorf("limit %d: the first event is %d, want %d: %v", limit, first, want, err)
+		}
+		tx.Rollback()
+		if tx, err = j.db.Begin(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tx.Rollback()
+}
+
+func TestWhatCannotBeWrittenIsCounted(t *testing.T) {
+	path := newPath(t)
+	dir := filepath.Dir(path)
+	if err := os.WriteFile(dir, nil, 0o600); err != nil { // a file where the directory should be
+		t.Fatal(err)
+	}
+	var warnings []error
+	stream := event.New()
+	r := NewRecorder(path, stream, func(err error) { warnings = append(warnings, err) })
+	for range 3 * maxBatch {
+		stream.Emit(event.Event{Kind: event.Stray})
+	}
+	<-r.Close()
+	if r.Lost() != 3*maxBatch {
+		t.Errorf("%d events are counted, want %d", r.Lost(), 3*maxBatch)
+	}
+	var problem *Problem
+	if len(warnings) != 1 || !errors.As(warnings[0], &problem) || !strings.Contains(warnings[0].Error(), "GAUZE_STATE_DIR") {
+		t.Errorf("%q", warnings)
+	}
+}
+
+func TestLostEventsAreRecordedLater(t *testing.T) {
+	path := newPath(t)
+	dir := filepath.Dir(path)
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stream := event.New()
+	warned := make(chan struct{})
+	r := NewRecorder(path, stream, func(error) { close(warned) })
+	for range maxBatch {
+		stream.Emit(event.Event{Kind: event.Stray})
+	}
+	<-warned
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	stream.Emit(event.Event{Kind: event.Ready})
+	<-r.Close()
+	records, err := open(t, path).Events(context.Background(), Query{})
+	if err != nil || len(records) != 2 || records[0].Kind != Unrecorded || records[0].Count != maxBatch || records[1].Kind != event.Ready {
+		t.Errorf("%+v, %v", records, err)
+	}
+}
