@@ -69,7 +69,7 @@ func commands() *cobra.Command {
 	root.SetFlagErrorFunc(mistyped)
 	root.SetHelpCommandGroupID("learn")
 	root.SetCompletionCommandGroupID("learn")
-	root.AddCommand(grouped("run", runCommand(), serveCommand(), wrapCommand(), unwrapCommand(), mcpCommand())...)
+	root.AddCommand(grouped("run", runCommand(), serveCommand(), wrapCommand(), unwrapCommand(), mcpCommand(), taskCommand())...)
 	root.AddCommand(grouped("fix", doctorCommand(), testCommand(), diagnoseCommand(), historyCommand(), repairCommand(), listCommand(), addCommand(), removeCommand(), undoCommand(), modelCommand())...)
 	root.AddCommand(grouped("trust", lockCommand(), verifyCommand(), restoreCommand())...)
 	root.AddCommand(grouped("learn", demoCommand(), explainCommand(), searchCommand(), versionCommand())...)

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,7 +26,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata/script",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"modelserver": modelServer},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"modelserver": modelServer, "taskid": taskID},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // a race build would otherwise take a second to exit
 			env.Setenv("GAUZE_STATE_DIR", filepath.Join(env.WorkDir, ".state"))
@@ -33,4 +35,21 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 	})
+}
+
+// taskID sets ID to the id of the newest task whose name begins with the argument.
+func taskID(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: taskid NAME")
+	}
+	ts.Check(ts.Exec("gauze", "task", "list", "--json"))
+	for line := range strings.Lines(ts.ReadFile("stdout")) {
+		var one struct{ ID string }
+		ts.Check(json.Unmarshal([]byte(line), &one))
+		if strings.HasPrefix(one.ID, args[0]+"-") {
+			ts.Setenv("ID", one.ID)
+			return
+		}
+	}
+	ts.Fatalf("there is no task %s", args[0])
 }

@@ -65,6 +65,14 @@ func (f *Fleet) start(s launch.Spec, dir string, inProject bool) launch.Spec {
 	return s
 }
 
+// Launch returns how a configured server is started or reached, as for a check and without gauze in
+// between.
+func (f *Fleet) Launch(s *Server) launch.Spec {
+	inProject := s.Config.InProject()
+	dir := f.folder(inProject)
+	return f.start(s.Real(), dir, inProject).In(dir)
+}
+
 // outside returns a PATH without the directories of the project.
 func (f *Fleet) outside(path string) string {
 	project := f.project()

@@ -36,6 +36,7 @@ const Version = 1
 type Started struct {
 	Version int  `json:"version"`
 	Plan    Plan `json:"plan"`
+	PID     int  `json:"pid,omitempty"` // of the process that runs it
 }
 
 // ToolsSeen is what a server lists: the shape of each tool, which changes with its schema and
@@ -163,7 +164,9 @@ type Decided struct {
 var Decisions = []string{"done", "repeat", "skip"}
 
 // Resumed begins another run.
-type Resumed struct{}
+type Resumed struct {
+	PID int `json:"pid,omitempty"`
+}
 
 // Done is the end of a task.
 type Done struct {

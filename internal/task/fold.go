@@ -14,6 +14,7 @@ type State struct {
 	Plan    Plan
 	Begun   time.Time
 	Changed time.Time // time of the last entry
+	PID     int       // of the process that ran it last
 	Calls   []*Call   // in order
 	Stopped *Stopped  // nil while the task runs
 	Done    *Done     // nil until the task is complete
@@ -108,7 +109,7 @@ func (s *State) apply(e Entry) error {
 		if err != nil {
 			return err
 		}
-		s.Plan, s.Begun = data.Plan, e.Time
+		s.Plan, s.Begun, s.PID = data.Plan, e.Time, data.PID
 		for _, step := range s.Plan.Steps {
 			if step.For != "" {
 				s.results[step.ID] = &Result{loop: true}
@@ -162,6 +163,11 @@ func (s *State) apply(e Entry) error {
 		}
 		s.Calls[data.Call-1].Decision = data.Decision
 	case KindResumed:
+		data, err := read[Resumed](e)
+		if err != nil {
+			return err
+		}
+		s.PID = data.PID
 		s.resume()
 	case KindDone:
 		data, err := read[Done](e)

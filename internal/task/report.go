@@ -50,16 +50,13 @@ func (s *State) doneSteps() int {
 	if s.Done != nil {
 		return len(s.Plan.Steps)
 	}
-	if len(s.Calls) == 0 {
-		return 0
+	switch d := s.nextStep(); {
+	case d.Intent != nil:
+		return s.indexOf(d.Intent.Step)
+	case d.Stop != nil:
+		return s.indexOf(d.Stop.Step)
 	}
-	last := s.Calls[len(s.Calls)-1]
-	index := s.indexOf(last.Step)
-	settled := last.Outcome != nil && last.Outcome.Status == OK || last.Decision == "done" || last.Decision == "skip"
-	if index < len(s.Plan.Steps) && s.Plan.Steps[index].For == "" && settled {
-		return index + 1
-	}
-	return min(index, len(s.Plan.Steps))
+	return len(s.Plan.Steps)
 }
 
 // Remaining returns the ids of the steps that are not done.

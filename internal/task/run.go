@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/gauze-mcp/gauze/llm"
@@ -35,7 +36,7 @@ type Runner struct {
 
 // Start writes the first entry of a task.
 func Start(ctx context.Context, log Log, id string, plan *Plan) error {
-	_, err := log.Append(ctx, id, 0, entry(KindStarted, Started{Version, *plan}, time.Now()))
+	_, err := log.Append(ctx, id, 0, entry(KindStarted, Started{Version, *plan, os.Getpid()}, time.Now()))
 	return err
 }
 
@@ -52,7 +53,7 @@ func (r *Runner) Run(ctx context.Context) (*State, error) {
 	r.begun = time.Now()
 	r.Grace, r.Backoff = cmp.Or(r.Grace, 2*time.Second), cmp.Or(r.Backoff, time.Second)
 	if r.state.Seq > 1 && r.state.Done == nil {
-		if err := r.write(KindResumed, Resumed{}); err != nil {
+		if err := r.write(KindResumed, Resumed{os.Getpid()}); err != nil {
 			return r.state, err
 		}
 	}
@@ -240,17 +241,18 @@ func (r *Runner) withinTime(ctx context.Context) (context.Context, context.Cance
 // with Hurry.
 func (r *Runner) graceful(ctx context.Context) (context.Context, context.CancelFunc) {
 	call, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	hurry, grace := r.Hurry, r.Grace
 	go func() {
 		select {
 		case <-call.Done():
 			return
-		case <-r.Hurry:
+		case <-hurry:
 		case <-ctx.Done():
-			timer := time.NewTimer(r.Grace)
+			timer := time.NewTimer(grace)
 			defer timer.Stop()
 			select {
 			case <-call.Done():
-			case <-r.Hurry:
+			case <-hurry:
 			case <-timer.C:
 			}
 		}

@@ -3,4 +3,5 @@
 //	servers.go  the servers of a task, each behind a proxy session
 //	server.go   one server: a minimal MCP client of its session
 //	reply.go    the answer to a call, as package task reads it
+//	store.go    tasks in the journal: start, run, decide, list
 package taskrun

@@ -39,13 +39,20 @@ func runTaskIfAsked() {
 	if err := json.Unmarshal(text, &plan); err != nil {
 		panic(err)
 	}
+	log, closeLog, err := openLog(dir)
+	if err != nil {
+		panic(err)
+	}
 	servers := &Servers{Plan: plan.Servers, Wrap: quick()}
-	r := &task.Runner{ID: taskID, Servers: servers, Backoff: time.Millisecond, Log: &killingLog{Log: fileLog{filepath.Join(dir, "log")}, at: at}}
+	r := &task.Runner{ID: taskID, Servers: servers, Backoff: time.Millisecond, Log: &killingLog{Log: log, at: at}}
 	s, err := r.Run(context.Background())
 	if err != nil {
 		panic(err)
 	}
 	servers.Close()
+	if err := closeLog(); err != nil {
+		panic(err)
+	}
 	os.Exit(s.ExitStatus())
 }
 
@@ -169,7 +176,7 @@ func killed(t *testing.T, steps string, killAt int, keys []string) {
 	for decisions := 0; ; decisions++ {
 		status := b.process(0)
 		before, effects := b.state(), b.effects()
-		if again := b.process(0); again != status || !slices.Equal(b.effects(), effects) || b.state().Status() != before.Status() {
+		if again := b.run(nil).ExitStatus(); again != status || !slices.Equal(b.effects(), effects) || b.state().Status() != before.Status() {
 			t.Fatalf("resuming again: exit status %d after %d, effects %v after %v", again, status, b.effects(), effects)
 		}
 		if status == 0 {

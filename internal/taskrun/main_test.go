@@ -1,16 +1,10 @@
 package taskrun
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -35,53 +29,13 @@ func quick() proxy.Options {
 	}
 }
 
-// fileLog is a log of one task in a file, one line for each entry.
-type fileLog struct{ path string }
-
-func (l fileLog) Entries(context.Context, string) (all []task.Entry, err error) {
-	f, err := os.Open(l.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+// openLog opens the journal of a test in dir.
+func openLog(dir string) (task.Log, func() error, error) {
+	s, err := Open(filepath.Join(dir, "gauze"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var e task.Entry
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return all, err
-		}
-		all = append(all, e)
-	}
-	return all, nil
-}
-
-func (l fileLog) Append(ctx context.Context, id string, after int, entries ...task.Entry) (int, error) {
-	known, err := l.Entries(ctx, id)
-	if err != nil {
-		return 0, err
-	}
-	if len(known) != after {
-		return 0, fmt.Errorf("the log has %d entries, not %d", len(known), after)
-	}
-	var text []byte
-	for _, e := range entries {
-		after++
-		e.Seq = after
-		line, err := json.Marshal(e)
-		if err != nil {
-			return 0, err
-		}
-		text = append(append(text, line...), '\n')
-	}
-	f, err := os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	_, err = f.Write(text)
-	return after, err
+	return s.log(), s.Close, nil
 }
 
 // bench is a directory with a plan, a ledger and a log.
@@ -99,7 +53,16 @@ const taskID = "test"
 func begin(t *testing.T, steps string, flags ...string) *bench {
 	t.Helper()
 	dir := t.TempDir()
-	b := &bench{t: t, dir: dir, log: fileLog{filepath.Join(dir, "log")}}
+	log, closeLog, err := openLog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := closeLog(); err != nil {
+			t.Error(err)
+		}
+	})
+	b := &bench{t: t, dir: dir, log: log}
 	plan, err := task.Parse("task.yaml", []byte("name: test\nservers: {s: a/b}\n"+steps))
 	if err != nil {
 		t.Fatal(err)
@@ -183,24 +146,4 @@ func (b *bench) entries() []task.Entry {
 		b.t.Fatal(err)
 	}
 	return entries
-}
-
-// onNth calls a function before the nth call, counted from 1.
-type onNth struct {
-	task.Servers
-	mu    sync.Mutex
-	count int
-	n     int
-	do    func()
-}
-
-func (o *onNth) Call(ctx context.Context, server, tool string, arguments json.RawMessage) task.Reply {
-	o.mu.Lock()
-	o.count++
-	now := o.count == o.n
-	o.mu.Unlock()
-	if now {
-		o.do()
-	}
-	return o.Servers.Call(ctx, server, tool, arguments)
 }

@@ -1,0 +1,245 @@
+package taskrun
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/journal"
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/llm"
+)
+
+// Store keeps tasks in the journal and runs them.
+type Store struct{ journal *journal.Journal }
+
+// Open opens the journal in the state directory.
+func Open(stateDir string) (*Store, error) {
+	j, err := journal.Open(filepath.Join(stateDir, journal.FileName))
+	if err != nil {
+		return nil, err
+	}
+	return &Store{j}, nil
+}
+
+// Close closes the journal.
+func (s *Store) Close() error { return s.journal.Close() }
+
+// Salvaged says what was lost if the journal was damaged and could be opened only in part. It is
+// empty otherwise.
+func (s *Store) Salvaged() string {
+	if lost := s.journal.Salvaged(); lost != nil {
+		return lost.String()
+	}
+	return ""
+}
+
+// Options is what a run needs besides the task. Every field may be zero.
+type Options struct {
+	Model      llm.Model
+	Configured func(name string) (launch.Spec, error)
+	Wrap       proxy.Options
+	Tell       func(*task.State, task.Entry)
+	Hurry      <-chan struct{}
+}
+
+// Start records a new task and returns its id. Run runs it.
+func (s *Store) Start(ctx context.Context, plan *task.Plan) (id string, err error) {
+	here, err := Here(*plan)
+	if err != nil {
+		return "", err
+	}
+	id = newID(plan.Name)
+	return id, task.Start(ctx, s.log(), id, &here)
+}
+
+var unfit = regexp.MustCompile(`[^a-z0-9]+`)
+
+// maxName limits the part of an id that is the name of the task.
+const maxName = 24
+
+// newID returns an id that says which task it is.
+func newID(name string) string {
+	name = unfit.ReplaceAllString(strings.ToLower(name), "-")
+	name = strings.Trim(name[:min(len(name), maxName)], "-")
+	if name == "" {
+		name = "task"
+	}
+	return name + "-" + strings.ToLower(rand.Text()[:6])
+}
+
+// Run runs or resumes a task until it is done or stops. Only one process runs a task at a time.
+func (s *Store) Run(ctx context.Context, id string, o Options) (*task.State, error) {
+	if _, err := s.Entries(ctx, id); err != nil && !errors.As(err, new(*journal.Damage)) {
+		return nil, err // before there is a lock for it
+	}
+	unlock, err := s.journal.Lock(id)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	state, err := s.State(ctx, id)
+	var damage *journal.Damage
+	if errors.As(err, &damage) {
+		return nil, fmt.Errorf("the task cannot be resumed, because a call that it made may not be in its log: %w\ngauze task show %s shows what is left", err, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	servers := &Servers{Plan: state.Plan.Servers, Configured: o.Configured, Wrap: o.Wrap}
+	defer servers.Close()
+	r := &task.Runner{ID: id, Log: s.log(), Servers: servers, Model: o.Model, Hurry: o.Hurry, Tell: o.Tell}
+	return r.Run(ctx)
+}
+
+// Decide records what a person decided about a call whose outcome is unknown.
+func (s *Store) Decide(ctx context.Context, id, decision string) (*task.State, error) {
+	if _, err := s.Entries(ctx, id); err != nil {
+		return nil, err
+	}
+	unlock, err := s.journal.Lock(id)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	return task.Decide(ctx, s.log(), id, decision)
+}
+
+// State returns a task as its log says.
+func (s *Store) State(ctx context.Context, id string) (*task.State, error) {
+	entries, err := s.Entries(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return task.Fold(entries)
+}
+
+// Entries returns the log of a task.
+func (s *Store) Entries(ctx context.Context, id string) ([]task.Entry, error) {
+	entries, err := s.log().Entries(ctx, id)
+	if err == nil && len(entries) == 0 {
+		return nil, fmt.Errorf("there is no task %q%s: gauze task list shows all tasks", redact.Quote(id), s.similar(ctx, id))
+	}
+	return entries, err
+}
+
+// similar suggests the task that was meant by an unknown id.
+func (s *Store) similar(ctx context.Context, id string) string {
+	heads, err := s.journal.Tasks(ctx)
+	if err != nil {
+		return ""
+	}
+	var ids []string
+	for _, head := range heads {
+		ids = append(ids, head.Task)
+	}
+	if near := plaintext.Nearest(id, ids); len(near) > 0 {
+		return fmt.Sprintf("; did you mean %q?", near[0])
+	}
+	return ""
+}
+
+// ErrIdle means that no process runs the task.
+var ErrIdle = errors.New("the task is not running")
+
+// stopTimeout is how long Stop waits for the process that runs a task.
+const stopTimeout = 30 * time.Second
+
+// Stop interrupts the process that runs a task, as Ctrl-C does, and returns when the task has
+// stopped. On Windows the process is ended, which a task survives as well.
+func (s *Store) Stop(ctx context.Context, id string) (*task.State, error) {
+	state, err := s.State(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Running(id) || state.PID == 0 {
+		return state, ErrIdle
+	}
+	process, err := os.FindProcess(state.PID)
+	if err != nil {
+		return state, err
+	}
+	if process.Signal(os.Interrupt) != nil {
+		if err := process.Kill(); err != nil {
+			return state, fmt.Errorf("the process %d that runs the task cannot be stopped: %w", state.PID, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for s.Running(id) {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return state, fmt.Errorf("the process %d still runs the task", state.PID)
+		}
+	}
+	return s.State(ctx, id)
+}
+
+// Running reports whether a process runs the task.
+func (s *Store) Running(id string) bool {
+	unlock, err := s.journal.Lock(id)
+	if err == nil {
+		unlock()
+	}
+	return errors.Is(err, journal.ErrRunning)
+}
+
+// Listed is one task of a list.
+type Listed struct {
+	ID     string
+	State  *task.State // nil if its log cannot be read
+	Err    error
+	Active bool // a process runs it
+	Last   time.Time
+}
+
+// List returns all tasks, newest first.
+func (s *Store) List(ctx context.Context) ([]Listed, error) {
+	heads, err := s.journal.Tasks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Listed, len(heads))
+	for i, head := range heads {
+		all[i] = Listed{ID: head.Task, Last: head.Last.Time, Active: s.Running(head.Task)}
+		all[i].State, all[i].Err = s.State(ctx, head.Task)
+	}
+	return all, nil
+}
+
+func (s *Store) log() task.Log { return journaled{s.journal} }
+
+// journaled is the journal as a task.Log.
+type journaled struct{ *journal.Journal }
+
+func (j journaled) Append(ctx context.Context, id string, after int, entries ...task.Entry) (int, error) {
+	out := make([]journal.Entry, len(entries))
+	for i, e := range entries {
+		out[i] = journal.Entry{Seq: e.Seq, Time: e.Time, Kind: e.Kind, Data: e.Data}
+	}
+	return j.Journal.Append(ctx, id, after, out...)
+}
+
+// Entries returns the intact entries. A log that is damaged comes with an error: what is missing may
+// be a call.
+func (j journaled) Entries(ctx context.Context, id string) ([]task.Entry, error) {
+	entries, err := j.Journal.Entries(ctx, id)
+	out := make([]task.Entry, len(entries))
+	for i, e := range entries {
+		out[i] = task.Entry{Seq: e.Seq, Time: e.Time, Kind: e.Kind, Data: e.Data}
+	}
+	return out, err
+}
