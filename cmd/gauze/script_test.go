@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -37,18 +38,24 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// taskID sets ID to the id of the newest task whose name begins with the argument.
+// taskID sets ID to the id of the newest task whose name begins with the argument, as soon as it has
+// made a call.
 func taskID(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: taskid NAME")
 	}
-	ts.Check(ts.Exec("gauze", "task", "list", "--json"))
-	for line := range strings.Lines(ts.ReadFile("stdout")) {
-		var one struct{ ID string }
-		ts.Check(json.Unmarshal([]byte(line), &one))
-		if strings.HasPrefix(one.ID, args[0]+"-") {
-			ts.Setenv("ID", one.ID)
-			return
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		ts.Check(ts.Exec("gauze", "task", "list", "--json"))
+		for line := range strings.Lines(ts.ReadFile("stdout")) {
+			var one struct {
+				ID    string
+				Calls int
+			}
+			ts.Check(json.Unmarshal([]byte(line), &one))
+			if strings.HasPrefix(one.ID, args[0]+"-") && one.Calls > 0 {
+				ts.Setenv("ID", one.ID)
+				return
+			}
 		}
 	}
 	ts.Fatalf("there is no task %s", args[0])

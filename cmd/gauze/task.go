@@ -51,8 +51,8 @@ type taskFlags struct {
 	json    bool
 }
 
-// defaultCallTimeout is how long a call of a task may take without progress: nobody watches a task,
-// so a server that never answers must not hold it up indefinitely.
+// defaultCallTimeout is how long a call of a task may take without progress: a task runs
+// unattended, so a server that never answers must not hold it up indefinitely.
 const defaultCallTimeout = 10 * time.Minute
 
 func (f *taskFlags) add(cmd *cobra.Command) {

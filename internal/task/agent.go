@@ -113,7 +113,7 @@ func (r *Runner) chosen(a llm.Answer, all []toolsOf) (c Chosen, err error) {
 	c.Server, c.Tool = reply.Server, reply.Tool
 	at := slices.IndexFunc(all, func(t toolsOf) bool { return t.server == c.Server })
 	if at < 0 {
-		return c, fmt.Errorf("there is no server %q", redact.Quote(c.Server))
+		return c, fmt.Errorf("the task has no server %q", redact.Quote(c.Server))
 	}
 	if !slices.ContainsFunc(all[at].tools, func(t Tool) bool { return t.Name == c.Tool }) {
 		return c, fmt.Errorf("the server %q has no tool %q", c.Server, redact.Quote(c.Tool))

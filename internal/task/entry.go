@@ -75,7 +75,7 @@ type Status string
 const (
 	OK     Status = "ok"     // the server answered
 	Failed Status = "failed" // the server answered that the call failed
-	Lost   Status = "lost"   // there is no answer; Delivery says how far the call got
+	Lost   Status = "lost"   // the server did not answer; Delivery says how far the call got
 )
 
 // Delivery is how far a lost call got.

@@ -43,7 +43,6 @@ func (m *memory) Entries(context.Context, string) ([]Entry, error) {
 // fake is a set of servers with the same tools. answer says what a call returns.
 type fake struct {
 	answer     func(ctx context.Context, tool string, arguments string) Reply
-	class      map[string]Class
 	health     func() Situation // nil: healthy
 	lost       *Reply           // the tools cannot be listed
 	reconnects int

@@ -128,7 +128,7 @@ func (s *Store) State(ctx context.Context, id string) (*task.State, error) {
 func (s *Store) Entries(ctx context.Context, id string) ([]task.Entry, error) {
 	entries, err := s.log().Entries(ctx, id)
 	if err == nil && len(entries) == 0 {
-		return nil, fmt.Errorf("there is no task %q%s: gauze task list shows all tasks", redact.Quote(id), s.similar(ctx, id))
+		return nil, fmt.Errorf("unknown task %q%s: gauze task list shows all tasks", redact.Quote(id), s.similar(ctx, id))
 	}
 	return entries, err
 }
