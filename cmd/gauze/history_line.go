@@ -64,6 +64,12 @@ func historyText(e event.Event) string {
 		return fmt.Sprintf("%s %s%s", e.Kind, call, after(": ", why))
 	case event.Unknown, event.TimedOut, event.Failed, event.Quarantined:
 		return fmt.Sprintf("answered %s with %s%s", call, e.Code, after(": ", why))
+	case event.Corrected:
+		return fmt.Sprintf("a model corrected %s%s", call, after(": ", why))
+	case event.Proposed:
+		return fmt.Sprintf("a model proposed a correction of %s%s", call, after(": ", why))
+	case event.Uncorrected:
+		return fmt.Sprintf("a model could not correct %s%s", call, after(": ", why))
 	case event.Cancelled:
 		return "the client cancelled " + call
 	case event.Unverified:

@@ -17,7 +17,7 @@ import (
 )
 
 // injuries is how often TestDamageIsNoticed damages a journal. The full check uses 10,000.
-var injuries = flag.Int("injuries", 400, "damaged journals in TestDamageIsNoticed")
+var injuries = flag.Int("injuries", 500, "damaged journals in TestDamageIsNoticed")
 
 // image is a journal as files, and what it holds.
 type image struct {
@@ -34,7 +34,7 @@ func say(e Entry) string { return fmt.Sprint(e.Seq, e.Time.UnixNano(), e.Kind, s
 func newImage(t *testing.T, crashed bool) image {
 	t.Helper()
 	path := filepath.Join(memoryDir(t), "state", FileName)
-	const tasks, steps, events = 20, 12, 100
+	const tasks, steps, events = 8, 10, 60
 	random := rand.New(rand.NewPCG(1, 2))
 	var timeline []event.Event
 	for i := range events {

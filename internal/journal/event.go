@@ -33,6 +33,17 @@ type Record struct {
 	Detail     string        `json:"detail,omitempty"`
 	Took       time.Duration `json:"took_ns,omitempty"`
 	Count      int           `json:"count,omitempty"`
+	Model      *Question     `json:"model,omitempty"`
+}
+
+// Question is a question to a model and what it cost. The arguments that the model saw and sent are
+// not stored.
+type Question struct {
+	Model        string  `json:"name"`
+	InputTokens  int     `json:"input_tokens,omitempty"`
+	OutputTokens int     `json:"output_tokens,omitempty"`
+	Cost         float64 `json:"cost_usd,omitempty"`
+	Reason       string  `json:"reason,omitempty"`
 }
 
 // Cause is why a server failed.
@@ -51,6 +62,9 @@ func recordOf(e event.Event, gauze int) Record {
 	if e.Cause.Known() {
 		r.Cause = &Cause{e.Cause.Code, e.Cause.Explanation, e.Cause.Remedy, e.Cause.Changes}
 	}
+	if m := e.Model; m != nil {
+		r.Model = &Question{m.Model, m.InputTokens, m.OutputTokens, m.Cost, m.Reason}
+	}
 	return r
 }
 
@@ -61,6 +75,9 @@ func (r Record) Event() event.Event {
 	if r.Cause != nil {
 		e.Cause = fault.Cause{Code: r.Cause.Code, Explanation: r.Cause.Explanation, Remedy: r.Cause.Remedy, Changes: r.Cause.Changes}
 	}
+	if m := r.Model; m != nil {
+		e.Model = &event.Consultation{Model: m.Model, InputTokens: m.InputTokens, OutputTokens: m.OutputTokens, Cost: m.Cost, Reason: m.Reason}
+	}
 	return e
 }
 
@@ -68,7 +85,7 @@ func (r Record) Event() event.Event {
 const Unrecorded event.Kind = "unrecorded"
 
 // healing are the events in which gauze made something work that would have failed.
-var healing = []event.Kind{event.Restored, event.Replayed, event.Repaired, event.Healed, event.Hung}
+var healing = []event.Kind{event.Restored, event.Replayed, event.Repaired, event.Corrected, event.Healed, event.Hung}
 
 // row is a row of the table of events.
 type row struct {
@@ -106,9 +123,11 @@ const eventSize = "length(kind) + length(CAST(server AS BLOB)) + length(CAST(too
 
 func (r *row) size() int { return len(r.kind) + len(r.server) + len(r.tool) + len(r.event) }
 
-func (r *row) insert(tx *sql.Tx) error {
-	_, err := tx.Exec("INSERT INTO events (seq, time, kind, server, tool, event, sum) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		r.seq, r.time, r.kind, r.server, r.tool, r.event, r.checksum())
+const insertEvent = "INSERT INTO events (seq, time, kind, server, tool, event, sum) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+// insert runs insertEvent.
+func (r *row) insert(prepared *sql.Stmt) error {
+	_, err := prepared.Exec(r.seq, r.time, r.kind, r.server, r.tool, r.event, r.checksum())
 	return err
 }
 

@@ -48,6 +48,9 @@ func failure(path string, err error) error {
 		errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		p.What = "cannot be written: the file or its directory is read-only"
 		p.Next = "check the owner and the permissions of the directory, or set GAUZE_STATE_DIR to a different one"
+	case code == sqlite3.SQLITE_IOERR:
+		p.What = "cannot be read or written: the disk is full or failing (" + err.Error() + ")"
+		p.Next = "free some space and check the disk, or set GAUZE_STATE_DIR to a directory on a different disk"
 	case code == sqlite3.SQLITE_BUSY, code == sqlite3.SQLITE_LOCKED:
 		p.What = fmt.Sprintf("cannot be written: a different gauze process has been writing for more than %v", busyTimeout)
 		p.Next = "check whether that process is stopped or waiting for a disk, then repeat the command"

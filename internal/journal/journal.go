@@ -23,8 +23,8 @@
 // SQLite notices few flipped bits, and drops the end of a damaged write-ahead log without an error.
 // So every row has a checksum. In the log of a task it covers the previous row's, the rows of every
 // log are numbered without gaps, and a small file beside the database records the last number of
-// each. A row that passes these checks is what was written, and a missing one is noticed. There are
-// no indexes besides the tables' own keys: an index is a copy that can disagree.
+// each. A row that passes these checks is what was written, and a missing one is noticed. The tables
+// have only their own keys: an additional index is a copy that can disagree.
 package journal
 
 import (

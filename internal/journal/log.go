@@ -73,33 +73,31 @@ type chain struct {
 	task   string
 	last   checksum
 	length int
-	broken bool // a row was missing or different: no later one counts
-	beyond int  // the highest number seen after that
+	beyond int // rows after the first that is missing or damaged: none of them counts
 }
 
 // next adds a row and reports whether it is intact.
 func (c *chain) next(e Entry, sum []byte) bool {
+	if e.Seq <= c.length {
+		return false // an older copy, which a damaged database may show again
+	}
 	want := sumOf(c.last, c.task, e)
-	if c.broken || e.Seq != c.length+1 || string(sum) != string(want[:]) {
-		c.broken = true
-		c.beyond = max(c.beyond, c.length+1)
-		if e.Seq-c.length < maxPlausibleLoss {
-			c.beyond = max(c.beyond, e.Seq)
-		}
+	if c.beyond > 0 || e.Seq != c.length+1 || string(sum) != string(want[:]) {
+		c.beyond++
 		return false
 	}
 	c.last, c.length = want, e.Seq
 	return true
 }
 
-// maxPlausibleLoss limits the number that a damaged row may claim to have.
-const maxPlausibleLoss = 1 << 20
-
 // damage returns what is missing, nil if nothing is: given the last number that was acknowledged, 0
 // if that is not known, and whether reading failed after the rows so far.
 func (c *chain) damage(acknowledged int, failed bool) *Damage {
-	last := max(acknowledged, c.beyond)
-	if failed && acknowledged == 0 {
+	last := acknowledged
+	switch {
+	case acknowledged == 0 && c.beyond > 0:
+		last = c.length + c.beyond
+	case c.beyond > 0 || failed && acknowledged == 0:
 		last = max(last, c.length+1)
 	}
 	if last <= c.length {

@@ -176,13 +176,18 @@ func insertEvents(db *sql.DB, path string, records []Record) (last int, err erro
 	if err := tx.QueryRow("SELECT coalesce(max(seq), ?) FROM events", first-1).Scan(&last); err != nil {
 		return 0, err
 	}
+	insert, err := tx.Prepare(insertEvent)
+	if err != nil {
+		return 0, err
+	}
+	defer insert.Close()
 	for _, record := range records {
 		last++
 		row, err := rowOf(last, record)
 		if err != nil {
 			return 0, err
 		}
-		if err := row.insert(tx); err != nil {
+		if err := row.insert(insert); err != nil {
 			return 0, err
 		}
 		bytes += row.size()

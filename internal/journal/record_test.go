@@ -43,7 +43,8 @@ func timelineOf(t testing.TB, path string, q Query) string {
 func TestEventsAreRecorded(t *testing.T) {
 	path := newPath(t)
 	want := event.Event{Time: noon, Kind: event.Failed, Server: "files", Generation: 2, Method: "tools/call", Tool: "read", From: "a", To: "b", Code: fault.ServerBusy,
-		Cause: fault.Cause{Code: "env_not_set", Explanation: "It is not set.", Remedy: "Set it."}, Detail: "exit status 1", Took: 3 * time.Second, Count: 4, PID: 5}
+		Cause: fault.Cause{Code: "env_not_set", Explanation: "It is not set.", Remedy: "Set it."}, Detail: "exit status 1", Took: 3 * time.Second, Count: 4, PID: 5,
+		Model: &event.Consultation{Model: "m", InputTokens: 6, OutputTokens: 7, Cost: 0.5, Reason: "because"}}
 	record(t, path, want)
 	records, err := open(t, path).Events(context.Background(), Query{})
 	if err != nil || len(records) != 1 {
@@ -93,7 +94,8 @@ func TestNoSecretReachesTheFile(t *testing.T) {
 	const canary = "hunter2canary"
 	secret := "password=" + canary
 	record(t, path, event.Event{Time: noon, Kind: event.Stray, Server: secret, Method: secret, Tool: secret, From: secret, To: secret,
-		Detail: "\x1b[31m" + secret, Cause: fault.Cause{Code: "x", Explanation: secret, Changes: []string{secret}}})
+		Detail: "\x1b[31m" + secret, Cause: fault.Cause{Code: "x", Explanation: secret, Changes: []string{secret}},
+		Model: &event.Consultation{Model: secret, Reason: secret, Before: []byte(`{"note":"` + canary + `"}`), After: []byte(`["` + canary + `"]`)}})
 	files, err := filepath.Glob(filepath.Dir(path) + "/*")
 	if err != nil || len(files) < 2 {
 		t.Fatal(files, err)

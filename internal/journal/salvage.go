@@ -146,12 +146,7 @@ func salvage(path string, alone bool) (*Salvage, error) {
 		return nil, err
 	}
 	s := &Salvage{File: aside}
-	empty, err := build(path, func(*sql.Tx) error { return nil })
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(empty)
-	if err := errors.Join(applyWAL(path), restoreFirstPage(path, empty)); err != nil {
+	if err := repairPages(path); err != nil {
 		return nil, err
 	}
 	heads := readHeads(path)
@@ -178,6 +173,17 @@ func salvage(path string, alone bool) (*Salvage, error) {
 		return nil, err
 	}
 	return s, writeHeads(path, kept)
+}
+
+// repairPages applies the intact part of the write-ahead log and restores the schema, so that the
+// database can be read.
+func repairPages(path string) error {
+	empty, err := build(path, func(*sql.Tx) error { return nil })
+	if err != nil {
+		return err
+	}
+	defer os.Remove(empty)
+	return cmp.Or(applyWAL(path), restoreFirstPage(path, empty))
 }
 
 // copyAside copies the damaged file and its write-ahead log to a new name.
@@ -211,8 +217,13 @@ func copyFile(to, from string) error {
 
 // keepTasks copies the intact beginning of every log.
 func (s *Salvage) keepTasks(ctx context.Context, old *sql.DB, tx *sql.Tx, heads, kept map[string]int) error {
+	insert, err := tx.Prepare(insertEntry)
+	if err != nil {
+		return err
+	}
+	defer insert.Close()
 	for _, task := range slices.Sorted(maps.Keys(tasksIn(ctx, old, heads))) {
-		c, failed, err := copyTask(ctx, old, tx, task)
+		c, failed, err := copyTask(ctx, old, insert, task)
 		if err != nil {
 			return err
 		}
@@ -262,13 +273,13 @@ func tasksIn(ctx context.Context, old *sql.DB, heads map[string]int) map[string]
 }
 
 // copyTask copies the intact beginning of one log. failed reports whether rows could not be read.
-func copyTask(ctx context.Context, old *sql.DB, tx *sql.Tx, task string) (c chain, failed bool, err error) {
+func copyTask(ctx context.Context, old *sql.DB, insert *sql.Stmt, task string) (c chain, failed bool, err error) {
 	c = chain{task: task}
 	var written error // an error of the new file, not of the damaged one
 	err = query(ctx, old, func(rows *sql.Rows) error {
 		e, sum, err := scanEntry(rows)
 		if err == nil && c.next(e, sum) {
-			_, written = tx.Exec(insertEntry, task, e.Seq, e.Time.UnixNano(), e.Kind, []byte(e.Data), sum)
+			_, written = insert.Exec(task, e.Seq, e.Time.UnixNano(), e.Kind, []byte(e.Data), sum)
 		}
 		return cmp.Or(written, err)
 	}, "SELECT seq, time, kind, data, sum FROM entries WHERE task = ? ORDER BY seq", task)
@@ -289,6 +300,11 @@ func earlierLoss(ctx context.Context, db *sql.DB, task string, length int) *Dama
 
 // keepEvents copies every intact event and numbers them again.
 func (s *Salvage) keepEvents(ctx context.Context, old *sql.DB, tx *sql.Tx, heads, kept map[string]int) error {
+	insertRow, err := tx.Prepare(insertEvent)
+	if err != nil {
+		return err
+	}
+	defer insertRow.Close()
 	first, next, step, bytes := 0, 1, 1, 0
 	old.QueryRowContext(ctx, "SELECT value FROM meta WHERE name = 'first-event'").Scan(&first)
 	next = max(next, min(first, heads[timeline]))
@@ -306,7 +322,7 @@ func (s *Salvage) keepEvents(ctx context.Context, old *sql.DB, tx *sql.Tx, heads
 				s.Events++
 				row.seq = s.Events
 				bytes += row.size()
-				written = row.insert(tx)
+				written = row.insert(insertRow)
 			}
 			return written
 		}, selectEvents+" WHERE seq >= ? ORDER BY seq", begin)
@@ -328,6 +344,6 @@ func (s *Salvage) keepEvents(ctx context.Context, old *sql.DB, tx *sql.Tx, heads
 	if s.Events > 0 {
 		kept[timeline] = s.Events
 	}
-	_, err := tx.Exec("UPDATE meta SET value = ? WHERE name = 'event-bytes'", bytes)
+	_, err = tx.Exec("UPDATE meta SET value = ? WHERE name = 'event-bytes'", bytes)
 	return err
 }
