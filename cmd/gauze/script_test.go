@@ -20,6 +20,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"gauze":        func() { os.Exit(execute()) },
 		"faultyserver": func() { os.Exit(faultyserver.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"taskserver":   func() { os.Exit(taskServer(os.Args[1:])) },
 		"tellall":      func() { os.Exit(tellAll(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
 }

@@ -46,9 +46,10 @@ const taskExit = "Exit status: 0 if the task is done, 1 if it failed, is stuck, 
 
 // taskFlags are the flags of commands that run a task.
 type taskFlags struct {
-	model   adviserFlag
-	timeout time.Duration
-	json    bool
+	model        adviserFlag
+	timeout      time.Duration
+	startTimeout time.Duration
+	json         bool
 }
 
 // defaultCallTimeout is how long a call of a task may take without progress: a task runs
@@ -58,6 +59,7 @@ const defaultCallTimeout = 10 * time.Minute
 func (f *taskFlags) add(cmd *cobra.Command) {
 	f.model.add(cmd, "chooses the calls of a task without steps, and judges failing servers")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultCallTimeout, "maximum `time` without progress for a call")
+	cmd.Flags().DurationVar(&f.startTimeout, "start-timeout", 0, "idle `time` before a starting server is considered stuck (default 1m)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON, and report no progress")
 }
 
@@ -82,6 +84,9 @@ func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 	if f.timeout < 0 {
 		return usage(cmd, fmt.Errorf("invalid --timeout %v: must be a duration of zero or more, such as 5m", f.timeout))
 	}
+	if f.startTimeout < 0 {
+		return usage(cmd, fmt.Errorf("invalid --start-timeout %v: must be a duration of zero or more, such as 30s", f.startTimeout))
+	}
 	model, err := f.model.open(cmd)
 	if err != nil {
 		return err
@@ -91,7 +96,7 @@ func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 	defer release()
 	machine := doctor.ThisMachine()
 	o := taskrun.Options{Model: model, Hurry: hurry, Configured: configuredServer, Wrap: proxy.Options{
-		Timeout: f.timeout, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
+		Timeout: f.timeout, StartTimeout: f.startTimeout, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
 	}}
 	if !f.json {
 		o.Tell = func(state *task.State, e task.Entry) { tellStep(cmd.ErrOrStderr(), state, e) }

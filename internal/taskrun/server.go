@@ -342,7 +342,7 @@ const knownCause = 0.7
 // situation returns what is known about the server.
 func (s *server) situation() task.Situation {
 	s.mu.Lock()
-	session := s.session
+	session, listed := s.session, s.greeted && !s.stale
 	s.mu.Unlock()
 	health, trouble, now := session.Upstream().Snapshot(), session.Trouble(), time.Now()
 	out := task.Situation{Situation: verdict.Situation{
@@ -352,7 +352,8 @@ func (s *server) situation() task.Situation {
 	if at := health.LastSuccess; !at.IsZero() {
 		out.Answered, out.SinceSuccess = true, max(0, now.Sub(at))
 	}
-	if out.Health == "healthy" || out.Health == "degraded" {
+	connected := out.Health == "healthy" || out.Health == "degraded"
+	if connected && listed {
 		s.since = time.Time{}
 		return out
 	}
@@ -360,6 +361,9 @@ func (s *server) situation() task.Situation {
 		s.since = now
 	}
 	out.Since = s.since
+	if connected { // a new process that has not answered yet
+		return out
+	}
 	if trouble == nil {
 		out.Reconnecting = out.Health == "dead"
 		return out
