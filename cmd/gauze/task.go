@@ -40,9 +40,9 @@ func taskCommand() *cobra.Command {
 
 // taskExit documents the exit statuses of commands that run a task.
 const taskExit = "Exit status: 0 if the task is done, 1 if it failed, is stuck, has no model or has spent its\n" +
-	"budget, 2 for invalid usage or an invalid file, 3 if a server is dead, 4 if a person must\n" +
-	"decide or act, 130 if it was interrupted. The last line on stderr is the command that resumes\n" +
-	"the task, unless it is done."
+	"budget, 2 for invalid usage, an invalid file or an unusable journal, 3 if a server is dead,\n" +
+	"4 if a person must decide or act, 130 if it was interrupted. The last line on stderr is the\n" +
+	"command that resumes the task, unless it is done."
 
 // taskFlags are the flags of commands that run a task.
 type taskFlags struct {
