@@ -37,7 +37,7 @@ var doors = map[string][]string{
 	"internal/registry":                {"internal/launch"},
 	"internal/fleet":                   {"llm", "internal/backup", "internal/clientconfig", "internal/doctor", "internal/registry", "internal/upstream", "internal/trust", "internal/launch", "internal/probe"},
 	"internal/gateway":                 {"internal/proxy", "internal/wire", "internal/health"},
-	"internal/demo":                    {"internal/proxy", "internal/upstream", "internal/health", "internal/faultyserver", "internal/launch", "internal/modeltest", "llm"},
+	"internal/demo":                    {"internal/task", "internal/taskrun", "internal/proxy", "internal/upstream", "internal/health", "internal/faultyserver", "internal/launch", "internal/modeltest", "llm"},
 	"internal/proxy":                   {"llm", "internal/correct", "internal/upstream", "internal/repair", "internal/wire", "internal/health", "internal/launch"},
 	"internal/upstream":                {"internal/wire", "internal/health", "internal/launch"},
 	"internal/probe":                   {"internal/upstream", "internal/wire", "internal/launch"},
