@@ -28,7 +28,7 @@ type CorrectionPolicy struct {
 	// marked below. An empty list that is not nil means none.
 	CorrectableErrors []RejectionKind
 	// Open is whether a model may use values that the caller did not send and the schema does not
-	// declare. Default false. Such a call is sent only if the tool is read-only or idempotent.
+	// declare. Default false. Such a call is sent only if the tool is read-only.
 	Open *bool
 }
 

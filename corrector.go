@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/correct"
@@ -43,7 +42,7 @@ func (c *corrector) ask(ctx context.Context, call correct.Call) *correction {
 	case err != nil && asked.Before != nil:
 		c.report(EventUncorrected, found, err.Error())
 	case err == nil && !proposal.Send:
-		c.report(EventProposed, found, describe(found.Changes))
+		c.report(EventProposed, found, found.NotSent(call, c.policy))
 	}
 	if err != nil {
 		return nil
@@ -53,7 +52,7 @@ func (c *corrector) ask(ctx context.Context, call correct.Call) *correction {
 
 // sent reports that a corrected call was sent. failure is how it failed, or nil.
 func (c *corrector) sent(found *correction, failure error) {
-	detail := describe(found.Changes)
+	detail := correct.Describe(found.Changes)
 	if failure != nil {
 		detail += "; the corrected call failed: " + failure.Error()
 	}
@@ -71,19 +70,6 @@ func (c *corrector) emit(e Event) {
 	}
 }
 
-// withheld returns why a correction is shown to the caller and not sent.
-func (f *correction) withheld(p correct.Policy) string {
-	switch {
-	case p.OfferOnly:
-		return "the policy does not allow it"
-	case !f.call.Safe && !f.call.Class.NoEffect:
-		return "the call that failed may have had an effect"
-	case f.Opened && !f.call.Safe:
-		return "it contains values that were not in the call, and the tool may write"
-	}
-	return "only the caller can tell whether it means the same"
-}
-
 // failed returns the error of a call that failed with and without a correction, or whose correction
 // was not sent.
 func (c *corrector) failed(first, second failedCall, found *correction) *CorrectionError {
@@ -96,18 +82,9 @@ func (c *corrector) failed(first, second failedCall, found *correction) *Correct
 		return e
 	}
 	e.Offered = found.Arguments
-	explanation := first.err.Error() + "\nA corrected call was not sent: " + found.withheld(c.policy) + "."
+	explanation := first.err.Error() + "\nA corrected call was not sent: " + found.NotSent(found.call, c.policy) + "."
 	e.text, _ = correct.Offer(explanation, nil, found.Proposal)
 	return e
-}
-
-// describe lists changes on one line.
-func describe(changes []repair.Change) string {
-	lines := make([]string, len(changes))
-	for i, c := range changes {
-		lines[i] = c.String()
-	}
-	return strings.Join(lines, "; ")
 }
 
 // receipt adds a correction to the receipt of its call, after the changes that rules made.

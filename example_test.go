@@ -188,6 +188,6 @@ func ExampleExecute() {
 	result, err := gauze.Execute(context.Background(), executor, tool, json.RawMessage(`{"limit":"five"}`), search)
 	fmt.Println(result, err)
 	// Output:
-	// corrected limit: "five" became 5 (corrected by a model)
+	// corrected limit: "five" became 5
 	// 5 results <nil>
 }

@@ -42,7 +42,7 @@ type Tool struct {
 	Idempotent  bool            // Idempotent means that a second call has no further effect.
 }
 
-// safe reports whether a wrong call of the tool does no harm.
+// safe reports whether a wrong call of the tool does no harm if it is sent again.
 func (t Tool) safe() bool { return t.ReadOnly || t.Idempotent }
 
 // ToolOf returns a tool as an MCP server lists it.
@@ -150,7 +150,7 @@ func (e *Executor) begin(tool Tool, arguments json.RawMessage) (*execution, erro
 	switch d := x.admit(arguments); d.Verdict {
 	case repair.Repaired:
 		x.arguments, x.tried = d.Arguments, d.Receipt.Changes
-		x.emit(Event{Kind: EventRepaired, Tool: tool.Name, Detail: describe(x.tried), Count: len(x.tried)})
+		x.emit(Event{Kind: EventRepaired, Tool: tool.Name, Detail: correct.Describe(x.tried), Count: len(x.tried)})
 	case repair.Refused:
 		x.misfit = true
 		if e.Strict {
@@ -183,7 +183,7 @@ func (x *execution) correct(ctx context.Context, first failedCall) *correction {
 	rejection, class := first.rejection(x.arguments, x.misfit)
 	found := x.ask(ctx, correct.Call{
 		Tool: x.tool.Name, About: x.tool.Description, Schema: x.schema, Arguments: x.original,
-		Safe: x.tool.safe(), Tried: x.tried, Rejection: rejection, Class: class, Secrets: environSecrets().Redact,
+		Safe: x.tool.ReadOnly, Tried: x.tried, Rejection: rejection, Class: class, Secrets: environSecrets().Redact,
 	})
 	if found != nil && x.admit(found.Arguments).Adjusted(found.Arguments) {
 		return nil // cannot happen: a correction matches the schema

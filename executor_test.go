@@ -237,6 +237,19 @@ func TestCorrectionOfAToolThatWritesIsOffered(t *testing.T) {
 	contains(t, err.Error(), rejected.Error(), "may have had an effect", "Call that would pass: "+inFives)
 }
 
+// Idempotent means that the same call may be repeated. A corrected call is a different one: what the
+// first one did would remain.
+func TestAnIdempotentToolIsNotCalledWithDifferentArguments(t *testing.T) {
+	setTrip := bookTrip
+	setTrip.Idempotent = true
+	dispatch := &stub{failures: []error{&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no days before the flight"}}}
+	_, err := gauze.Execute(t.Context(), &gauze.Executor{Model: &oracle{answer: fixed}}, setTrip, json.RawMessage(inWords), dispatch.run)
+	var offered *gauze.CorrectionError
+	if !errors.As(err, &offered) || offered.Offered == nil || len(dispatch.got) != 1 {
+		t.Errorf("%v, dispatched %q", err, dispatch.got)
+	}
+}
+
 func TestErrorOfTheCorrectedCall(t *testing.T) {
 	var events []gauze.Event
 	executor := gauze.Executor{Model: &oracle{answer: fixed}, OnEvent: func(e gauze.Event) { events = append(events, e) }}
@@ -282,11 +295,11 @@ func TestEventsOfAnExecutor(t *testing.T) {
 // Here a value that the caller did not send is not accepted; if the policy allows it, dispatch runs
 // its checks again.
 func TestCorrectedArgumentsAreCheckedAgain(t *testing.T) {
-	tool := gauze.Tool{Name: "write_note", Idempotent: true,
+	tool := gauze.Tool{Name: "read_note", ReadOnly: true,
 		Schema: json.RawMessage(`{"type":"object","properties":{"folder":{"type":"string"},"name":{"type":"string"}}}`)}
 	errOutside := errors.New("the note is outside the vault")
 	for _, open := range []bool{false, true} {
-		var written []string
+		var read []string
 		dispatch := func(_ context.Context, arguments json.RawMessage) (string, error) {
 			var in struct{ Folder, Name string }
 			if err := json.Unmarshal(arguments, &in); err != nil {
@@ -299,14 +312,14 @@ func TestCorrectedArgumentsAreCheckedAgain(t *testing.T) {
 			case !strings.HasPrefix(note, "vault/"):
 				return "", errOutside
 			}
-			written = append(written, note)
-			return "written", nil
+			read = append(read, note)
+			return "read", nil
 		}
 		model := &oracle{answer: `{"arguments":{"folder":"vault","name":"../secrets.md"}}`}
 		executor := gauze.Executor{Model: model, Policy: gauze.CorrectionPolicy{Open: new(open)}}
 		_, err := gauze.Execute(t.Context(), &executor, tool, json.RawMessage(`{"folder":"vault"}`), dispatch)
-		if err == nil || written != nil || errors.Is(err, errOutside) != open || model.asked.Load() != 1 {
-			t.Errorf("open %v: %v, written %q", open, err, written)
+		if err == nil || read != nil || errors.Is(err, errOutside) != open || model.asked.Load() != 1 {
+			t.Errorf("open %v: %v, read %q", open, err, read)
 		}
 	}
 }

@@ -45,6 +45,10 @@ type Counters struct {
 	Corrected   uint64 // Corrected counts rejected calls that were sent again with a model's arguments.
 	Proposed    uint64 // Proposed counts rejected calls whose correction was shown to the caller and not sent.
 	Uncorrected uint64 // Uncorrected counts rejected calls that a model was asked about without success.
+
+	ModelInputTokens  uint64  // ModelInputTokens counts the tokens of questions to models.
+	ModelOutputTokens uint64  // ModelOutputTokens counts the tokens of their answers.
+	ModelCost         float64 // ModelCost is what they cost in US dollars, 0 if prices are not configured.
 }
 
 // Recovery is one restart of a server.

@@ -35,7 +35,7 @@ func (m *middleware) correct(ctx context.Context, req *mcp.CallToolRequest, refu
 	r := correct.Rejection{Text: refusal.Message, Unsent: true, Misfit: true}
 	return m.ask(ctx, correct.Call{
 		Tool: tool.source.Name, About: tool.source.Description, Schema: tool.schema, Arguments: req.Params.Arguments,
-		Safe: tool.safe, Rejection: r, Class: correct.Classify(r), Secrets: environSecrets().Redact,
+		Safe: ToolOf(tool.source).ReadOnly, Rejection: r, Class: correct.Classify(r), Secrets: environSecrets().Redact,
 	})
 }
 

@@ -34,19 +34,19 @@ const (
 
 // Failure is one failure of a server.
 type Failure struct {
-	Kind   FailureKind
-	Detail string // Detail tells failures of the same kind apart, such as an exit status.
-	At     time.Time
+	Kind   FailureKind // Kind is what happened.
+	Detail string      // Detail tells failures of the same kind apart, such as an exit status.
+	At     time.Time   // At is when it happened.
 }
 
 // Need is how many of the remaining steps of a task use a server.
 type Need string
 
 const (
-	NeedUnknown Need = ""
-	NeedAll     Need = "all"
-	NeedSome    Need = "some"
-	NeedNone    Need = "none"
+	NeedUnknown Need = ""     // it is not known
+	NeedAll     Need = "all"  // every remaining step uses the server
+	NeedSome    Need = "some" // some of them do
+	NeedNone    Need = "none" // none of them does
 )
 
 // Task is what a server is used for. The zero value of each field means that it is not known.
@@ -61,9 +61,9 @@ type Task struct {
 // Situation is what is known about a server and the task that uses it. [Wrap.Situation] and
 // [Transport.Situation] return it without the Task. Only Health.State is required.
 type Situation struct {
-	Server string
-	Health Health
-	Busy   bool // Busy means that the server is working on a call.
+	Server string // Server is the name of the server.
+	Health Health // Health is its state and what led to it.
+	Busy   bool   // Busy means that the server is working on a call.
 	// Reconnecting means that an attempt to reconnect is in progress.
 	Reconnecting bool
 
@@ -79,13 +79,13 @@ type Situation struct {
 	// Permanent means that only a change can end the failure, whatever Cause is.
 	Permanent bool
 
-	Task Task
+	Task Task // Task is what the server is used for.
 }
 
 // Verdict is a decision about a server, with its reason.
 type Verdict struct {
-	Action     Action
-	Reason     string
+	Action     Action  // Action is what the task does.
+	Reason     string  // Reason is why, in one sentence.
 	Confidence float64 // Confidence is from 0 to 1.
 	ByModel    bool    // ByModel means that a model decided, within the bounds of the rules.
 

@@ -29,6 +29,7 @@ func newBinaries() (*binaries, error) {
 	if err != nil {
 		return nil, err
 	}
+	os.Setenv("GAUZE_STATE_DIR", filepath.Join(dir, "state")) // not the user's journal
 	return &binaries{dir: dir, root: filepath.Dir(strings.TrimSpace(string(mod))), self: self}, nil
 }
 

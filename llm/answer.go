@@ -96,8 +96,8 @@ func mismatch(err error) string {
 	for len(invalid.Causes) > 0 {
 		invalid = invalid.Causes[0]
 	}
-	_, reason, _ := strings.Cut(invalid.Error(), "\n")
-	return redact.Quote(strings.TrimPrefix(strings.TrimSpace(reason), "- "))
+	reason, _, _ := strings.Cut(invalid.Error(), "\n")
+	return redact.Quote(strings.TrimPrefix(reason, "at '': ")) // the whole answer
 }
 
 // oneObject finds the one JSON object in a text: bare, in a code fence, or with a short sentence

@@ -64,7 +64,7 @@ func (anthropic) read(body []byte) (reply, *Error) {
 		}
 	}
 	if err := json.Unmarshal(body, &r); err != nil || r.Content == nil && r.StopReason == "" {
-		return reply{}, &Error{Kind: InvalidAnswer, Detail: "the response has no content: check the URL"}
+		return reply{}, &Error{Kind: NotAPI, Detail: "the response has no content"}
 	}
 	said := reply{"", r.Model, int(r.Usage.Input), int(r.Usage.Output)}
 	var text, inputs []string

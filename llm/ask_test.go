@@ -87,7 +87,12 @@ func TestEveryFailureIsTyped(t *testing.T) {
 		{"wrong type", []modeltest.Reply{modeltest.Says(`{"answer":"` + canary + `"}`)}, InvalidAnswer, 1},
 		{"two objects", []modeltest.Reply{modeltest.Says(right + ` or {"answer":43}`)}, InvalidAnswer, 1},
 		{"array", []modeltest.Reply{modeltest.Says(`[` + right + `]`)}, InvalidAnswer, 1},
-		{"redirect", []modeltest.Reply{modeltest.Redirects("http://127.0.0.1:1/" + canary)}, NotFound, 1},
+		{"redirect", []modeltest.Reply{modeltest.Redirects("http://127.0.0.1:1/" + canary)}, NotAPI, 1},
+		{"login page", []modeltest.Reply{modeltest.Page(200, "<html>Please log in</html>")}, NotAPI, 1},
+		{"page of a proxy", []modeltest.Reply{modeltest.Page(403, "<html>Blocked</html>")}, NotAPI, 1},
+		{"wrong path", []modeltest.Reply{modeltest.Page(404, "404 page not found")}, NotAPI, 1},
+		{"proxy requires a login", []modeltest.Reply{modeltest.Page(407, "<html></html>")}, NotAPI, 1},
+		{"response of something else", []modeltest.Reply{modeltest.Page(200, "{}")}, NotAPI, 1},
 	}
 	for format := range formats {
 		for _, tc := range cases {
@@ -116,6 +121,26 @@ func TestEveryFailureIsTyped(t *testing.T) {
 					t.Errorf("not one sentence with what to do: %v", err)
 				}
 			})
+		}
+	}
+}
+
+func TestErrorsSayWhatIsWrong(t *testing.T) {
+	for _, tc := range []struct {
+		reply modeltest.Reply
+		want  string
+	}{
+		{modeltest.Fails(404, "no such model", ""), "HOST does not have the model m: check its name (status 404: no such model)"},
+		{modeltest.Fails(401, "expired", ""), "HOST rejected the key: check that it is valid and may use the model m (status 401: expired)"},
+		{modeltest.Page(403, "<html>Blocked</html>"), "HOST did not respond like the API of a model: check the URL, and the proxy if you use one (status 403: an HTML page)"},
+		{modeltest.Says(`{"answr":42}`), "the model m at HOST sent an answer that is not the requested JSON: use a more capable model (it does not match the schema: missing property 'answer')"},
+		{modeltest.Says(`{"answer":"x"}`), "the model m at HOST sent an answer that is not the requested JSON: use a more capable model (it does not match the schema: at '/answer': got string, want integer)"},
+	} {
+		s := modeltest.Start(t, modeltest.OpenAIFormat, tc.reply)
+		model, _ := open(t, modeltest.OpenAIFormat, s, Options{})
+		_, err := model.Ask(t.Context(), question)
+		if want := strings.ReplaceAll(tc.want, "HOST", model.base.Host); err == nil || err.Error() != want {
+			t.Errorf("got %v\nwant %s", err, want)
 		}
 	}
 }
@@ -203,7 +228,7 @@ func TestAKeyIsNotSentToAnotherHost(t *testing.T) {
 			s := modeltest.Start(t, format, modeltest.Redirects(other.URL+"/chat/completions"))
 			model, _ := open(t, format, s, Options{})
 			_, err := model.Ask(t.Context(), question)
-			if KindOf(err) != NotFound || !strings.Contains(err.Error(), "redirect") {
+			if KindOf(err) != NotAPI || !strings.Contains(err.Error(), "redirect") {
 				t.Errorf("got %v", err)
 			}
 			if n := len(other.Requests()); n != 0 {

@@ -34,17 +34,22 @@ type Options struct {
 	// URL is the base URL, such as http://127.0.0.1:11434/v1. Default: the provider's own.
 	URL string
 	// Key is sent to URL and to no other host.
-	Key   string
+	Key string
+	// Model is the name of the model, as the provider lists it.
 	Model string
 	// Timeout limits a question, including retries. Default 20s.
 	Timeout time.Duration
 	// HTTPClient sends the requests. Redirects are not followed, whatever its CheckRedirect says.
 	HTTPClient *http.Client
-	Prices     Prices
+	// Prices are what the tokens cost. Default: the cost is not counted.
+	Prices Prices
 }
 
 // Prices are in US dollars for one million tokens.
-type Prices struct{ Input, Output float64 }
+type Prices struct {
+	Input  float64 // Input is the price of a question's tokens.
+	Output float64 // Output is the price of an answer's tokens.
+}
 
 func (p Prices) cost(input, output int) float64 {
 	return (p.Input*float64(input) + p.Output*float64(output)) / 1e6

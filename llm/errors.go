@@ -1,9 +1,10 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/redact"
@@ -15,7 +16,8 @@ type Kind string
 // The kinds of errors.
 const (
 	Unauthorized  Kind = "unauthorized"   // the key is missing, invalid or not allowed to do this
-	NotFound      Kind = "not found"      // the model or the URL does not exist
+	NotFound      Kind = "not found"      // the server does not have the model
+	NotAPI        Kind = "not an API"     // the URL does not lead to the API of a model: a wrong path, a login page, a proxy
 	Rejected      Kind = "rejected"       // the server considers the request invalid
 	RateLimited   Kind = "rate limited"   // the provider's limit is reached
 	Overloaded    Kind = "overloaded"     // the server failed or has no capacity
@@ -30,7 +32,7 @@ const (
 
 // Error is why a question got no answer. It never contains a key.
 type Error struct {
-	Kind   Kind
+	Kind   Kind   // why, for programs
 	Server string // the host of the model, or "the client"
 	Model  string // as configured
 	Status int    // of the HTTP response; 0 if there was none
@@ -45,7 +47,8 @@ type Error struct {
 
 // Error says what happened and what to do, in one sentence.
 func (e *Error) Error() string {
-	text := fmt.Sprintf(sentences[e.Kind], e.subject())
+	text := strings.NewReplacer("{subject}", e.subject(), "{server}", cmp.Or(redact.Quote(e.Server), "the server"),
+		"{model}", strings.TrimSpace("the model "+redact.Quote(e.Model))).Replace(sentences[e.Kind])
 	if e.Detail != "" {
 		text += " (" + e.Detail + ")"
 	}
@@ -55,22 +58,24 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, such as context.Canceled.
 func (e *Error) Unwrap() error { return e.cause }
 
-// sentences has the message for each kind. The verb is filled with who answers.
+// sentences has the message for each kind. The subject is the model and its server.
 var sentences = map[Kind]string{
-	Unauthorized:  "%s rejected the key: check that it is valid and belongs to this provider",
-	NotFound:      "%s does not have this model: check the model's name and the URL",
-	Rejected:      "%s rejected the request: check that the model supports it",
-	RateLimited:   "%s limits the rate of requests: wait, or raise the limit at the provider",
-	Overloaded:    "%s failed or is overloaded: try again later",
-	TimedOut:      "%s did not answer in time: raise the timeout, or use a faster model",
-	Unreachable:   "%s cannot be reached: check that it is running and that the URL is right",
-	Refused:       "%s refused to answer: use a different model for such questions",
-	CutShort:      "%s sent an answer that ends too early: use a model that answers more briefly, or try again",
-	InvalidAnswer: "%s sent an answer that is not the requested JSON: use a more capable model",
-	OverBudget:    "the question to %s was not sent, because it exceeds the budget: wait, or raise the budget",
-	Canceled:      "the question to %s was canceled: ask again if the answer is still needed",
+	Unauthorized:  "{server} rejected the key: check that it is valid and may use {model}",
+	NotFound:      "{server} does not have {model}: check its name",
+	NotAPI:        "{server} did not respond like the API of a model: check the URL, and the proxy if you use one",
+	Rejected:      "{server} rejected the request: check that {model} supports it",
+	RateLimited:   "{server} limits requests to {model}: wait, or raise the limit at the provider",
+	Overloaded:    "{subject} failed or is overloaded: try again later",
+	TimedOut:      "{subject} did not answer in time: raise the timeout, or use a faster model",
+	Unreachable:   "{server} cannot be reached: check that it is running, the URL, and the network",
+	Refused:       "{subject} refused to answer: use a different model for such questions",
+	CutShort:      "{subject} sent an answer that ends too early: use a model that answers more briefly, or try again",
+	InvalidAnswer: "{subject} sent an answer that is not the requested JSON: use a more capable model",
+	OverBudget:    "the question to {subject} was not sent, because it exceeds the budget: wait, or raise the budget",
+	Canceled:      "the question to {subject} was canceled: ask again if the answer is still needed",
 }
 
+// subject returns who answers.
 func (e *Error) subject() string {
 	switch {
 	case e.Model == "" && e.Server == "":

@@ -60,7 +60,7 @@ func (gemini) read(body []byte) (reply, *Error) {
 		UsageMetadata  struct{ PromptTokenCount, CandidatesTokenCount, ThoughtsTokenCount count }
 	}
 	if err := json.Unmarshal(body, &r); err != nil {
-		return reply{}, &Error{Kind: InvalidAnswer, Detail: "the response has no candidates: check the URL"}
+		return reply{}, &Error{Kind: NotAPI, Detail: "the response has no candidates"}
 	}
 	usage := r.UsageMetadata
 	said := reply{"", r.ModelVersion, int(usage.PromptTokenCount), int(usage.CandidatesTokenCount + usage.ThoughtsTokenCount)}
@@ -68,7 +68,7 @@ func (gemini) read(body []byte) (reply, *Error) {
 		return said, &Error{Kind: Refused, Detail: "the question was blocked: " + r.PromptFeedback.BlockReason}
 	}
 	if len(r.Candidates) == 0 {
-		return said, &Error{Kind: InvalidAnswer, Detail: "the response has no candidates: check the URL"}
+		return said, &Error{Kind: NotAPI, Detail: "the response has no candidates"}
 	}
 	for _, part := range r.Candidates[0].Content.Parts {
 		if !part.Thought {

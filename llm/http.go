@@ -49,13 +49,17 @@ func incomplete(body []byte) *Error {
 	if errors.As(err, &syntax) && syntax.Offset >= int64(len(body)) && len(body) > 0 {
 		return &Error{Kind: CutShort, Status: http.StatusOK, Detail: "the response is incomplete"}
 	}
-	return &Error{Kind: InvalidAnswer, Status: http.StatusOK, Detail: "the response is not JSON: check the URL"}
+	return &Error{Kind: NotAPI, Status: http.StatusOK, Detail: "the response is not JSON"}
 }
 
 // failed returns the error for a response that is not a success.
 func (c *client) failed(response *http.Response, body []byte) *Error {
-	words := redact.KnownSecrets(c.Key).Quote(serverWords(body))
-	e := &Error{Kind: kindOf(response.StatusCode, words), Status: response.StatusCode, Detail: strings.TrimSpace("status " + strconv.Itoa(response.StatusCode) + " " + words)}
+	words, structured := serverWords(body)
+	words = redact.KnownSecrets(c.Key).Quote(words)
+	e := &Error{Kind: kindOf(response.StatusCode, words, structured), Status: response.StatusCode, Detail: "status " + strconv.Itoa(response.StatusCode)}
+	if words != "" {
+		e.Detail += ": " + words
+	}
 	if response.StatusCode >= 300 && response.StatusCode < 400 {
 		e.Detail += ", a redirect to " + redirectTarget(response)
 	}
@@ -63,13 +67,17 @@ func (c *client) failed(response *http.Response, body []byte) *Error {
 	return e
 }
 
-// kindOf returns the kind of an error by the status of the response.
-func kindOf(status int, words string) Kind {
+// kindOf returns the kind of an error by the status of the response. structured is whether the
+// response says in JSON what is wrong, as every API of a model does, and no proxy.
+func kindOf(status int, words string, structured bool) Kind {
 	switch {
+	case status >= 300 && status < 400, status == http.StatusProxyAuthRequired,
+		!structured && words != "" && (status == http.StatusForbidden || status == http.StatusNotFound):
+		return NotAPI
 	case status == http.StatusUnauthorized, status == http.StatusForbidden,
 		status == http.StatusBadRequest && strings.Contains(strings.ToLower(words), "api key not valid"): // Gemini
 		return Unauthorized
-	case status == http.StatusNotFound, status >= 300 && status < 400:
+	case status == http.StatusNotFound:
 		return NotFound
 	case status == http.StatusTooManyRequests:
 		return RateLimited
@@ -90,10 +98,11 @@ func redirectTarget(response *http.Response) string {
 	return redact.Quote(to.Scheme + "://" + to.Host)
 }
 
-// serverWords returns the message in the body of an error, whose form differs between servers.
-func serverWords(body []byte) string {
+// serverWords returns the message in the body of an error, whose form differs between servers, and
+// whether the body is JSON. A page for people has no message.
+func serverWords(body []byte) (words string, structured bool) {
 	if len(body) > maxBody {
-		return ""
+		return "", false
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 { // Gemini's compatible API
@@ -101,19 +110,23 @@ func serverWords(body []byte) string {
 	}
 	var fields map[string]any
 	if json.Unmarshal(body, &fields) != nil {
-		return string(body[:min(len(body), 1000)])
+		text := strings.TrimSpace(string(body[:min(len(body), 1000)]))
+		if strings.HasPrefix(text, "<") {
+			text = "an HTML page"
+		}
+		return text, false
 	}
 	for _, name := range []string{"error", "message", "detail"} {
 		switch value := fields[name].(type) {
 		case string:
-			return value
+			return value, true
 		case map[string]any:
 			if message, ok := value["message"].(string); ok {
-				return message
+				return message, true
 			}
 		}
 	}
-	return ""
+	return "", true
 }
 
 // retryAfter returns how long a Retry-After header asks to wait.

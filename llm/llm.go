@@ -61,6 +61,7 @@ type Answer struct {
 	JSON json.RawMessage
 	// Model is the name of the model that answered.
 	Model string
+	// Usage is what the answer cost.
 	Usage Usage
 	// Took is how long the answer took, including retries.
 	Took time.Duration
@@ -71,7 +72,9 @@ type Answer struct {
 
 // Usage is what an answer cost.
 type Usage struct {
-	InputTokens  int
+	// InputTokens is the length of the question.
+	InputTokens int
+	// OutputTokens is the length of the answer.
 	OutputTokens int
 	// Cost is in US dollars, 0 if prices are not configured.
 	Cost float64

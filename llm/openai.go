@@ -94,7 +94,7 @@ func (openAI) read(body []byte) (reply, *Error) {
 		}
 	}
 	if err := json.Unmarshal(body, &r); err != nil || len(r.Choices) == 0 {
-		return reply{}, &Error{Kind: InvalidAnswer, Detail: "the response has no choices: check the URL"}
+		return reply{}, &Error{Kind: NotAPI, Detail: "the response has no choices"}
 	}
 	said, choice := reply{r.Choices[0].Message.Content, r.Model, int(r.Usage.Input), int(r.Usage.Output)}, r.Choices[0]
 	switch {

@@ -39,11 +39,17 @@ func rare(flags *pflag.FlagSet, except ...string) {
 	flags.Bool("help-all", false, "show all flags")
 }
 
+// preformatted reports whether a paragraph is indented, such as a file or a table: its lines are kept.
+func preformatted(paragraph string) bool { return strings.HasPrefix(paragraph, "  ") }
+
 // help prints what a command does, at most 80 columns wide.
 func help(cmd *cobra.Command, _ []string) {
 	w := cmd.OutOrStdout()
 	for paragraph := range strings.SplitSeq(cmp.Or(cmd.Long, cmd.Short+"."), "\n\n") {
-		fmt.Fprintf(w, "%s\n\n", plaintext.Wrap(paragraph, ""))
+		if !preformatted(paragraph) {
+			paragraph = plaintext.Wrap(paragraph, "")
+		}
+		fmt.Fprintf(w, "%s\n\n", paragraph)
 	}
 	fmt.Fprintf(w, "Usage:\n  %s\n", usageLine(cmd))
 	if len(cmd.Aliases) > 0 {

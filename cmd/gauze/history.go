@@ -68,7 +68,7 @@ func (f *historyFlags) run(cmd *cobra.Command) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !f.follow {
 		return f.empty(out)
 	}
-	j, err := journal.Open(path)
+	j, err := journal.OpenChecked(path)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,15 @@ func manPage(cmd *cobra.Command) []byte {
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", roff(usageLine(cmd)))
 	b.WriteString(".SH DESCRIPTION\n")
 	for paragraph := range strings.SplitSeq(cmp.Or(cmd.Long, cmd.Short+"."), "\n\n") {
-		fmt.Fprintf(&b, ".PP\n%s\n", roff(strings.Join(strings.Fields(paragraph), " ")))
+		if !preformatted(paragraph) {
+			fmt.Fprintf(&b, ".PP\n%s\n", roff(strings.Join(strings.Fields(paragraph), " ")))
+			continue
+		}
+		b.WriteString(".PP\n.nf\n")
+		for line := range strings.SplitSeq(paragraph, "\n") {
+			fmt.Fprintf(&b, "%s\n", roff(line))
+		}
+		b.WriteString(".fi\n")
 	}
 	for _, group := range cmd.Groups() {
 		fmt.Fprintf(&b, ".SH %s\n", strings.ToUpper(roff(group.Title)))

@@ -57,7 +57,7 @@ func modelCheckCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	cmd.Flags().StringVar(&f.model, "model", "", "`PROVIDER:NAME` of the model (default: $GAUZE_MODEL, or model.yaml)")
+	cmd.Flags().StringVar(&f.model, "model", "", modelUsage("the model"))
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON")
 	return cmd
 }
@@ -121,6 +121,9 @@ func (f *modelFlags) check(ctx context.Context) (c checkedModel) {
 		return c
 	case !ok:
 		c.Error, c.Next = "no model is configured. Gauze works without one.", howToConfigure()
+		if os.Getenv("GAUZE_MODEL_URL") != "" {
+			c.Error = "GAUZE_MODEL_URL is set, but GAUZE_MODEL is not, so no model is used."
+		}
 		return c
 	}
 	c.Settings, c.Warnings = config.Describe(), config.Warnings
@@ -152,12 +155,15 @@ func nextStep(kind llm.Kind, c modelconfig.Config) string {
 	words := shell.Here()
 	switch kind {
 	case llm.Unauthorized:
-		return "Set a valid key:\n\n    " + words.Set("GAUZE_MODEL_KEY", "…")
+		return "Set a valid key:\n\n    " + words.Set(c.KeyVariable(), "…")
 	case llm.TimedOut:
 		return "Give it more time:\n\n    " + words.Set("GAUZE_MODEL_TIMEOUT", (3*c.Timeout).String())
 	case llm.NotFound:
 		return "Set the name as the server lists it:\n\n    " + words.Set("GAUZE_MODEL", c.Provider+":NAME")
-	case llm.Unreachable:
+	case llm.Unreachable, llm.NotAPI:
+		if c.Official() {
+			return "If you use a proxy, set it:\n\n    " + words.Set("HTTPS_PROXY", "http://HOST:PORT")
+		}
 		return "If it is at a different address, set it:\n\n    " + words.Set("GAUZE_MODEL_URL", "http://HOST:PORT/v1")
 	}
 	return ""

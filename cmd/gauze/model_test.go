@@ -23,6 +23,11 @@ var scriptedModels = map[string][]modeltest.Reply{
 	"wrong":        {modeltest.Says(`{"total": 5}`)},
 	"cut":          {modeltest.AtLimit(`{"su`)},
 	"silent":       {modeltest.Silence()},
+	"agent": {
+		modeltest.Says(`{"action":"call","server":"s","tool":"echo","arguments":"{\"text\":\"hello\"}","reason":"look"}`),
+		modeltest.Says(`{"action":"call","server":"s","tool":"append","arguments":"{\"key\":\"one\"}","reason":"write it down"}`),
+		modeltest.Says(`{"action":"done","server":"","tool":"","arguments":"","reason":"It is written down."}`),
+	},
 }
 
 // modelServer is a command of the scripts: modelserver VARIABLE FORMAT BEHAVIOR starts a server and

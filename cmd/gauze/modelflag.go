@@ -14,7 +14,12 @@ import (
 type adviserFlag struct{ name string }
 
 func (f *adviserFlag) add(cmd *cobra.Command, use string) {
-	cmd.Flags().StringVar(&f.name, "model", "", "`PROVIDER:NAME` of a model that "+use+" (default: $GAUZE_MODEL, or model.yaml)")
+	cmd.Flags().StringVar(&f.name, "model", "", modelUsage("a model that "+use))
+}
+
+// modelUsage returns the usage of --model. of says which model it is.
+func modelUsage(of string) string {
+	return "`PROVIDER:NAME` of " + of + " (default: $GAUZE_MODEL, or model.yaml)"
 }
 
 // open returns the configured model, or nil if there is none. An invalid configuration is an error

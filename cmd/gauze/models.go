@@ -40,7 +40,7 @@ func setModels(o *proxy.Options, flag string, w io.Writer) error {
 		if name == "" || open[name] != nil {
 			continue
 		}
-		config, _, err := modelconfig.Load(name)
+		config, _, err := modelconfig.LoadNamed(name, "correct.model")
 		if err == nil {
 			open[name], err = opener(config)
 		}

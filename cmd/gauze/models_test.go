@@ -61,7 +61,7 @@ func TestRunCorrectsARejectedCall(t *testing.T) {
 	}
 	w.in.Close()
 	w.cmd.Wait()
-	if got := w.stderr.String(); !strings.Contains(got, "corrected tools/call book: days") || len(model.Requests()) != 1 {
+	if got := w.stderr.String(); !strings.Contains(got, "corrected tools/call book: days") || !strings.Contains(got, ", 100+20 tokens)") || len(model.Requests()) != 1 {
 		t.Errorf("%d questions\n%s", len(model.Requests()), got)
 	}
 }

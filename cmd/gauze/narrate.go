@@ -130,17 +130,26 @@ func lineFor(e event.Event) string {
 	case event.Diagnosed:
 		return fmt.Sprintf("%s failed: %s %s (gauze explain %s)", what, e.Cause.Explanation, e.Cause.Remedy, e.Cause.Code)
 	case event.Corrected:
-		return fmt.Sprintf("%s corrected %s: %s (%v)", e.Model.Model, what, e.Detail, took)
+		return fmt.Sprintf("%s corrected %s: %s (%s)", e.Model.Model, what, e.Detail, spent(e))
 	case event.Proposed:
-		return fmt.Sprintf("%s corrected %s; told the caller and did not send it: %s (%v)", e.Model.Model, what, e.Detail, took)
+		return fmt.Sprintf("%s corrected %s; showed the correction to the caller and did not send it: %s (%s)", e.Model.Model, what, e.Detail, spent(e))
 	case event.Uncorrected:
-		return fmt.Sprintf("no correction of %s: %s (%v)", what, e.Detail, took)
+		return fmt.Sprintf("no correction of %s: %s (%s)", what, e.Detail, spent(e))
 	case event.Unverified:
 		return fmt.Sprintf("sent a call to %s without checking its arguments: %s", e.Tool, e.Detail)
 	case event.Unknown, event.TimedOut, event.Failed, event.Quarantined:
 		return fmt.Sprintf("answered %s with %s (gauze explain %s)", what, e.Code, e.Code)
 	}
 	return ""
+}
+
+// spent returns the time, the tokens and the money that a question to a model took.
+func spent(e event.Event) string {
+	took := e.Took.Round(time.Millisecond).String()
+	if cost := e.Model.Spent(); cost != "" {
+		took += ", " + cost
+	}
+	return took
 }
 
 // explained writes why the server could not be kept running, unless narrate already did, and returns

@@ -17,12 +17,25 @@ import (
 // TestMain makes the test binary also act as gauze and as the test servers.
 func TestMain(m *testing.M) {
 	faultyserver.RunIfAsked()
-	testscript.Main(m, map[string]func(){
+	testscript.Main(withOwnState{m}, map[string]func(){
 		"gauze":        func() { os.Exit(execute()) },
 		"faultyserver": func() { os.Exit(faultyserver.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"taskserver":   func() { os.Exit(taskServer(os.Args[1:])) },
 		"tellall":      func() { os.Exit(tellAll(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
+}
+
+// withOwnState keeps gauze, as the tests start it, from writing to the user's state directory.
+type withOwnState struct{ *testing.M }
+
+func (m withOwnState) Run() int {
+	dir, err := os.MkdirTemp("", "gauze-state-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("GAUZE_STATE_DIR", dir)
+	return m.M.Run()
 }
 
 func TestScripts(t *testing.T) {

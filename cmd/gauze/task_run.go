@@ -46,13 +46,13 @@ func taskRunCommand() *cobra.Command {
 			"      for: note in ${list.json.notes}    # or note in [\"a\", \"b\"]\n" +
 			"      when: ${note.archived} != true     # also ==, not, exists\n" +
 			"      arguments: {path: \"${note.path}\"}\n" +
-			"      on-error: continue                 # or stop, retry, {retry: 5, then: continue}\n" +
+			"      on-error: continue                 # or stop, retry, {retry: 5}\n" +
 			"  budget: {steps: 100, time: 10m, tokens: 50000, cost: 0.50}\n\n" +
 			"${id.text} is the text of an earlier result, ${id.json.path} a value in its structured\n" +
 			"content, or in its text if that is JSON. $${ is a literal ${.\n\n" +
 			"With --goal, or a file with a goal and no steps, a model chooses the calls.\n\n" + taskExit,
 		Example: "gauze task run report.yaml\n" +
-			"gauze task run --goal 'Summarize the open issues in notes/week.md' --server cursor/github --server 'npx -y some-server'",
+			"gauze task run --goal 'Summarize the notes' --server cursor/notes",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}

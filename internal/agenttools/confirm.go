@@ -51,8 +51,8 @@ const (
 type ActionStatus struct {
 	Status  string `json:"status" jsonschema:"done, nothing_to_do, failed, dry_run, declined, needs_consent or needs_person"`
 	Asks    string `json:"asks,omitempty"`
-	Diff    string `json:"diff,omitempty" jsonschema:"what would be written or run"`
-	Consent string `json:"consent,omitempty" jsonschema:"token for repeating the call"`
+	Diff    string `json:"diff,omitempty"`
+	Consent string `json:"consent,omitempty"`
 	How     string `json:"how,omitempty"`
 	plain   bool   // Diff is sent without redaction
 }

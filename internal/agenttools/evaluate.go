@@ -12,7 +12,7 @@ import (
 
 func (svc *service) addEvaluateTool() {
 	add(svc, "evaluate_health", "Decide about a failing MCP server",
-		"Decide what to do in a task when an MCP server fails: continue, retry_connection or stop_task, with a reason. Give server to test a configured one first, as check_health does, or give health yourself; and what is known about the failures and the task. Changes no files.",
+		"Decide what a task does about a failing MCP server: continue, retry_connection or stop_task, with a reason. Pass server to test a configured one first, as check_health does, or pass health; and what is known about the failures and the task. Changes no files.",
 		hints{readOnly: true, idempotent: true, openWorld: true}, (*call).evaluate)
 }
 
@@ -26,14 +26,14 @@ type evaluateIn struct {
 type Evaluated struct {
 	Server     string  `json:"server,omitempty"`
 	State      string  `json:"state"`
-	Action     string  `json:"action" jsonschema:"continue, retry_connection or stop_task"`
+	Action     string  `json:"action"`
 	Reason     string  `json:"reason"`
-	Confidence float64 `json:"confidence" jsonschema:"0 to 1"`
-	DecidedBy  string  `json:"decided_by" jsonschema:"rules or model"`
-	Model      string  `json:"model,omitempty" jsonschema:"the model that was asked"`
+	Confidence float64 `json:"confidence"`
+	DecidedBy  string  `json:"decided_by"`
+	Model      string  `json:"model,omitempty"`
 	Rejected   string  `json:"rejected,omitempty" jsonschema:"why the model's answer was not used"`
 	Cause      string  `json:"cause,omitempty"`
-	Next       string  `json:"next,omitempty" jsonschema:"what to do next"`
+	Next       string  `json:"next,omitempty"`
 }
 
 func (c *call) evaluate(in evaluateIn) (out Evaluated, err error) {

@@ -58,6 +58,8 @@ func allSteps(quick bool) []step {
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-timeout", "9m", "-run", "^TestBroken", "./internal/realtest")},
 		{name: "generated", about: "a hundred thousand generated calls, without the race detector", slow: true, beside: true,
 			run: command(nil, "go", "test", "-count=1", "-run", "^TestGeneratedCalls$", "./internal/repair")},
+		{name: "journals", about: "ten thousand damaged journals", slow: true, beside: true,
+			run: command(nil, "go", "test", "-count=1", "-timeout", "20m", "-run", "^TestDamageIsNoticed$", "./internal/journal", "-injuries", "10000")},
 		{name: "clients", about: "thirty servers of ten clients wrapped and unwrapped; no secrets in any output; memory use under attack", slow: true, beside: true,
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-run", "^TestThirtyServers|^TestNoSecretIsShown|^TestNoCanary|^TestUnfinishedBodies|Hostile", "./cmd/gauze", "./internal/agenttools")},
 		{name: "hostile", about: "gauze in five hundred repositories written by an attacker", slow: true, beside: true,

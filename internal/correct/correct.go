@@ -27,7 +27,7 @@ type Call struct {
 	About     string // the tool's description
 	Schema    *repair.Schema
 	Arguments []byte // as the caller sent them
-	Safe      bool   // the tool is read-only or idempotent
+	Safe      bool   // the tool only reads; an idempotent call with different arguments is a different call
 	Tried     []repair.Change
 	Rejection Rejection
 	Class     Class
@@ -140,12 +140,14 @@ func (c *Call) check(answer []byte, masked *repair.Masked, p Policy) (Proposal, 
 
 // maySend reports whether a corrected call may be sent instead of the rejected one.
 func (c *Call) maySend(found repair.Proposal, p Policy) bool {
-	harmless := c.Safe || c.Rejection.Unsent || c.Class.NoEffect
-	if p.OfferOnly || !harmless || found.Tier > repair.Told {
+	if p.OfferOnly || !c.harmless() || found.Tier > repair.Told {
 		return false
 	}
 	return c.Safe || !found.Opened && !found.Touched
 }
+
+// harmless reports whether the rejected call had no effect that the corrected one would add to.
+func (c *Call) harmless() bool { return c.Safe || c.Rejection.Unsent || c.Class.NoEffect }
 
 // reply is the answer of a model.
 type reply struct {

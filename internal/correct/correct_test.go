@@ -193,3 +193,18 @@ func TestBothFailuresAreWorded(t *testing.T) {
 		}
 	}
 }
+
+// A small model that reads about placeholders uses one, even if there is no secret.
+func TestPlaceholdersAreMentionedOnlyIfThereAreAny(t *testing.T) {
+	schema := repair.Compile([]byte(`{"properties":{"days":{"type":"integer"},"api_key":{"type":"string"}}}`))
+	for arguments, want := range map[string]bool{`{"days":"five"}`: false, `{"days":"five","api_key":"hunter2-hunter2"}`: true} {
+		masked, err := schema.Mask([]byte(arguments), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := Call{Tool: "book", Schema: schema, Arguments: []byte(arguments)}
+		if got := strings.Contains(c.question(masked).Instructions, "<secret-1>"); got != want {
+			t.Errorf("%s: mentioned: %v", arguments, got)
+		}
+	}
+}

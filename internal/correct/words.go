@@ -22,18 +22,42 @@ func Offer(explanation string, report json.RawMessage, p Proposal) (string, json
 	return repair.Offer(explanation, report, p.Shown, note)
 }
 
+// NotSent returns why a Proposal is only shown to the caller; empty: it may be sent.
+func (p Proposal) NotSent(c Call, policy Policy) string {
+	switch {
+	case p.Send:
+		return ""
+	case policy.OfferOnly:
+		return "the policy does not allow it"
+	case !c.harmless():
+		return "the rejected call may have had an effect"
+	case len(p.Dropped) > 0:
+		return "it leaves out values that the caller sent"
+	case p.Opened && !c.Safe:
+		return "it contains values that the caller did not send, and the tool may write"
+	}
+	return "only the caller can tell whether it means the same"
+}
+
+// Describe lists changes on one line, those of a model without their rule.
+func Describe(changes []repair.Change) string {
+	lines := make([]string, len(changes))
+	for i, change := range changes {
+		lines[i] = strings.TrimSuffix(change.String(), " ("+repair.RuleModel+")")
+	}
+	return strings.Join(lines, "; ")
+}
+
 // BothFailed words the answer to a call that failed, was corrected, and failed again. The texts are
 // those of the two failures.
 func BothFailed(first string, changes []repair.Change, second string) string {
-	var changed []string
-	for _, change := range changes[:min(len(changes), 5)] {
-		changed = append(changed, strings.TrimSuffix(change.String(), " ("+repair.RuleModel+")"))
-	}
-	if more := len(changes) - len(changed); more > 0 {
-		changed = append(changed, fmt.Sprintf("and %d more", more))
+	const maxChanges = 5
+	changed := Describe(changes[:min(len(changes), maxChanges)])
+	if more := len(changes) - maxChanges; more > 0 {
+		changed += fmt.Sprintf("; and %d more", more)
 	}
 	return fmt.Sprintf("The call failed, and so did the call with corrected arguments. It is not sent again.\nFirst failure: %s\nCorrected by a model: %s\nSecond failure: %s",
-		quoted(first), strings.Join(changed, "; "), quoted(second))
+		quoted(first), changed, quoted(second))
 }
 
 // quoted returns untrusted text as a JSON string.

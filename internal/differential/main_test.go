@@ -34,6 +34,7 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	os.Setenv("GAUZE_STATE_DIR", filepath.Join(dir, "state")) // not the user's journal
 	if gauzeBinary == "" {
 		gauzeBinary = filepath.Join(dir, "gauze"+exeSuffix)
 		build := exec.Command("go", "build", "-o", gauzeBinary, "github.com/gauze-mcp/gauze/cmd/gauze")

@@ -30,19 +30,29 @@ func (m *Consultation) quoted() *Consultation {
 	return &clean
 }
 
-// line formats what the question cost as the end of an event's line.
+// line formats the question as the end of an event's line.
 func (m *Consultation) line() (line string) {
 	if m.Reason != "" {
 		line = ": " + m.Reason
 	}
 	line += " [" + m.Model
-	if m.InputTokens > 0 || m.OutputTokens > 0 {
-		line += fmt.Sprintf(", %d+%d tokens", m.InputTokens, m.OutputTokens)
-	}
-	if m.Cost > 0 {
-		line += fmt.Sprintf(", $%.4f", m.Cost)
+	if spent := m.Spent(); spent != "" {
+		line += ", " + spent
 	}
 	return line + "]"
+}
+
+// Spent says what the question cost, such as 400+20 tokens, $0.0001. It is empty if that is not
+// known.
+func (m *Consultation) Spent() string {
+	switch tokens := fmt.Sprintf("%d+%d tokens", m.InputTokens, m.OutputTokens); {
+	case m.InputTokens == 0 && m.OutputTokens == 0:
+		return ""
+	case m.Cost > 0:
+		return tokens + fmt.Sprintf(", $%.4f", m.Cost)
+	default:
+		return tokens
+	}
 }
 
 // quotedJSON returns a JSON value with every string cleaned and redacted. Text that is not JSON

@@ -260,4 +260,7 @@ func add(sum *proxy.Counters, n proxy.Counters) {
 	sum.Corrected += n.Corrected
 	sum.Proposed += n.Proposed
 	sum.Uncorrected += n.Uncorrected
+	sum.ModelInputTokens += n.ModelInputTokens
+	sum.ModelOutputTokens += n.ModelOutputTokens
+	sum.ModelCost += n.ModelCost
 }

@@ -41,7 +41,7 @@ func newImage(t *testing.T, crashed bool) image {
 		timeline = append(timeline, event.Event{Time: time.Now(), Kind: event.Failed, Server: "files", Detail: fmt.Sprint("number ", i)})
 	}
 	record(t, path, timeline[:events/2]...)
-	j := open(t, path)
+	j := openFor(t, path)
 	fill := func(from, to int) {
 		for seq := from; seq < to; seq++ {
 			for n := range tasks {
@@ -53,7 +53,7 @@ func newImage(t *testing.T, crashed bool) image {
 	fill(0, steps/2)
 	if crashed {
 		j.Close()
-		j = open(t, path)
+		j = openFor(t, path)
 	}
 	record(t, path, timeline[events/2:]...)
 	fill(steps/2, steps)
@@ -69,7 +69,7 @@ func newImage(t *testing.T, crashed bool) image {
 	if crashed != (len(im.files["-wal"]) > 10*frameLen) {
 		t.Fatalf("the write-ahead log has %d bytes", len(im.files["-wal"]))
 	}
-	reader := open(t, path)
+	reader := openFor(t, path)
 	for n := range tasks {
 		task := fmt.Sprintf("task-%d", n)
 		entries, err := reader.Entries(context.Background(), task)
@@ -208,4 +208,34 @@ func memoryDir(t *testing.T) string {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
+}
+
+// In a large journal Open does not read every row, but a row that is missing is still noticed.
+func TestMissingRowsAreNoticedWithoutReadingThem(t *testing.T) {
+	for name, text := range map[string]string{
+		"":                              "",
+		"the end of a task":             "DELETE FROM entries WHERE task = 'a' AND seq = 3",
+		"the middle of a task":          "DELETE FROM entries WHERE task = 'a' AND seq = 2",
+		"a task":                        "DELETE FROM entries WHERE task = 'a'",
+		"the last event":                "DELETE FROM events WHERE seq = 3",
+		"an event between two":          "DELETE FROM events WHERE seq = 2",
+		"the first event":               "DELETE FROM events WHERE seq = 1",
+		"every event":                   "DELETE FROM events",
+		"the number of the first event": "DELETE FROM meta WHERE name = 'first-event'",
+	} {
+		path := newPath(t)
+		record(t, path, event.Event{Kind: event.Ready}, event.Event{Kind: event.Ready}, event.Event{Kind: event.Ready})
+		j := openFor(t, path)
+		j.must(t, "a", 0, entry("x", ""), entry("y", ""), entry("z", ""))
+		j.must(t, "b", 0, entry("x", ""))
+		if _, err := j.db.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := countRows(context.Background(), j.db, readHeads(path)); broken(err) != (name != "") {
+			t.Errorf("without %s: %v", name, err)
+		}
+		if err := examine(path, false, true); broken(err) != (name != "") {
+			t.Errorf("without %s, every row: %v", name, err)
+		}
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -147,12 +146,4 @@ func checkVersion(ctx context.Context, path string, db interface {
 			Next: "update gauze, or set GAUZE_STATE_DIR to a different directory", Err: ErrNewer}
 	}
 	return nil
-}
-
-// closeToOthers removes the permissions of others from a directory.
-func closeToOthers(dir string, info fs.FileInfo) error {
-	if runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {
-		return nil
-	}
-	return os.Chmod(dir, 0o700)
 }

@@ -31,8 +31,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -56,18 +54,24 @@ type Journal struct {
 }
 
 // Open opens the journal at path and creates it if it does not exist. A damaged journal is moved
-// aside, and what is intact is kept: see Salvaged.
-func Open(path string) (*Journal, error) {
+// aside, and what is intact is kept: see Salvaged. In a large journal, Open notices missing rows but
+// not every damaged one: Entries checks the log of its task, and OpenChecked everything.
+func Open(path string) (*Journal, error) { return open(path, false) }
+
+// OpenChecked is like Open, and checks every row.
+func OpenChecked(path string) (*Journal, error) { return open(path, true) }
+
+func open(path string, everyRow bool) (*Journal, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := private(filepath.Dir(path)); err != nil {
+	if err := makeDir(filepath.Dir(path)); err != nil {
 		return nil, failure(path, err)
 	}
 	j := &Journal{path: path, requests: make(chan *request), closing: make(chan struct{}), stopped: make(chan struct{})}
 	j.close = sync.OnceValue(j.shut)
-	if err := j.open(); err != nil {
+	if err := j.open(everyRow); err != nil {
 		j.release()
 		return nil, err
 	}
@@ -76,7 +80,7 @@ func Open(path string) (*Journal, error) {
 }
 
 // open opens the file, which is checked and, if it is damaged, replaced.
-func (j *Journal) open() (err error) {
+func (j *Journal) open(everyRow bool) (err error) {
 	var alone bool
 	if j.use, alone, err = acquire(j.path); err != nil {
 		return failure(j.path, err)
@@ -84,7 +88,7 @@ func (j *Journal) open() (err error) {
 	if err := create(j.path); err != nil {
 		return failure(j.path, err)
 	}
-	if err := examine(j.path, alone); broken(err) {
+	if err := examine(j.path, alone, everyRow); broken(err) {
 		if j.salvaged, err = salvage(j.path, alone); err != nil {
 			return failure(j.path, err)
 		}
@@ -132,20 +136,9 @@ func (j *Journal) release() (err error) {
 	return err
 }
 
-// private creates the directory for the user alone.
-func private(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
-	}
-	return closeToOthers(dir, info)
-}
+// makeDir creates a directory for the user alone. One that exists keeps its mode, because
+// GAUZE_STATE_DIR may name any; the files in it are the user's alone.
+func makeDir(dir string) error { return os.MkdirAll(dir, 0o700) }
 
 // query reads rows. A panic in the database is an error.
 func (j *Journal) query(ctx context.Context, scan func(*sql.Rows) error, text string, args ...any) error {

@@ -58,7 +58,7 @@ func (j *Journal) Lock(task string) (unlock func(), err error) {
 		return nil, err
 	}
 	dir := filepath.Join(filepath.Dir(j.path), "tasks")
-	if err := private(dir); err != nil {
+	if err := makeDir(dir); err != nil {
 		return nil, failure(j.path, err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, task+lockSuffix), os.O_RDWR|os.O_CREATE, 0o600)

@@ -15,8 +15,8 @@ import (
 
 var noon = time.Date(2026, 11, 14, 12, 0, 0, 250e6, time.UTC)
 
-// open opens a journal for a test and closes it at the end.
-func open(t testing.TB, path string) *Journal {
+// openFor opens a journal for a test and closes it at the end.
+func openFor(t testing.TB, path string) *Journal {
 	t.Helper()
 	j, err := Open(path)
 	if err != nil {
@@ -57,14 +57,14 @@ func (j *Journal) told(t testing.TB, task string) string {
 
 func TestEntriesAreKeptInOrder(t *testing.T) {
 	path := newPath(t)
-	j := open(t, path)
+	j := openFor(t, path)
 	if last := j.must(t, "a", 0, entry("begin", `{"n":1}`), entry("intent", "{}")); last != 2 {
 		t.Errorf("the last entry is %d, want 2", last)
 	}
 	j.must(t, "b", 0, entry("begin", ""))
 	j.must(t, "a", 2, entry("outcome", `"x"`))
 	j.Close()
-	j = open(t, path)
+	j = openFor(t, path)
 	if got := j.told(t, "a"); got != `1:begin{"n":1} 2:intent{} 3:outcome"x"` {
 		t.Error(got)
 	}
@@ -81,7 +81,7 @@ func TestEntriesAreKeptInOrder(t *testing.T) {
 }
 
 func TestTasksAreListedNewestFirst(t *testing.T) {
-	j := open(t, newPath(t))
+	j := openFor(t, newPath(t))
 	for i, task := range []string{"b", "a", "c"} {
 		at := noon.Add(time.Duration(i) * time.Minute)
 		j.must(t, task, 0, Entry{Time: at, Kind: "begin"}, Entry{Time: at, Kind: "middle"}, Entry{Time: at, Kind: "end"})
@@ -101,7 +101,7 @@ func TestTasksAreListedNewestFirst(t *testing.T) {
 
 func TestAnAppendAfterTheWrongEntryChangesNothing(t *testing.T) {
 	path := newPath(t)
-	j, other := open(t, path), open(t, path)
+	j, other := openFor(t, path), openFor(t, path)
 	j.must(t, "a", 0, entry("begin", ""))
 	other.must(t, "a", 1, entry("elsewhere", ""))
 	for _, after := range []int{0, 1, 3, -1} {
@@ -116,7 +116,7 @@ func TestAnAppendAfterTheWrongEntryChangesNothing(t *testing.T) {
 
 func TestOneTaskHasOneRunner(t *testing.T) {
 	path := newPath(t)
-	j, other := open(t, path), open(t, path)
+	j, other := openFor(t, path), openFor(t, path)
 	unlock, err := j.Lock("a")
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestOneTaskHasOneRunner(t *testing.T) {
 }
 
 func TestTaskIDsAreFileNames(t *testing.T) {
-	j := open(t, newPath(t))
+	j := openFor(t, newPath(t))
 	for _, id := range []string{"", "-", ".", "..", "../x", "a/b", `a\b`, "a b", "ä", "a:b", strings.Repeat("x", 65)} {
 		if _, err := j.Append(context.Background(), id, 0, entry("begin", "")); err == nil || !strings.Contains(err.Error(), "invalid task id") {
 			t.Errorf("%q: %v", id, err)
@@ -157,7 +157,7 @@ func TestManyTasksInSeveralJournalsAppendAtOnce(t *testing.T) {
 	path := newPath(t)
 	var all sync.WaitGroup
 	for n := range 3 {
-		j := open(t, path)
+		j := openFor(t, path)
 		for m := range 10 {
 			task := fmt.Sprintf("t%d-%d", n, m)
 			all.Go(func() {
@@ -170,7 +170,7 @@ func TestManyTasksInSeveralJournalsAppendAtOnce(t *testing.T) {
 		}
 	}
 	all.Wait()
-	j := open(t, path)
+	j := openFor(t, path)
 	heads, err := j.Tasks(context.Background())
 	if err != nil || len(heads) != 30 {
 		t.Fatal(len(heads), err)
@@ -183,7 +183,7 @@ func TestManyTasksInSeveralJournalsAppendAtOnce(t *testing.T) {
 }
 
 func TestAClosedJournalSaysSo(t *testing.T) {
-	j := open(t, newPath(t))
+	j := openFor(t, newPath(t))
 	if err := j.Close(); err != nil {
 		t.Error(err)
 	}
@@ -197,7 +197,7 @@ func TestAClosedJournalSaysSo(t *testing.T) {
 
 func TestOnlyTheUserMayReadTheJournal(t *testing.T) {
 	path := newPath(t)
-	j := open(t, path)
+	j := openFor(t, path)
 	j.must(t, "a", 0, entry("begin", ""))
 	unlock, err := j.Lock("a")
 	if err != nil {

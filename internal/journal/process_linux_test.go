@@ -40,7 +40,7 @@ func TestAFullDiskIsReportedAndLosesNothing(t *testing.T) {
 	if acknowledged == 0 || !strings.Contains(last, "free some space") {
 		t.Errorf("%d entries, then %q", acknowledged, last)
 	}
-	j := open(t, path)
+	j := openFor(t, path)
 	entries, err := j.Entries(context.Background(), "a")
 	if err != nil || len(entries) != acknowledged || j.Salvaged() != nil {
 		t.Errorf("%d entries of %d, %v, %v", len(entries), acknowledged, err, j.Salvaged())
@@ -60,7 +60,7 @@ func TestADirectoryThatCannotBeWrittenIsReported(t *testing.T) {
 
 func TestAReadOnlyJournalIsReported(t *testing.T) {
 	path := newPath(t)
-	open(t, path).Close()
+	openFor(t, path).Close()
 	dir := filepath.Dir(path)
 	if err := errors.Join(os.Chmod(dir, 0o555), os.Chmod(path, 0o444), os.Chmod(path+lockSuffix, 0o666)); err != nil {
 		t.Fatal(err)

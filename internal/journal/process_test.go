@@ -98,7 +98,7 @@ func TestAKilledWriterLosesNothingThatWasAcknowledged(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q", seen)
 		}
-		j := open(t, path)
+		j := openFor(t, path)
 		entries, err := j.Entries(context.Background(), task)
 		if err != nil || len(entries) < acknowledged || len(entries) > acknowledged+1 {
 			t.Errorf("%d entries, %d acknowledged: %v", len(entries), acknowledged, err)
@@ -113,7 +113,7 @@ func TestAKilledWriterLosesNothingThatWasAcknowledged(t *testing.T) {
 func TestTwoProcessesAndARecorderShareTheJournal(t *testing.T) {
 	path := newPath(t)
 	one, two := start(t, "append", path, "one"), start(t, "append", path, "two")
-	j := open(t, path)
+	j := openFor(t, path)
 	for n := range 30 {
 		one.lines.Scan()
 		two.lines.Scan()
@@ -136,7 +136,7 @@ func TestTwoProcessesAndARecorderShareTheJournal(t *testing.T) {
 		t.Errorf("%d events: %v", len(records), err)
 	}
 	j.Close()
-	if j = open(t, path); j.Salvaged() != nil {
+	if j = openFor(t, path); j.Salvaged() != nil {
 		t.Error(j.Salvaged())
 	}
 }
@@ -147,7 +147,7 @@ func TestTheLockOfAKilledRunnerIsFree(t *testing.T) {
 	if p.lines.Scan(); p.lines.Text() != "locked <nil>" {
 		t.Fatal(p.lines.Text())
 	}
-	j := open(t, path)
+	j := openFor(t, path)
 	if _, err := j.Lock("a"); !errors.Is(err, ErrRunning) {
 		t.Errorf("two runners: %v", err)
 	}
@@ -161,7 +161,7 @@ func TestTheLockOfAKilledRunnerIsFree(t *testing.T) {
 
 func TestAJournalInUseIsNotMovedAside(t *testing.T) {
 	path := newPath(t)
-	j := open(t, path)
+	j := openFor(t, path)
 	j.must(t, "a", 0, entry("begin", ""))
 	if err := os.WriteFile(path+headsSuffix, headLine("a", 5), 0o600); err != nil { // entries 2 to 5 are missing
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestAJournalInUseIsNotMovedAside(t *testing.T) {
 		t.Errorf("%d entries, %v", len(entries), err)
 	}
 	j.Close()
-	j = open(t, path)
+	j = openFor(t, path)
 	if s := j.Salvaged(); s == nil || len(s.Losses) != 1 || !strings.Contains(s.String(), "task a lost 4 entries after entry 1") {
 		t.Errorf("%v", s)
 	}
@@ -203,7 +203,7 @@ func wantProblem(t *testing.T, err error, parts ...string) {
 
 func TestAJournalOfANewerVersionIsLeftAlone(t *testing.T) {
 	path := newPath(t)
-	j := open(t, path)
+	j := openFor(t, path)
 	for _, text := range []string{"PRAGMA user_version = 9", "UPDATE meta SET value = 9 WHERE name = 'version'"} {
 		if _, err := j.db.Exec(text); err != nil {
 			t.Fatal(err)
@@ -230,11 +230,11 @@ func TestAJournalOfANewerVersionIsLeftAlone(t *testing.T) {
 func TestWhatIsNotADatabaseIsMovedAside(t *testing.T) {
 	for _, content := range []string{"", "hello", strings.Repeat("not a database ", 4000)} {
 		path := newPath(t)
-		open(t, path).Close()
+		openFor(t, path).Close()
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		j := open(t, path)
+		j := openFor(t, path)
 		s := j.Salvaged()
 		if s == nil {
 			t.Fatalf("%.10q passed", content)

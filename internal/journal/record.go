@@ -117,7 +117,7 @@ func (r *Recorder) report(err error) {
 
 // write adds records to the journal at path. It opens the journal and closes it again.
 func write(path string, records []Record) (err error) {
-	if err := private(filepath.Dir(path)); err != nil {
+	if err := makeDir(filepath.Dir(path)); err != nil {
 		return err
 	}
 	use, alone, err := acquire(path)

@@ -29,7 +29,7 @@ func record(t testing.TB, path string, events ...event.Event) *Recorder {
 // timelineOf formats the events as "1 died files, 2 restored files".
 func timelineOf(t testing.TB, path string, q Query) string {
 	t.Helper()
-	records, err := open(t, path).Events(context.Background(), q)
+	records, err := openFor(t, path).Events(context.Background(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestEventsAreRecorded(t *testing.T) {
 		Cause: fault.Cause{Code: "env_not_set", Explanation: "It is not set.", Remedy: "Set it."}, Detail: "exit status 1", Took: 3 * time.Second, Count: 4, PID: 5,
 		Model: &event.Consultation{Model: "m", InputTokens: 6, OutputTokens: 7, Cost: 0.5, Reason: "because"}}
 	record(t, path, want)
-	records, err := open(t, path).Events(context.Background(), Query{})
+	records, err := openFor(t, path).Events(context.Background(), Query{})
 	if err != nil || len(records) != 1 {
 		t.Fatal(records, err)
 	}
@@ -83,7 +83,7 @@ func TestEventsAreChosen(t *testing.T) {
 			t.Errorf("%+v:\ngot  %s\nwant %s", c.q, got, c.want)
 		}
 	}
-	names, err := open(t, path).Servers(context.Background())
+	names, err := openFor(t, path).Servers(context.Background())
 	if err != nil || fmt.Sprint(names) != "[files notes]" {
 		t.Error(names, err)
 	}
@@ -123,7 +123,7 @@ func TestOldEventsAreRemoved(t *testing.T) {
 		t.Error(got)
 	}
 	record(t, path, event.Event{Kind: event.Ready})
-	j := open(t, path)
+	j := openFor(t, path)
 	if got := timelineOf(t, path, Query{}); got != "3 ready, 4 stopped, 5 ready" || j.Salvaged() != nil {
 		t.Error(got, j.Salvaged())
 	}
@@ -133,7 +133,7 @@ func TestTheTimelineDoesNotGrowForever(t *testing.T) {
 	path := newPath(t)
 	record(t, path, event.Event{Kind: event.Ready, Detail: strings.Repeat("x", 1000)}, event.Event{Kind: event.Ready, Detail: strings.Repeat("x", 1000)},
 		event.Event{Kind: event.Stopped})
-	j := open(t, path)
+	j := openFor(t, path)
 	tx, err := j.db.Begin()
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +196,7 @@ func TestLostEventsAreRecordedLater(t *testing.T) {
 	}
 	stream.Emit(event.Event{Kind: event.Ready})
 	<-r.Close()
-	records, err := open(t, path).Events(context.Background(), Query{})
+	records, err := openFor(t, path).Events(context.Background(), Query{})
 	if err != nil || len(records) != 2 || records[0].Kind != Unrecorded || records[0].Count != maxBatch || records[1].Kind != event.Ready {
 		t.Errorf("%+v, %v", records, err)
 	}

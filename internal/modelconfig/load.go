@@ -95,7 +95,11 @@ func parseModel(text, source string) (provider, name string, err error) {
 	_, known := providers[provider]
 	plain := !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f })
 	if !known || (name == "") != (provider == sampling) || !plain || len(name) > 200 {
-		return "", "", fmt.Errorf("invalid %s %q: must be openai:NAME, anthropic:NAME, gemini:NAME or sampling", source, redact.Quote(text))
+		hint := ""
+		if !known && name != "" && plain {
+			hint = fmt.Sprintf("; for other servers with the API of OpenAI, such as Ollama, use openai:NAME and set %s", urlVariable)
+		}
+		return "", "", fmt.Errorf("invalid %s %q: must be openai:NAME, anthropic:NAME, gemini:NAME or sampling%s", source, redact.Quote(text), hint)
 	}
 	return provider, name, nil
 }

@@ -12,6 +12,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"slices"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/redact"
@@ -69,6 +71,20 @@ func (c Config) String() string {
 
 // GoString keeps %#v from printing the fields.
 func (c Config) GoString() string { return c.String() }
+
+// Official reports whether the model is on the provider's own host.
+func (c Config) Official() bool {
+	at, err := url.Parse(c.URL)
+	return err == nil && c.official(at)
+}
+
+// KeyVariable returns the variable to set the key with: the one that it comes from, if any.
+func (c Config) KeyVariable() string {
+	if slices.Contains(providers[c.Provider].keys, c.sources.key) {
+		return c.sources.key
+	}
+	return keyVariable
+}
 
 // Sampling reports whether the model is that of the connected MCP client.
 func (c Config) Sampling() bool { return c.Provider == sampling }

@@ -201,6 +201,33 @@ func TestInvalidSettings(t *testing.T) {
 	}
 }
 
+func TestAnUnknownProviderGetsAHint(t *testing.T) {
+	world(t, env{modelVariable: "ollama:qwen2.5-coder"}, "")
+	_, _, err := Load("")
+	if err == nil || !strings.HasSuffix(err.Error(), "such as Ollama, use openai:NAME and set GAUZE_MODEL_URL") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWhereANewKeyBelongs(t *testing.T) {
+	for _, tc := range []struct {
+		env      env
+		variable string
+		official bool
+	}{
+		{env{modelVariable: "openai:m", "OPENAI_API_KEY": canary}, "OPENAI_API_KEY", true},
+		{env{modelVariable: "gemini:m", "GOOGLE_API_KEY": canary}, "GOOGLE_API_KEY", true},
+		{env{modelVariable: "openai:m", keyVariable: canary}, keyVariable, true},
+		{env{modelVariable: "openai:m", urlVariable: "http://127.0.0.1:1/v1"}, keyVariable, false},
+	} {
+		world(t, tc.env, "")
+		c, ok, err := Load("")
+		if err != nil || !ok || c.KeyVariable() != tc.variable || c.Official() != tc.official {
+			t.Errorf("%v: got %s, %v, %v", tc.env[modelVariable], c.KeyVariable(), c.Official(), err)
+		}
+	}
+}
+
 func TestAFileThatOthersCanReadMayNotContainAKey(t *testing.T) {
 	for file, refused := range map[string]bool{
 		"model: openai:m\nkey: " + canary + "\n":            runtime.GOOS != "windows",

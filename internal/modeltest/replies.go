@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -149,5 +150,14 @@ func Redirects(url string) Reply {
 	return func(e *exchange) {
 		e.Header().Set("Location", url)
 		e.WriteHeader(http.StatusTemporaryRedirect)
+	}
+}
+
+// Page responds with a page for people, as a login page, a proxy or a wrong path does.
+func Page(status int, text string) Reply {
+	return func(e *exchange) {
+		e.Header().Set("Content-Type", "text/html")
+		e.WriteHeader(status)
+		io.WriteString(e, text)
 	}
 }

@@ -114,7 +114,6 @@ func (s *Session) newCorrection(c *call, r correct.Rejection) *correction {
 		return nil
 	}
 	arguments, _ := wire.Field(c.msg.Params, "arguments")
-	// An idempotent call with different arguments is a different call, so only reads are safe.
 	return &correction{
 		conn: s.conn, sign: c.sign, model: model, policy: policy,
 		call: correct.Call{
@@ -170,7 +169,7 @@ func (s *Session) correctCall(ctx context.Context, c *call, k *correction) {
 		s.answerHeld(c, k, fault.Cause{})
 		return
 	}
-	why := notSentBecause(k)
+	why := proposal.NotSent(k.call, k.policy)
 	if why == "" {
 		if why = s.sendCorrected(c, k); why == "" {
 			return

@@ -101,7 +101,7 @@ func correctedOnce(t *testing.T, tool string, o Options) {
 		string(m.Before) != threeDays || !strings.Contains(string(m.After), `"days":3`) || m.Reason != "days is a number" {
 		t.Errorf("%+v", e.Model)
 	}
-	if n := i.session.Counters(); n.Corrected != 1 || n.Answered != 3 {
+	if n := i.session.Counters(); n.Corrected != 1 || n.Answered != 3 || n.ModelInputTokens != 300 || n.ModelOutputTokens != 20 || n.ModelCost != 0.01 {
 		t.Errorf("%+v", n)
 	}
 }

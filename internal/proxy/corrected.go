@@ -15,23 +15,6 @@ import (
 
 // What is said about a correction: to the model that made the call, and in events.
 
-// notSentBecause returns why a proposal is only shown to the caller; empty: it may be sent.
-func notSentBecause(k *correction) string {
-	switch {
-	case k.proposal.Send:
-		return ""
-	case k.policy.OfferOnly:
-		return "the policy for this tool does not allow it"
-	case k.proposal.Opened:
-		return "it contains values that the caller did not send"
-	case len(k.proposal.Dropped) > 0:
-		return "it leaves out values that the caller sent"
-	case !k.call.Safe && !k.call.Class.NoEffect:
-		return "the rejected call may have had an effect"
-	}
-	return "only the caller can tell whether it means the same"
-}
-
 // withOffer adds a correction that is not sent to the refusal of a call.
 func (k *correction) withOffer(refusal *fault.Fault) *fault.Fault {
 	if !k.offered {
@@ -71,13 +54,7 @@ func (k *correction) withHistory(result []byte) []byte {
 }
 
 // changed describes the changes of a proposal, without secrets.
-func (k *correction) changed() string {
-	var all []string
-	for _, change := range k.proposal.Changes {
-		all = append(all, change.String())
-	}
-	return redact.Passage(strings.Join(all, "; "))
-}
+func (k *correction) changed() string { return redact.Passage(correct.Describe(k.proposal.Changes)) }
 
 // reportProposed reports a correction that was not sent, and offers it to the caller.
 func (s *Session) reportProposed(k *correction, why string) {
@@ -119,7 +96,13 @@ func (s *Session) reportCorrected(c *call, ending string) {
 	s.emitCorrection(event.Corrected, k, k.changed()+ending)
 }
 
+// emitCorrection emits the event of a question, once for each, and counts what it cost.
 func (s *Session) emitCorrection(kind event.Kind, k *correction, detail string) {
+	s.count(func(n *Counters) {
+		n.ModelInputTokens += uint64(max(0, k.asked.Usage.InputTokens))
+		n.ModelOutputTokens += uint64(max(0, k.asked.Usage.OutputTokens))
+		n.ModelCost += k.asked.Usage.Cost
+	})
 	s.Events.Emit(event.Event{
 		Kind: kind, Server: s.Name, Method: "tools/call", Tool: k.call.Tool, Detail: s.secrets.Load().Redact(detail), Took: k.asked.Took,
 		Model: &event.Consultation{

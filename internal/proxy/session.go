@@ -179,6 +179,9 @@ type Session struct {
 // Counters counts what a session has seen.
 type Counters struct {
 	Calls, Answered, Failed, Unknown, Replayed, Late, Foreign, Stray, FromCache, Repaired, Corrected, Proposed, Uncorrected uint64
+
+	ModelInputTokens, ModelOutputTokens uint64
+	ModelCost                           float64 // US dollars; 0 if prices are not configured
 }
 
 // checkInTests checks a session after every update. It is nil except in tests, where an illegal

@@ -29,6 +29,7 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	os.Setenv("GAUZE_STATE_DIR", filepath.Join(dir, "state")) // not the user's journal
 	raceReports = filepath.Join(dir, "race")
 	if gauzeBinary == "" {
 		gauzeBinary = filepath.Join(dir, "gauze")

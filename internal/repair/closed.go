@@ -124,7 +124,10 @@ type target struct {
 
 func (g *closedGate) judge() error {
 	g.strip(g.proposed, nil)
-	if list := g.schema.violations(g.schema.root, g.proposed); len(list) > 0 {
+	switch list := g.schema.violations(g.schema.root, g.proposed); {
+	case len(list) > 0 && len(list[0].path) == 0:
+		return ErrUnfit
+	case len(list) > 0:
 		return fmt.Errorf("%w: %s", ErrUnfit, field(list[0].path))
 	}
 	if bytes.Equal(encode(g.sent, nil), encode(g.proposed, nil)) {

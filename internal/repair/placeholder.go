@@ -85,6 +85,9 @@ func (m *Masked) placeholder(n int) string { return m.prefix + strconv.Itoa(n) +
 // Text masks the secrets of the call in other text.
 func (m *Masked) Text(text string) string { return m.known.in(text) }
 
+// HasSecrets reports whether the arguments contain placeholders.
+func (m *Masked) HasSecrets() bool { return len(m.hidden) > 0 }
+
 // Restore puts the secrets back into arguments that a model returned. A placeholder must be the whole
 // value of a field, be used once, and stay under its name.
 func (m *Masked) Restore(arguments []byte) ([]byte, error) {
@@ -103,7 +106,7 @@ func (m *Masked) Restore(arguments []byte) ([]byte, error) {
 		if object, ok := at.(map[string]any); ok {
 			for key := range object {
 				if strings.Contains(key, m.stem()) {
-					err = fmt.Errorf("%w: it is a key", ErrPlaceholder)
+					err = fmt.Errorf("%w (it is a key)", ErrPlaceholder)
 				}
 			}
 		}
@@ -114,11 +117,11 @@ func (m *Masked) Restore(arguments []byte) ([]byte, error) {
 		n := m.number(text)
 		switch {
 		case n == 0:
-			err = fmt.Errorf("%w: %s is not one of them", ErrPlaceholder, field(path))
+			err = fmt.Errorf("%w (%s has one that does not exist)", ErrPlaceholder, field(path))
 		case used[n]:
-			err = fmt.Errorf("%w: it is used twice", ErrPlaceholder)
+			err = fmt.Errorf("%w (it is used twice)", ErrPlaceholder)
 		case !m.belongs(m.hidden[n-1].path, path):
-			err = fmt.Errorf("%w: it was moved to %s", ErrPlaceholder, field(path))
+			err = fmt.Errorf("%w (it was moved to %s)", ErrPlaceholder, field(path))
 		default:
 			used[n] = true
 			value = replaced(value, path, m.hidden[n-1].value)

@@ -2,7 +2,8 @@
 // step is in a log before it is acted on, so that a task stops at any point and continues later.
 //
 //	plan.go     Plan: what the user asked for
-//	parse.go    the file: Parse, all errors together with line and column
+//	parse.go    the file: Parse, all errors together with line and column; parse_step.go its steps
+//	problem.go  an error in a file
 //	document.go a YAML or JSON file as a tree with positions
 //	refer.go    ${id.text} and ${id.json.path}: references and strings that contain them
 //	condition.go when and for
@@ -14,6 +15,7 @@
 //	judge.go    health, verdicts and the stop because of a dead server
 //	agent.go    a model chooses the next call
 //	reach.go    Servers and Log: what the loop needs from elsewhere
+//	decide.go   Decide: what a person found out about a call
 //	report.go   Report: how a task ended, as text and as an exit status
 //
 // The core uses neither a database nor MCP. Package taskrun connects it to both.

@@ -100,6 +100,9 @@ type Outcome struct {
 	Need     string          `json:"need,omitempty"`     // what a person must do, see person.go
 	Healed   []string        `json:"healed,omitempty"`   // what gauze repaired or repeated
 	Took     time.Duration   `json:"took,omitempty"`
+
+	value  any // the JSON, decoded when it is first referred to
+	parsed bool
 }
 
 // Judged is a verdict about a server.

@@ -277,13 +277,18 @@ func (o *Outcome) json() (any, error) {
 	if o.TooLarge > 0 {
 		return nil, fmt.Errorf("the result is %d bytes long, and at most %d are kept", o.TooLarge, maxResult)
 	}
-	if len(o.JSON) > 0 {
-		return decode(o.JSON)
+	if o.parsed {
+		return o.value, nil
 	}
-	value, err := decode([]byte(o.Text))
+	text := []byte(o.JSON)
+	if len(text) == 0 {
+		text = []byte(o.Text)
+	}
+	value, err := decode(text)
 	if err != nil {
 		return nil, errors.New("the result has no structured content, and its text is not JSON")
 	}
+	o.value, o.parsed = value, true
 	return value, nil
 }
 

@@ -42,6 +42,9 @@ func (r *Runner) ready(ctx context.Context, server string) (tools []Tool, stop *
 				now.Health = "unresponsive" // it is connected, but does not list its tools
 			}
 		}
+		if tries > 0 && !pause(ctx, r.Backoff<<min(tries-1, 6)) {
+			break
+		}
 		v, err := r.judge(ctx, now, tries, most)
 		if err != nil {
 			return nil, nil, err
@@ -63,6 +66,9 @@ func responds(s Situation) bool { return s.Health == "healthy" || s.Health == "d
 // judge asks for the verdict of the rules, or of the model within their bounds, and records it.
 func (r *Runner) judge(ctx context.Context, now Situation, tries, most int) (verdict.Verdict, error) {
 	s := now.Situation
+	if !s.Cause.Permanent {
+		s.Reconnects = 0 // the wrap tries more often than a task waits
+	}
 	s.Reconnects, s.MaxReconnects = max(s.Reconnects, tries), most
 	s.Task = verdict.Task{Goal: cmp.Or(r.state.Plan.Goal, r.state.Plan.Name), Done: r.state.doneSteps(), Total: len(r.state.Plan.Steps), Needs: verdict.NeedAll}
 	if r.state.Plan.ByModel() {
@@ -78,6 +84,9 @@ func (r *Runner) judge(ctx context.Context, now Situation, tries, most int) (ver
 	j := Judged{Server: s.Server, Health: s.Health, Action: string(v.Action), Reason: v.Reason, By: v.By}
 	if v.Consulted != nil {
 		j.Tokens, j.Cost = v.Consulted.Usage.InputTokens+v.Consulted.Usage.OutputTokens, v.Consulted.Usage.Cost
+	}
+	if n := len(r.state.Judged); n > 0 && r.state.Judged[n-1] == j && tries > 0 {
+		return v, nil
 	}
 	return v, r.write(KindVerdict, j)
 }

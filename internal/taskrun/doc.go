@@ -2,6 +2,8 @@
 //
 //	servers.go  the servers of a task, each behind a proxy session
 //	server.go   one server: a minimal MCP client of its session
+//	tools.go    what a server lists: classes and shapes
+//	state.go    how a server is doing, and reconnecting
 //	reply.go    the answer to a call, as package task reads it
 //	store.go    tasks in the journal: start, run, decide, list
 package taskrun

@@ -49,7 +49,7 @@ func runTaskIfAsked() {
 	if err != nil {
 		panic(err)
 	}
-	servers.Close()
+	servers.Close(nil)
 	if err := closeLog(); err != nil {
 		panic(err)
 	}
@@ -166,7 +166,8 @@ func TestKilledAtEveryWrite(t *testing.T) {
 	}
 }
 
-// killed kills a task at a write and resumes it until it is done, deciding by the ledger.
+// killed kills a task in a process of its own at a write, and resumes it here until it is done,
+// deciding by the ledger.
 func killed(t *testing.T, steps string, killAt int, keys []string) {
 	b := begin(t, steps)
 	if status := b.process(killAt); status != -1 {
@@ -174,7 +175,7 @@ func killed(t *testing.T, steps string, killAt int, keys []string) {
 	}
 	acknowledged := b.entries()
 	for decisions := 0; ; decisions++ {
-		status := b.process(0)
+		status := b.run(nil).ExitStatus()
 		before, effects := b.state(), b.effects()
 		if again := b.run(nil).ExitStatus(); again != status || !slices.Equal(b.effects(), effects) || b.state().Status() != before.Status() {
 			t.Fatalf("resuming again: exit status %d after %d, effects %v after %v", again, status, b.effects(), effects)

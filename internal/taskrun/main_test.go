@@ -119,7 +119,7 @@ func (b *bench) run(change func(*task.Runner, *Servers)) *task.State {
 func (b *bench) runIn(ctx context.Context, change func(*task.Runner, *Servers)) *task.State {
 	b.t.Helper()
 	servers := &Servers{Plan: b.plan.Servers, Wrap: quick()}
-	defer servers.Close()
+	defer servers.Close(nil)
 	r := &task.Runner{ID: taskID, Log: b.log, Servers: servers, Backoff: time.Millisecond}
 	if change != nil {
 		change(r, servers)

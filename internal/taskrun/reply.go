@@ -16,6 +16,7 @@ type result struct {
 	} `json:"content"`
 	StructuredContent json.RawMessage            `json:"structuredContent"`
 	IsError           bool                       `json:"isError"`
+	ResultType        string                     `json:"resultType"`
 	Meta              map[string]json.RawMessage `json:"_meta"`
 }
 
@@ -55,6 +56,9 @@ func resultOf(a answer) task.Reply {
 	}
 	if raw := got.Meta[fault.ReceiptKey]; len(raw) > 0 {
 		r.Healed = append(r.Healed, "arguments repaired")
+	}
+	if got.ResultType == "input_required" {
+		r.Status, r.Asked, r.Text = task.Failed, true, "the server requires input from a user"
 	}
 	if got.IsError {
 		r.Status, r.Asked = task.Failed, a.asked

@@ -1,14 +1,11 @@
 package taskrun
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,10 +15,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/proxy"
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/repair"
 	"github.com/gauze-mcp/gauze/internal/task"
-	"github.com/gauze-mcp/gauze/internal/verdict"
 )
 
 // absolute returns path, which may be empty, relative to dir.
@@ -39,12 +33,13 @@ type server struct {
 
 	mu      sync.Mutex
 	session *proxy.Session
-	cancel  context.CancelFunc
+	leave   func() // lets the server finish and exit
 	ended   chan struct{}
 	lastID  int
 	waiting map[string]chan answer // by request id
 	asked   map[string]bool        // requests during which the server asked the user something
 	greeted bool                   // the session is initialized
+	meta    string                 // the _meta of every request to a modern server; empty for a legacy one
 	stale   bool                   // tools may have changed
 	tools   []task.Tool
 	changed chan struct{} // closed and replaced when the state of the server may have changed
@@ -78,13 +73,14 @@ func (s *server) start() {
 	if o.Calls == nil {
 		o.Calls = &doctor.CallDoctor{Machine: doctor.ThisMachine()}
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	// The messages go through FromClient and tell. The end of the pipe is the client's leaving.
+	nothing, client := io.Pipe()
 	session := proxy.New(o)
 	ended := make(chan struct{})
 	s.mu.Lock()
-	s.session, s.cancel, s.ended = session, cancel, ended
+	s.session, s.leave, s.ended = session, func() { client.Close() }, ended
 	s.waiting, s.asked = map[string]chan answer{}, map[string]bool{}
-	s.greeted, s.stale = false, true
+	s.greeted, s.stale, s.meta = false, true, ""
 	s.changed = make(chan struct{})
 	s.mu.Unlock()
 	events, stop := o.Events.Subscribe(256)
@@ -99,16 +95,19 @@ func (s *server) start() {
 	go func() {
 		defer close(ended)
 		defer stop()
-		_ = session.Attend(ctx) // why the server could not be kept running is in Trouble
+		_ = session.Serve(context.Background(), nothing, io.Discard) // why the server could not be kept running is in Trouble
 	}()
 }
 
-// close stops the server and returns when it is gone.
-func (s *server) close() {
+// close stops the server and returns when it is gone. hurry means that it is not waited for.
+func (s *server) close(hurry bool) {
 	s.mu.Lock()
-	cancel, ended := s.cancel, s.ended
+	session, leave, ended := s.session, s.leave, s.ended
 	s.mu.Unlock()
-	cancel()
+	if hurry {
+		session.Hurry()
+	}
+	leave()
 	<-ended
 }
 
@@ -212,7 +211,31 @@ func (s *server) request(ctx context.Context, method string, params json.RawMess
 	}
 }
 
-const hello = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"gauze task","version":"1"}}`
+const (
+	clientInfo = `{"name":"gauze task","version":"1"}`
+	hello      = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":` + clientInfo + `}`
+	modernMeta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":` + clientInfo + `}`
+)
+
+// rejectsInitialize reports whether an answer to initialize is that of a server that supports only
+// protocol versions without it.
+func rejectsInitialize(a answer) bool {
+	const methodNotFound, headers, version = -32601, -32020, -32022
+	return a.Error != nil && (a.Error.Code == methodNotFound || a.Error.Code == headers || a.Error.Code == version)
+}
+
+// params returns an object with the members and, for a modern server, _meta.
+func (s *server) params(members string) json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.meta == "" {
+		return json.RawMessage("{" + members + "}")
+	}
+	if members != "" {
+		members += ","
+	}
+	return json.RawMessage("{" + members + `"_meta":` + s.meta + "}")
+}
 
 // greet initializes the session once. Later generations are restored by the session itself.
 func (s *server) greet(ctx context.Context) *task.Reply {
@@ -223,14 +246,23 @@ func (s *server) greet(ctx context.Context) *task.Reply {
 		return nil
 	}
 	a, err := s.request(ctx, "initialize", json.RawMessage(hello))
+	modern := err == nil && rejectsInitialize(a)
+	if modern {
+		a, err = s.request(ctx, "server/discover", json.RawMessage(`{"_meta":`+modernMeta+`}`))
+	}
 	if lost := lostBy(a, err); lost != nil {
 		return lost
 	}
-	session.FromClient([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
-	session.Flush()
+	if !modern {
+		session.FromClient([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+		session.Flush()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.greeted = true
+	if modern {
+		s.meta = modernMeta
+	}
 	return nil
 }
 
@@ -247,187 +279,14 @@ func lostBy(a answer, err error) *task.Reply {
 	return nil
 }
 
-// maxPages limits a list that does not end.
-const maxPages = 1000
-
-// list returns the tools, from the server if they may have changed.
-func (s *server) list(ctx context.Context) ([]task.Tool, *task.Reply) {
-	if lost := s.greet(ctx); lost != nil {
-		return nil, lost
-	}
-	s.mu.Lock()
-	stale, tools := s.stale, s.tools
-	s.stale = false
-	s.mu.Unlock()
-	if !stale {
-		return tools, nil
-	}
-	tools = nil
-	params := json.RawMessage(`{}`)
-	for range maxPages {
-		a, err := s.request(ctx, "tools/list", params)
-		if lost := lostBy(a, err); lost != nil {
-			s.mu.Lock()
-			s.stale = true
-			s.mu.Unlock()
-			return nil, lost
-		}
-		var page struct {
-			Tools      []json.RawMessage `json:"tools"`
-			NextCursor string            `json:"nextCursor"`
-		}
-		_ = json.Unmarshal(a.Result, &page) // a list that cannot be read is empty
-		for _, item := range page.Tools {
-			if t, ok := s.toolOf(item); ok {
-				tools = append(tools, t)
-			}
-		}
-		if page.NextCursor == "" {
-			break
-		}
-		params = json.RawMessage(`{"cursor":` + quoted(page.NextCursor) + `}`)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tools = tools
-	return tools, nil
-}
-
-// toolOf reads one tool of the list. Its class is the one by which the session replays.
-func (s *server) toolOf(item json.RawMessage) (task.Tool, bool) {
-	var t struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		InputSchema json.RawMessage `json:"inputSchema"`
-		Annotations json.RawMessage `json:"annotations"`
-	}
-	if json.Unmarshal(item, &t) != nil || t.Name == "" {
-		return task.Tool{}, false
-	}
-	shape := sha256.Sum256([]byte(t.Name + "\x00" + string(t.InputSchema) + "\x00" + string(t.Annotations)))
-	out := task.Tool{Name: t.Name, About: t.Description, Schema: t.InputSchema, Class: task.Unsafe, Shape: hex.EncodeToString(shape[:8])}
-	switch s.session.ToolClass(t.Name) {
-	case proxy.ReadOnly:
-		out.Class = task.ReadOnly
-	case proxy.Idempotent:
-		out.Class = task.Idempotent
-	}
-	schema := repair.Compile(t.InputSchema)
-	out.Accepts = func(arguments json.RawMessage) error {
-		checked := schema.Arguments(arguments, repair.Options{Tool: t.Name, Tier: repair.Silent})
-		if checked.Verdict == repair.Refused {
-			return errors.New(schema.Explain(t.Name, checked, 1).Text)
-		}
-		return nil
-	}
-	return out, true
-}
-
 // call calls a tool.
 func (s *server) call(ctx context.Context, tool string, arguments json.RawMessage) task.Reply {
 	if lost := s.greet(ctx); lost != nil {
 		return *lost
 	}
-	a, err := s.request(ctx, "tools/call", json.RawMessage(fmt.Sprintf(`{"name":%s,"arguments":%s}`, quoted(tool), arguments)))
+	a, err := s.request(ctx, "tools/call", s.params(fmt.Sprintf(`"name":%s,"arguments":%s`, quoted(tool), arguments)))
 	if err != nil {
 		return task.Reply{Status: task.Lost, Delivery: task.Unknown, Text: "the task was stopped before the server answered"}
 	}
 	return replyOf(a)
-}
-
-// knownCause is the confidence of a cause that the doctor reports without saying how certain it is,
-// which means that it is likely.
-const knownCause = 0.7
-
-// situation returns what is known about the server.
-func (s *server) situation() task.Situation {
-	s.mu.Lock()
-	session, listed := s.session, s.greeted && !s.stale
-	s.mu.Unlock()
-	health, trouble, now := session.Upstream().Snapshot(), session.Trouble(), time.Now()
-	out := task.Situation{Situation: verdict.Situation{
-		Server: s.options.Name, Health: health.State.String(), Consecutive: health.ConsecutiveFailures,
-		Hide: redact.EnvironSecrets(os.Environ()).Redact,
-	}}
-	if at := health.LastSuccess; !at.IsZero() {
-		out.Answered, out.SinceSuccess = true, max(0, now.Sub(at))
-	}
-	connected := out.Health == "healthy" || out.Health == "degraded"
-	if connected && listed {
-		s.since = time.Time{}
-		return out
-	}
-	if s.since.IsZero() {
-		s.since = now
-	}
-	out.Since = s.since
-	if connected { // a new process that has not answered yet
-		return out
-	}
-	if trouble == nil {
-		out.Reconnecting = out.Health == "dead"
-		return out
-	}
-	if trouble.Since.Before(s.since) {
-		s.since = trouble.Since
-		out.Since = trouble.Since
-	}
-	out.Reconnects = max(0, trouble.Attempts-1) // the first attempt was the connection that was lost
-	out.RetryIn = max(0, trouble.NextTry.Sub(now))
-	out.Reconnecting = !trouble.NextTry.IsZero() && !trouble.NextTry.After(now)
-	out.Detail = plainDetail(string(trouble.Code), trouble.Detail)
-	out.Remedy = trouble.Cause.Remedy
-	out.Cause = verdict.Cause{Code: trouble.Cause.Code, Explanation: trouble.Cause.Explanation, Permanent: trouble.Permanent || doctor.Permanent(trouble.Cause.Code)}
-	if trouble.Cause.Known() || trouble.Permanent {
-		out.Cause.Confidence = knownCause
-	}
-	if trouble.Permanent {
-		out.Cause.Confidence = 1
-	}
-	if kind, ok := verdict.KindOf(trouble.Code); ok {
-		out.Failures = []verdict.Failure{{Kind: kind, Detail: trouble.Evidence.Exit, Ago: max(0, now.Sub(trouble.Since))}}
-	}
-	return out
-}
-
-func plainDetail(code, detail string) string { return redact.Passage(cmp.Or(detail, code)) }
-
-// defaultPatience is how long one attempt to reconnect is waited for, as in package proxy.
-const defaultPatience = 30 * time.Second
-
-// reconnect waits for the next attempt of the session. A session that makes none, because its server
-// hangs or its failure is permanent, is replaced.
-func (s *server) reconnect(ctx context.Context) {
-	s.mu.Lock()
-	session := s.session
-	s.mu.Unlock()
-	trouble := session.Trouble()
-	if session.Upstream().Health().String() != "dead" || trouble != nil && trouble.NextTry.IsZero() {
-		s.close()
-		s.start()
-		_ = s.greet(ctx) // the next look at the situation shows what came of it
-		return
-	}
-	before := 0
-	if trouble != nil {
-		before = trouble.Generation
-	}
-	timer := time.NewTimer(cmp.Or(s.options.Patience, defaultPatience))
-	defer timer.Stop()
-	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
-		now := session.Trouble()
-		if session.Upstream().Health().String() != "dead" || now != nil && now.Generation != before {
-			return
-		}
-		select {
-		case <-changed:
-		case <-timer.C:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
 }

@@ -65,15 +65,27 @@ func (s *Servers) Reconnect(ctx context.Context, name string) {
 	}
 }
 
-// Close stops all servers, and returns when they are gone.
-func (s *Servers) Close() {
+// Close stops all servers, and returns when they are gone. Each gets the time to exit by itself,
+// unless hurry is closed; it may be nil.
+func (s *Servers) Close(hurry <-chan struct{}) {
 	s.mu.Lock()
 	open := s.open
 	s.open = nil
 	s.mu.Unlock()
+	closed := make(chan struct{})
+	defer close(closed)
+	go func() {
+		select {
+		case <-closed:
+		case <-hurry:
+			for _, one := range open {
+				one.session.Hurry()
+			}
+		}
+	}()
 	var closing sync.WaitGroup
 	for _, one := range open {
-		closing.Go(one.close)
+		closing.Go(func() { one.close(false) })
 	}
 	closing.Wait()
 }

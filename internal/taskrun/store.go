@@ -97,7 +97,7 @@ func (s *Store) Run(ctx context.Context, id string, o Options) (*task.State, err
 		return nil, err
 	}
 	servers := &Servers{Plan: state.Plan.Servers, Configured: o.Configured, Wrap: o.Wrap}
-	defer servers.Close()
+	defer servers.Close(o.Hurry)
 	r := &task.Runner{ID: id, Log: s.log(), Servers: servers, Model: o.Model, Hurry: o.Hurry, Tell: o.Tell}
 	return r.Run(ctx)
 }

@@ -5,22 +5,22 @@ import "time"
 // Facts is a Situation as JSON. Durations are in seconds.
 type Facts struct {
 	Health        string        `json:"health,omitempty" jsonschema:"healthy, degraded, unresponsive or dead"`
-	Busy          bool          `json:"busy,omitempty" jsonschema:"the server is working on a call"`
-	Reconnecting  bool          `json:"reconnecting,omitempty" jsonschema:"an attempt is in progress"`
+	Busy          bool          `json:"busy,omitempty"`
+	Reconnecting  bool          `json:"reconnecting,omitempty"`
 	Failures      []FailureFact `json:"failures,omitempty" jsonschema:"oldest first"`
 	Consecutive   int           `json:"consecutive_failures,omitempty" jsonschema:"since the last response"`
 	Reconnects    int           `json:"reconnects,omitempty" jsonschema:"attempts to reconnect so far"`
 	MaxReconnects int           `json:"max_reconnects,omitempty" jsonschema:"default 5"`
 	RetryIn       float64       `json:"retry_in_seconds,omitempty" jsonschema:"earliest next attempt"`
-	LastSuccess   *float64      `json:"last_success_seconds,omitempty" jsonschema:"time since the last response; omit if there was none"`
+	LastSuccess   *float64      `json:"last_success_seconds,omitempty" jsonschema:"since the last response; omit if there was none"`
 	Cause         string        `json:"cause,omitempty" jsonschema:"code of a diagnosis"`
-	Confidence    float64       `json:"cause_confidence,omitempty" jsonschema:"0 to 1"`
-	Goal          string        `json:"goal,omitempty" jsonschema:"what the task is for"`
-	Done          int           `json:"steps_done,omitempty" jsonschema:"of the task"`
-	Total         int           `json:"steps_total,omitempty" jsonschema:"of the task"`
+	Confidence    float64       `json:"cause_confidence,omitempty"`
+	Goal          string        `json:"goal,omitempty"`
+	Done          int           `json:"steps_done,omitempty"`
+	Total         int           `json:"steps_total,omitempty"`
 	Deadline      *float64      `json:"deadline_seconds,omitempty" jsonschema:"seconds left; negative: passed"`
-	Needs         string        `json:"needs,omitempty" jsonschema:"how many of the remaining steps need the server: all, some or none"`
-	OthersHealthy bool          `json:"others_healthy,omitempty" jsonschema:"whether the task's other servers work"`
+	Needs         string        `json:"needs,omitempty" jsonschema:"remaining steps that need the server: all, some or none"`
+	OthersHealthy bool          `json:"others_healthy,omitempty" jsonschema:"the task's other servers work"`
 }
 
 // FailureFact is a Failure as JSON.

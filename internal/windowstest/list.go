@@ -84,6 +84,7 @@ var files = []exemption{
 		"cmd/gauze/canary_test.go",
 		"cmd/gauze/clients_slow_test.go",
 		"cmd/gauze/heal_test.go",
+		"cmd/gauze/ranked_test.go",
 		"cmd/gauze/healing_test.go",
 		"cmd/gauze/mcp_test.go",
 		"internal/agenttools/foreign_test.go",

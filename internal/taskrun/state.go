@@ -1,0 +1,110 @@
+package taskrun
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/internal/verdict"
+)
+
+// knownCause is the confidence of a cause that the doctor reports without saying how certain it is,
+// which means that it is likely.
+const knownCause = 0.7
+
+// situation returns what is known about the server.
+func (s *server) situation() task.Situation {
+	s.mu.Lock()
+	session, listed := s.session, s.greeted && !s.stale
+	s.mu.Unlock()
+	health, trouble, now := session.Upstream().Snapshot(), session.Trouble(), time.Now()
+	out := task.Situation{Situation: verdict.Situation{
+		Server: s.options.Name, Health: health.State.String(), Consecutive: health.ConsecutiveFailures,
+		Hide: redact.EnvironSecrets(os.Environ()).Redact,
+	}}
+	if at := health.LastSuccess; !at.IsZero() {
+		out.Answered, out.SinceSuccess = true, max(0, now.Sub(at))
+	}
+	connected := out.Health == "healthy" || out.Health == "degraded"
+	if connected && listed {
+		s.since = time.Time{}
+		return out
+	}
+	if s.since.IsZero() {
+		s.since = now
+	}
+	out.Since = s.since
+	if connected { // a new process that has not answered yet
+		return out
+	}
+	if trouble == nil {
+		out.Reconnecting = out.Health == "dead"
+		return out
+	}
+	if trouble.Since.Before(s.since) {
+		s.since = trouble.Since
+		out.Since = trouble.Since
+	}
+	out.Reconnects = max(0, trouble.Attempts-1) // the first attempt was the connection that was lost
+	out.RetryIn = max(0, trouble.NextTry.Sub(now))
+	out.Reconnecting = !trouble.NextTry.IsZero() && !trouble.NextTry.After(now)
+	out.Detail = plainDetail(string(trouble.Code), trouble.Detail)
+	out.Remedy = trouble.Cause.Remedy
+	out.Cause = verdict.Cause{Code: trouble.Cause.Code, Explanation: trouble.Cause.Explanation, Permanent: trouble.Permanent || doctor.Permanent(trouble.Cause.Code)}
+	if trouble.Cause.Known() || trouble.Permanent {
+		out.Cause.Confidence = knownCause
+	}
+	if trouble.Permanent {
+		out.Cause.Confidence = 1
+	}
+	if kind, ok := verdict.KindOf(trouble.Code); ok {
+		out.Failures = []verdict.Failure{{Kind: kind, Detail: trouble.Evidence.Exit, Ago: max(0, now.Sub(trouble.Since))}}
+	}
+	return out
+}
+
+func plainDetail(code, detail string) string { return redact.Passage(cmp.Or(detail, code)) }
+
+// defaultPatience is how long one attempt to reconnect is waited for, as in package proxy.
+const defaultPatience = 30 * time.Second
+
+// reconnect waits for the next attempt of the session. A session that makes none, because its server
+// hangs or its failure is permanent, is replaced.
+func (s *server) reconnect(ctx context.Context) {
+	s.mu.Lock()
+	session := s.session
+	s.mu.Unlock()
+	trouble := session.Trouble()
+	if session.Upstream().Health().String() != "dead" || trouble != nil && trouble.NextTry.IsZero() {
+		s.close(true)
+		s.start()
+		_ = s.greet(ctx) // the next look at the situation shows what came of it
+		return
+	}
+	before := 0
+	if trouble != nil {
+		before = trouble.Generation
+	}
+	timer := time.NewTimer(cmp.Or(s.options.Patience, defaultPatience))
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		s.mu.Unlock()
+		now := session.Trouble()
+		if session.Upstream().Health().String() != "dead" || now != nil && now.Generation != before {
+			return
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}

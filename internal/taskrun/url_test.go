@@ -1,0 +1,65 @@
+package taskrun
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/task"
+)
+
+// beginURL is begin with a server at a URL.
+func beginURL(t *testing.T, steps string) (*bench, *faultyhttp.Server) {
+	t.Helper()
+	b := begin(t, steps)
+	s := faultyhttp.New(faultyhttp.Config{Ledger: b.ledger()})
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	b.plan.Servers["s"] = task.Server{URL: s.URL()}
+	return b, s
+}
+
+// at calls do after the outcome of a call.
+func at(call int, do func()) func(*task.Runner, *Servers) {
+	return func(r *task.Runner, servers *Servers) {
+		servers.Wrap.Patience = 200 * time.Millisecond
+		r.Tell = func(s *task.State, e task.Entry) {
+			if e.Kind == task.KindOutcome && len(s.Calls) == call {
+				do()
+			}
+		}
+	}
+}
+
+// A token that expires at step thirty needs a person, and the task finishes once it was renewed.
+func TestTokenExpiresAtStepThirty(t *testing.T) {
+	steps, keys := forty()
+	b, server := beginURL(t, steps)
+	s := b.run(at(30, func() { server.Arm(faultyhttp.Status401, 1000, faultyhttp.Match{Method: "*"}) }))
+	b.want(s, "needs-person", 4)
+	b.wantOnce(keys[:29]...)
+	if report := s.Report(taskID, time.Now()); !strings.Contains(report, "log in") || !strings.Contains(report, "Done: 30 of 40 steps") {
+		t.Error(report)
+	}
+	b.want(b.run(nil), "needs-person", 4)
+	server.Disarm()
+	b.want(b.run(nil), "done", 0)
+	b.wantOnce(keys...)
+}
+
+// A server at a URL that goes away at step thirty.
+func TestURLGoesAwayAtStepThirty(t *testing.T) {
+	steps, keys := forty()
+	b, server := beginURL(t, steps)
+	s := b.run(at(30, server.Stop))
+	b.want(s, "server-dead", 3)
+	b.wantOnce(keys[:29]...)
+	if err := server.StartAgain(); err != nil {
+		t.Fatal(err)
+	}
+	b.want(b.run(nil), "done", 0)
+	b.wantOnce(keys...)
+}
