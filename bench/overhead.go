@@ -12,13 +12,15 @@ import (
 	"time"
 )
 
-// route is a way to reach a server: directly, through the pump or through gauze.
+// route is a way to reach a server: directly, through the pump or through gauze, with or without
+// its journal.
 type route string
 
 const (
 	direct route = "direct"
 	pump   route = "pump"
 	wrap   route = "wrap"
+	plain  route = "wrap-no-journal"
 )
 
 // cell is one situation measured on every route.
@@ -52,7 +54,7 @@ func runOverhead(args []string) error {
 	flags.IntVar(&o.rounds, "rounds", 24, "rounds per situation")
 	flags.IntVar(&o.calls, "calls", 0, "calls per route and round (0: as many as the fastest route answers in 20 ms)")
 	flags.IntVar(&o.starts, "starts", 20, "starts per route")
-	routes := flags.String("routes", "direct,pump,wrap", "routes to measure")
+	routes := flags.String("routes", "direct,pump,wrap", "routes to measure; also wrap-no-journal")
 	gauze := flags.String("gauze", "", "use this binary instead of building one")
 	jsonTo := flags.String("json", "", "write the result as JSON to this file (-: to stdout, after the table)")
 	check := flags.Bool("check", false, "exit with status 1 if a target is missed")
@@ -103,13 +105,14 @@ func (o *overhead) prepare(b *binaries, gauze string) error {
 	}
 	o.argv = map[string][]string{"go-sdk": {sdk}, "minimal": {b.self, roleMinimal}}
 	o.prefix = map[route][]string{direct: nil, pump: {b.self, rolePump}}
-	if slices.Contains(o.routes, wrap) {
+	if slices.Contains(o.routes, wrap) || slices.Contains(o.routes, plain) {
 		if gauze == "" {
 			if gauze, err = b.gauze(""); err != nil {
 				return err
 			}
 		}
 		o.prefix[wrap] = []string{gauze, "run", "--"}
+		o.prefix[plain] = []string{gauze, "run", "--no-journal", "--"}
 		o.prefix[again], o.prefix[silent] = o.prefix[wrap], o.prefix[wrap]
 	}
 	for _, r := range o.routes {

@@ -167,9 +167,20 @@ func TestNoCanaryIsShownAnywhere(t *testing.T) {
 		{"test", "--json", "--header", "X-Own: " + entries["headers"]["headers"].(map[string]any)["X-Own"].(string), "--url", web.URL + "/mcp"},
 		{"doctor", "--json", "tellall " + strings.Join(one, " ")}, {"doctor", "tellall " + strings.Join(one, " ")},
 		{"undo", "--list"},
+		append([]string{"run", "--"}, append([]string{"tellall"}, one...)...), {"history"}, {"history", "--json"},
 	} {
 		said, _ := p.gauze(args...)
+		if args[0] == "run" {
+			continue // the server's own stderr passes
+		}
 		c.wantNone(t, "gauze "+args[0]+" "+strings.Join(args[1:min(len(args), 3)], " "), said)
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		recorded, err := os.ReadFile(filepath.Join(p.state, "journal.db"+suffix))
+		if suffix == "" && err != nil {
+			t.Fatal(err)
+		}
+		c.wantNone(t, "the journal"+suffix, string(recorded))
 	}
 	lock, err := os.ReadFile(filepath.Join(p.project, "gauze.lock.json"))
 	if err != nil || !strings.Contains(string(lock), `"gluedp"`) || !strings.Contains(string(lock), "plain") {

@@ -29,15 +29,19 @@ func journalPath() (string, error) {
 }
 
 // recordEvents records the events in the journal unless that is off. If it fails, gauze continues
-// with one warning. finish writes the rest; a disk that does not respond delays it by half a second.
-func recordEvents(events *event.Stream, off bool) (finish func()) {
+// with one warning. finish writes the rest and returns how many events could not be written; a disk
+// that does not respond delays it by half a second.
+func recordEvents(events *event.Stream, off bool) (finish func() (lost int)) {
 	path, err := journalPath()
 	if off || strings.EqualFold(os.Getenv("GAUZE_JOURNAL"), "off") || err != nil {
-		return func() {}
+		return func() int { return 0 }
 	}
 	r := journal.NewRecorder(path, events, func(err error) {
 		cause, next, _ := strings.Cut(err.Error(), "\n")
 		fmt.Fprintf(os.Stderr, "%s events are not recorded: %s (%s; or --no-journal)\n", fault.LogMark, cause, next)
 	})
-	return func() { within(r.Close()) }
+	return func() int {
+		within(r.Close())
+		return r.Lost()
+	}
 }

@@ -69,9 +69,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	session := proxy.New(o)
 	err = serve(cmd.Context(), session)
 	told := finish()
-	recorded()
+	lost := recorded()
 	if f.statusFile != "" {
-		if err := writeStatus(f.statusFile, session); err != nil {
+		if err := writeStatus(f.statusFile, session, lost); err != nil {
 			fmt.Fprintln(os.Stderr, "gauze:", err)
 		}
 	}

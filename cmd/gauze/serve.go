@@ -135,9 +135,9 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	}
 	err = serveUntilSignal(cmd.Context(), g, listener)
 	finish()
-	recorded()
+	lost := recorded()
 	if f.statusFile != "" {
-		if err := writeGatewayStatus(f.statusFile, g); err != nil {
+		if err := writeGatewayStatus(f.statusFile, g, lost); err != nil {
 			fmt.Fprintln(os.Stderr, "gauze:", err)
 		}
 	}

@@ -26,13 +26,14 @@ type status struct {
 	StartMS    []float64       `json:"start_ms"`    // part of it that the server took to start
 	Calls      proxy.Counters  `json:"calls"`
 	Health     health.Snapshot `json:"health"`
+	Unrecorded int             `json:"unrecorded"` // events that could not be written to the journal
 }
 
-func writeStatus(file string, session *proxy.Session) error {
+func writeStatus(file string, session *proxy.Session, unrecorded int) error {
 	now, calls := session.Upstream().Snapshot(), session.Counters()
 	s := status{
 		State: now.State.String(), Restarts: int(now.Restarts), Recoveries: int(now.Recoveries),
-		Replays: calls.Replayed, Unknowns: calls.Unknown, Calls: calls, Health: now,
+		Replays: calls.Replayed, Unknowns: calls.Unknown, Calls: calls, Health: now, Unrecorded: unrecorded,
 	}
 	for _, r := range session.Upstream().Recoveries() {
 		s.RecoveryMS = append(s.RecoveryMS, r.Took.Seconds()*1000)
@@ -47,11 +48,13 @@ type gatewayStatus struct {
 	Replays  uint64         `json:"replays"`
 	Unknowns uint64         `json:"unknowns"`
 	Calls    proxy.Counters `json:"calls"`
+
+	Unrecorded int `json:"unrecorded"` // events that could not be written to the journal
 }
 
-func writeGatewayStatus(file string, g *gateway.Gateway) error {
+func writeGatewayStatus(file string, g *gateway.Gateway, unrecorded int) error {
 	calls, sessions := g.Counters()
-	return writeJSON(file, gatewayStatus{Sessions: sessions, Replays: calls.Replayed, Unknowns: calls.Unknown, Calls: calls})
+	return writeJSON(file, gatewayStatus{Sessions: sessions, Replays: calls.Replayed, Unknowns: calls.Unknown, Calls: calls, Unrecorded: unrecorded})
 }
 
 func writeJSON(file string, s any) error {

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
 var noon = time.Date(2026, 11, 14, 12, 0, 0, 250e6, time.UTC)
@@ -196,6 +198,7 @@ func TestAClosedJournalSaysSo(t *testing.T) {
 }
 
 func TestOnlyTheUserMayReadTheJournal(t *testing.T) {
+	windowstest.Skip(t)
 	path := newPath(t)
 	j := openFor(t, path)
 	j.must(t, "a", 0, entry("begin", ""))

@@ -18,6 +18,7 @@ var tests = []exemption{
 	{"Windows files have no permission bits", []string{
 		"internal/backup.TestAModeIsKept",
 		"internal/backup.TestAnOpenStoreIsClosed",
+		"internal/journal.TestOnlyTheUserMayReadTheJournal",
 		"internal/proxy.TestFaultP02CommandNotExecutable",
 	}},
 	{"the server it starts is a shell script", []string{
@@ -64,6 +65,7 @@ var files = []exemption{
 	{"reads /proc", []string{
 		"cmd/gauze/run_test.go",
 		"internal/backup/process_linux_test.go",
+		"internal/journal/process_linux_test.go",
 		"internal/probe/survey_linux_test.go",
 		"internal/upstream/family_linux_test.go",
 		"internal/upstream/survey_linux_test.go",
