@@ -2,7 +2,8 @@
 //
 //	go run ./bench overhead   what gauze costs compared with a direct connection and a byte pump;
 //	                          with -http, compared with a plain reverse proxy; with -silent-model,
-//	                          what a model that never answers costs healthy calls
+//	                          what a model that never answers costs healthy calls; with -journal,
+//	                          what recording events costs
 //	go run ./bench storm      a hundred thousand calls while the server is killed a thousand times;
 //	                          with -http, a server over HTTP with more kinds of faults
 //	go run ./bench kills      steady calls while the server is killed, idle and during calls

@@ -180,7 +180,7 @@ func (r *tasksRun) runOne(log *timedLog, n int, url string, work time.Duration) 
 		return err
 	}
 	servers := &taskrun.Servers{Plan: plan.Servers}
-	defer servers.Close()
+	defer servers.Close(nil)
 	s, err := (&task.Runner{ID: id, Log: log, Servers: servers}).Run(ctx)
 	if err == nil && s.Done == nil {
 		err = fmt.Errorf("%s did not finish:\n%s", id, s.Report(id, time.Now()))
