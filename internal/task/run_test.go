@@ -186,6 +186,17 @@ func TestHealthBeforeEveryCall(t *testing.T) {
 	}
 }
 
+// A server that died with a call is checked before the call is repeated.
+func TestHealthBeforeARepetition(t *testing.T) {
+	var o *one
+	o = begin(t, "steps: [{id: a, server: s, tool: read}]", func(context.Context, string, string) Reply {
+		o.health = func() (s Situation) { s.Health, s.Answered = "dead", true; return s }
+		return lost(Unknown)
+	})
+	o.wantStatus("server-dead", 3)
+	o.wantCalls("read {}")
+}
+
 // A permanent cause stops the task after one attempt.
 func TestPermanentCause(t *testing.T) {
 	o := begin(t, "steps: [{id: a, server: s, tool: write}]", always(says("ok")))
