@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
@@ -107,12 +108,13 @@ func (r *tasksRun) play(name string, work time.Duration) (*tasksPart, error) {
 	defer j.Close()
 
 	logs := make([]*timedLog, r.tasks)
+	var atWork atomic.Int64
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	var firstErr error
 	begin := time.Now()
 	for n := range logs {
-		logs[n] = &timedLog{journal: j}
+		logs[n] = &timedLog{journal: j, atWork: &atWork, tasks: int64(r.tasks)}
 		delay := time.Duration(rand.Int64N(int64(work) + 1))
 		group.Go(func() {
 			time.Sleep(delay)
@@ -204,12 +206,16 @@ func (r *tasksRun) effects(ledger string) (twice, missing int, err error) {
 	return twice, r.tasks*r.steps - len(seen), nil
 }
 
-// timedLog is the log of one task in the journal. It adds up how long each step waits for it: from
-// one outcome to the next.
+// timedLog is the log of one task in the journal. It adds up how long each step waits for it.
 type timedLog struct {
 	journal *journal.Journal
 	step    time.Duration
 	steps   []float64 // milliseconds
+	settled []float64 // those that began while all tasks were at work: starting and ending sessions takes CPU time
+
+	atWork *atomic.Int64 // number of tasks that have done a step
+	tasks  int64
+	calm   bool // all tasks were at work when the step began
 }
 
 func (l *timedLog) Append(ctx context.Context, id string, after int, entries ...task.Entry) (int, error) {
@@ -219,15 +225,26 @@ func (l *timedLog) Append(ctx context.Context, id string, after int, entries ...
 	}
 	begin := time.Now()
 	last, err := l.journal.Append(ctx, id, after, kept...)
-	l.step += time.Since(begin)
+	took := time.Since(begin)
 	switch entries[len(entries)-1].Kind {
-	case task.KindStarted, task.KindTools, task.KindDone:
-		l.step = 0 // once for a task, not for a step
+	case task.KindIntent:
+		l.step, l.calm = took, l.atWork.Load() == l.tasks
 	case task.KindOutcome:
-		l.steps = append(l.steps, l.step.Seconds()*1000)
-		l.step = 0
+		l.note((l.step + took).Seconds() * 1000)
+	case task.KindDone:
+		l.atWork.Add(1) // no step is calm from now on
 	}
 	return last, err
+}
+
+func (l *timedLog) note(step float64) {
+	if len(l.steps) == 0 {
+		l.atWork.Add(1)
+	}
+	l.steps = append(l.steps, step)
+	if l.calm {
+		l.settled = append(l.settled, step)
+	}
 }
 
 func (l *timedLog) Entries(ctx context.Context, id string) (all []task.Entry, err error) {

@@ -17,6 +17,7 @@ type tasksPart struct {
 	Seconds float64 `json:"seconds"`
 	Steps   int     `json:"steps"`
 	Rate    float64 `json:"steps_per_second"`
+	Timed   int     `json:"steps_timed"`        // those that began while all tasks were at work, if there are any
 	P50     float64 `json:"bookkeeping_p50_ms"` // of a step
 	P99     float64 `json:"bookkeeping_p99_ms"`
 	SyncP50 float64 `json:"disk_sync_p50_ms"` // of the disk alone, at the same time
@@ -39,12 +40,15 @@ type tasksReport struct {
 }
 
 func newTasksPart(name string, elapsed time.Duration, logs []*timedLog) *tasksPart {
-	var all []float64
+	var all, timed []float64
 	for _, l := range logs {
-		all = append(all, l.steps...)
+		all, timed = append(all, l.steps...), append(timed, l.settled...)
+	}
+	if len(timed) == 0 {
+		timed = all // the first tasks end before the last begins
 	}
 	return &tasksPart{Name: name, Seconds: elapsed.Seconds(), Steps: len(all), Rate: float64(len(all)) / elapsed.Seconds(),
-		P50: quantile(all, 0.5), P99: quantile(all, 0.99)}
+		Timed: len(timed), P50: quantile(timed, 0.5), P99: quantile(timed, 0.99)}
 }
 
 // perTask returns the memory of one task in kB.
