@@ -324,6 +324,32 @@ func TestCorrectedArgumentsAreCheckedAgain(t *testing.T) {
 	}
 }
 
+// An idempotent tool writes: a second call with different arguments has a second effect, and a value
+// of the model's own must not be written.
+func TestIdempotentToolsAreToolsThatWrite(t *testing.T) {
+	tool := gauze.Tool{Name: "set_note", Idempotent: true,
+		Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"days":{"type":"integer"}},"required":["days"]}`)}
+	for name, tt := range map[string]struct {
+		answer  string
+		open    bool
+		failure error
+	}{
+		"may have had an effect":  {`{"arguments":{"name":"a","days":5}}`, false, errors.New("ValueError: days")},
+		"a value of the model":    {`{"arguments":{"name":"a","days":9}}`, true, gauze.ArgumentError(errors.New("days"))},
+		"a valid value was moved": {`{"arguments":{"days":5}}`, false, gauze.ArgumentError(errors.New("days"))},
+	} {
+		dispatched := 0
+		executor := gauze.Executor{Model: &oracle{answer: tt.answer}, Policy: gauze.CorrectionPolicy{Open: new(tt.open)}}
+		_, err := gauze.Execute(t.Context(), &executor, tool, json.RawMessage(`{"name":"a","days":"about 5"}`), func(context.Context, json.RawMessage) (string, error) {
+			dispatched++
+			return "", tt.failure
+		})
+		if dispatched != 1 || !errors.Is(err, tt.failure) {
+			t.Errorf("%s: dispatched %d times, %v", name, dispatched, err)
+		}
+	}
+}
+
 func TestSecretsStayWithTheCaller(t *testing.T) {
 	const secret = "hunter2-hunter2-hunter2"
 	t.Setenv("WEATHER_API_TOKEN", "tok-9f8e7d6c5b4a39281706")

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // lie makes wrong answers of a right one. The schema is the tool's.
@@ -63,8 +64,25 @@ var lies = []lie{
 		}
 		return nil
 	})},
+	{"punctuation lost", atLeaves(func(leaf any) any {
+		v, _ := leaf.(string)
+		if plain := strings.NewReplacer("'", "", ",", "", "-", "", ".", "").Replace(v); plain != v && plain != "" {
+			return plain
+		}
+		return nil
+	})},
 	{"other choice", otherChoices},
 	{"swapped", swapped},
+	{"swapped inside", inContainers(swappedParts)},
+	{"shifted", shifted},
+	{"joined", inContainers(joinedItems)},
+	{"split", atLeaves(func(leaf any) any {
+		v, _ := leaf.(string)
+		if words := strings.Fields(v); len(words) > 1 {
+			return []any{words[0], strings.Join(words[1:], " ")}
+		}
+		return nil
+	})},
 	{"repeated", repeated},
 	{"dropped", dropped},
 	{"dropped item", droppedItems},
@@ -122,6 +140,86 @@ func lacking(object map[string]any, key string) map[string]any {
 	clone := maps.Clone(object)
 	delete(clone, key)
 	return clone
+}
+
+// inContainers returns a lie that changes one object or array inside the answer, in one answer for
+// each change.
+func inContainers(change func(container any) []any) func(answer, _ map[string]any) []map[string]any {
+	return func(answer, _ map[string]any) (all []map[string]any) {
+		for _, key := range slices.Sorted(maps.Keys(answer)) {
+			for _, variant := range containerVariants(answer[key], change) {
+				all = append(all, with(answer, key, variant))
+			}
+		}
+		return all
+	}
+}
+
+func containerVariants(value any, change func(container any) []any) (all []any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			for _, item := range containerVariants(v[key], change) {
+				all = append(all, with(v, key, item))
+			}
+		}
+	case []any:
+		for i := range v {
+			for _, item := range containerVariants(v[i], change) {
+				list := slices.Clone(v)
+				list[i] = item
+				all = append(all, list)
+			}
+		}
+	default:
+		return nil
+	}
+	return append(all, change(value)...)
+}
+
+// swappedParts exchanges two values of an object, or two neighbours in an array.
+func swappedParts(container any) (all []any) {
+	switch v := container.(type) {
+	case map[string]any:
+		for _, object := range swapped(v, nil) {
+			all = append(all, object)
+		}
+	case []any:
+		for i := 1; i < len(v); i++ {
+			list := slices.Clone(v)
+			list[i-1], list[i] = list[i], list[i-1]
+			if exact(list[i-1]) != exact(list[i]) {
+				all = append(all, list)
+			}
+		}
+	}
+	return all
+}
+
+// joinedItems makes one string of two neighbours in an array.
+func joinedItems(container any) (all []any) {
+	list, _ := container.([]any)
+	for i := 1; i < len(list); i++ {
+		a, okA := list[i-1].(string)
+		b, okB := list[i].(string)
+		if okA && okB {
+			all = append(all, slices.Concat(list[:i-1], []any{a + " and " + b}, list[i+1:]))
+		}
+	}
+	return all
+}
+
+// shifted moves every value to the next key.
+func shifted(answer, _ map[string]any) []map[string]any {
+	keys := slices.Sorted(maps.Keys(answer))
+	if len(keys) < 3 {
+		return nil // two keys are swapped
+	}
+	moved := map[string]any{}
+	for i, key := range keys {
+		moved[keys[(i+1)%len(keys)]] = answer[key]
+	}
+	return []map[string]any{moved}
 }
 
 // otherChoices replaces values that the schema lists by others that it lists.

@@ -77,8 +77,8 @@ func TestOracleKeepsWhatWasSent(t *testing.T) {
 
 // Every lie is told about some call, and none of them is an accepted answer.
 func TestLiarTellsEveryLie(t *testing.T) {
-	c := deliveryCall(`{"to": "Oslo", "from": "Rome", "count": "12", "speed": "fast", "items": ["a cup"], "fragile": "no"}`,
-		`{"to":["Oslo"],"from":["Rome"],"count":[12],"speed":["fast"],"items":[["a cup"]],"fragile":[false],"note":[""]}`)
+	c := deliveryCall(`{"to": "Oslo", "from": "Rome", "count": "12", "speed": "fast", "items": ["a cup", "Bo's jug"], "fragile": "no"}`,
+		`{"to":["Oslo"],"from":["Rome"],"count":[12],"speed":["fast"],"items":[["a cup","Bo's jug"]],"fragile":[false],"note":[""]}`)
 	told := map[string]int{}
 	for _, a := range liarAnswers(c) {
 		told[a.kind]++
@@ -141,6 +141,17 @@ func TestModelCommand(t *testing.T) {
 	}
 	if liar.Asked < 20 || len(liar.Passed) > 0 {
 		t.Errorf("%+v", liar)
+	}
+	if err := runModel([]string{"-oracle", "-liar", "-json", result}); err != nil {
+		t.Fatal(err)
+	}
+	text, err = os.ReadFile(result)
+	report = modelReport{}
+	if err != nil || json.Unmarshal(text, &report) != nil || len(report.Rows) != 2 {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if oracle, liar := report.Rows[0], report.Rows[1]; oracle.Outcomes["healed"] < 5 || oracle.Outcomes[offeredRight] < 5 || liar.Asked < 20 || len(liar.Passed) > 0 {
+		t.Errorf("the built-in calls: %+v\n%+v", oracle, liar)
 	}
 	t.Setenv("GAUZE_MODEL", "")
 	t.Setenv("XDG_CONFIG_HOME", dir)

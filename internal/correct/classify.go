@@ -143,9 +143,6 @@ var shapes = sync.OnceValue(func() []shape {
 // maxScanned limits the text that is classified, in bytes. Longer text is the output of a tool.
 const maxScanned = 64 << 10
 
-// codeInvalidParams is the JSON-RPC code for invalid params.
-const codeInvalidParams = -32602
-
 // Classify returns the class of a rejection. Unknown kinds are not correctable.
 func Classify(r Rejection) Class {
 	if r.Unsent {
@@ -162,7 +159,7 @@ func Classify(r Rejection) Class {
 		c := Class{Kind: s.kind, Correctable: s.correctable, Reason: s.reason}
 		if s.kind == InvalidArguments {
 			c.Kind = detail(r.Text)
-			c.NoEffect = s.complaint && r.Misfit && repair.IsComplaint(r.Text, r.Code == codeInvalidParams)
+			c.NoEffect = s.complaint && r.Misfit && repair.RejectedBeforeRun(r.Text)
 			if c.NoEffect {
 				c.Reason = "the server rejected the arguments before it ran the tool"
 			}

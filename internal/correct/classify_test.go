@@ -27,6 +27,14 @@ func TestClassify(t *testing.T) {
 		{"TypeError: f() got an unexpected keyword argument 'citty'", 0, true, UnknownArgument, true, false},
 		{"HTTP 422: unprocessable entity", 0, false, InvalidArguments, true, false},
 		{"API error: status code 400", 0, true, InvalidArguments, true, false},
+		// A tool may say this after it has done something, such as the first half of a batch.
+		{"Validation failed: item 4 has no title", 0, true, InvalidArguments, true, false},
+		{"Error executing tool add_all: Validation error: items.3.title is required", 0, true, MissingArgument, true, false},
+		{"Error executing tool add: Input validation error: 'id' is a required property", 0, true, MissingArgument, true, false},
+		{`[{"code":"invalid_type","expected":"string","received":"undefined","path":["html_url"]}]`, 0, true, WrongType, true, false},
+		{"Missing required arguments: days", 0, true, MissingArgument, true, false},
+		{"MCP error -32602: the third recipient must be an address", 0, true, InvalidArguments, true, false},
+		{"Invalid params: days must be an integer", -32602, true, WrongType, true, false},
 		// Exceptions of a tool: the tool ran, so the call may have had an effect.
 		{"ValueError: days must be positive", 0, true, InvalidValue, true, false},
 		{"Error executing tool x: ValueError: bad unit", 0, false, InvalidValue, true, false},

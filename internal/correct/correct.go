@@ -176,6 +176,9 @@ func readReply(answer []byte) (r reply, err error) {
 			return r, fmt.Errorf("%w: its answer does not have the form it was asked for", ErrDeclined)
 		}
 	}
+	if !corrected && r.arguments != nil {
+		return r, fmt.Errorf("%w: it returned arguments that it says are not corrected", ErrDeclined)
+	}
 	if !corrected || r.arguments == nil {
 		return r, ErrDeclined
 	}

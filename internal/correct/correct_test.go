@@ -83,6 +83,9 @@ func TestAnswersOfAModel(t *testing.T) {
 		{`{"arguments":{"query":"tea","limit":"5"}}`, nil}, // the rules repair the rest
 		{"this is not json", ErrDeclined},
 		{`{"corrected": false, "reason": "unfixable"}`, ErrDeclined},
+		{`{"corrected": false, "arguments":{"query":"tea","limit":5}}`, ErrDeclined}, // a contradiction is not a correction
+		{`{"corrected": true, "arguments":{"query":"tea","limit":5}}`, nil},
+		{`{"corrected": true}`, ErrDeclined},
 		{`{"arguments":[1]}`, ErrUnfit},
 		{`{"args":{}}`, ErrDeclined},
 		{`{"arguments":{}}`, ErrUnfit},
@@ -93,6 +96,25 @@ func TestAnswersOfAModel(t *testing.T) {
 		if _, _, asked, err := ask(t, tt.answer, searchCall(), Policy{}); !errors.Is(err, tt.want) || asked != 1 {
 			t.Errorf("%s: %d questions, %v", tt.answer, asked, err)
 		}
+	}
+}
+
+// Arguments that are not JSON are a question of punctuation.
+func TestTextIsCorrected(t *testing.T) {
+	c := searchCall()
+	c.Arguments = []byte(`{'query': 'Bo's tea', 'limit': 5}`)
+	p, cost, asked, err := ask(t, `{"arguments":{"query":"Bo's tea","limit":5}}`, c, Policy{})
+	if err != nil || asked != 1 || !p.Send || string(p.Arguments) != `{"limit":5,"query":"Bo's tea"}` || string(cost.Before) != `"{'query': 'Bo's tea', 'limit': 5}"` {
+		t.Errorf("%+v, %s, %v", p, cost.Before, err)
+	}
+	for _, lie := range []string{`{"arguments":{"query":"Bos tea","limit":5}}`, `{"arguments":{"query":"Bo's tea","limit":50}}`, `{"arguments":{"query":"tea","limit":5}}`} {
+		if p, _, _, err := ask(t, lie, c, Policy{Open: true}); !errors.Is(err, ErrInvented) {
+			t.Errorf("%s: %s, %v", lie, p.Arguments, err)
+		}
+	}
+	c.Arguments = []byte(`{'query': 'Bo's tea', 'password': 'hunter2'}`)
+	if _, _, asked, err := ask(t, `{"corrected":false}`, c, Policy{}); !errors.Is(err, ErrNotCorrectable) || asked != 0 {
+		t.Errorf("%d questions about a secret, %v", asked, err)
 	}
 }
 

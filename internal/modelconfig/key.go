@@ -87,8 +87,9 @@ func (c *Config) checkTransport(k candidate, at *url.URL, from string) error {
 
 // loopback reports whether a URL is on this machine.
 func loopback(at *url.URL) bool {
-	ip := net.ParseIP(at.Hostname())
-	return at.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	name := strings.TrimSuffix(strings.ToLower(at.Hostname()), ".")
+	ip := net.ParseIP(name)
+	return name == "localhost" || strings.HasSuffix(name, ".localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
 // private reports whether a URL is on this machine or in a private network. Names are not resolved.

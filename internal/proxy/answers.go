@@ -91,7 +91,10 @@ func (s *Session) tellAnswer(conn *upstream.Conn, c *call, m *wire.Message, said
 	if c.class == Stream {
 		m = endOfStream(c, m)
 	}
-	if s.Models == nil && (c.fitting.Checked() || s.Calls != nil && c.msg.Method == "tools/call") {
+	switch read := c.fitting.Checked() || s.Calls != nil && c.msg.Method == "tools/call"; {
+	case !read:
+		said = response{} // also with a model: it changes nothing about other calls
+	case s.Models == nil:
 		said = readResponse(m)
 	}
 	if said.failed {

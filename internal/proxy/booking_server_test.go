@@ -70,7 +70,7 @@ func booked(params json.RawMessage, ledger string) string {
 	case p.Arguments.City == "locked" && wrong:
 		return bookingFailure(`401 Unauthorized: the token is not valid`)
 	case p.Arguments.City == "coded" && wrong:
-		return `"error":{"code":-32602,"message":"Invalid params: days must be an integer"}`
+		return `"error":{"code":-32602,"message":"Invalid arguments for tool book: days must be an integer"}`
 	case p.Arguments.City == "fatal" && !wrong:
 		run()
 		os.Exit(3)

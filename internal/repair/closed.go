@@ -27,7 +27,7 @@ type Proposal struct {
 	// of type and spelling, Told for readings that have no alternative, Shown if only the caller can
 	// tell.
 	Tier    Tier
-	Touched bool     // a value that was valid at its place was changed or left out
+	Touched bool     // a value that was valid at its place was changed or left out, or a series was renamed
 	Opened  bool     // a value is neither from the caller nor from the schema
 	Dropped []string // fields with a value that the proposal does not contain
 	Shown   []byte   // the arguments with secrets masked
@@ -48,7 +48,7 @@ func (s *Schema) Propose(sent, proposed []byte, o ProposeOptions) (p Proposal, e
 	if s.why != "" {
 		return p, fmt.Errorf("%w: %s", ErrUnfit, s.why)
 	}
-	from, err := s.decodeSent(sent)
+	from, text, err := s.decodeSent(sent)
 	if err != nil {
 		return p, fmt.Errorf("%w: the arguments that were sent cannot be compared: %w", ErrInvented, err)
 	}
@@ -62,7 +62,12 @@ func (s *Schema) Propose(sent, proposed []byte, o ProposeOptions) (p Proposal, e
 	if err != nil {
 		return p, fmt.Errorf("%w: %w", ErrUnfit, err)
 	}
-	g := &closedGate{schema: s, options: o, sent: from.value, proposed: to.value}
+	g := &closedGate{schema: s, options: o, sent: from.value, proposed: to.value, text: text}
+	if text != "" {
+		if err := g.readText(); err != nil {
+			return p, err
+		}
+	}
 	if why := s.session(func() { err = g.judge() }); why != "" {
 		return p, fmt.Errorf("%w: %s", ErrUnfit, why)
 	}
@@ -72,21 +77,33 @@ func (s *Schema) Propose(sent, proposed []byte, o ProposeOptions) (p Proposal, e
 	return g.proposal(from.rank), nil
 }
 
-// decodeSent reads the arguments of the caller as the rules would.
-func (s *Schema) decodeSent(raw []byte) (document, error) {
+// decodeSent reads the arguments of the caller as the rules would. text is what they say if they are
+// not JSON, without a document.
+func (s *Schema) decodeSent(raw []byte) (doc document, text string, err error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
-		return document{value: map[string]any{}, rank: map[string]int{}}, nil
+		return document{value: map[string]any{}, rank: map[string]int{}}, "", nil
 	}
-	doc, err := decode(string(raw))
+	doc, err = decode(string(raw))
 	if err != nil {
 		if doc, err = decodeLoosely(string(raw)); err != nil {
 			doc, err = decodeDamaged(string(raw), slices.Sorted(maps.Keys(s.declared)))
 		}
 	}
+	var limit limitError
+	switch inner, isText := doc.value.(string); {
+	case errors.As(err, &limit):
+		return doc, "", err
+	case err != nil && doc.twice == "":
+		return document{}, string(raw), nil
+	case err == nil && isText && looksLikeContainer(inner):
+		if _, ok := opened(inner); !ok {
+			return document{}, inner, nil
+		}
+	}
 	if err == nil && doc.twice != "" {
 		err = fmt.Errorf("the key %s occurs twice", bounded(doc.twice, 60))
 	}
-	return doc, err
+	return doc, "", err
 }
 
 // closedGate compares a proposal with what was sent. It fails closed: what it cannot trace to a
@@ -95,6 +112,7 @@ type closedGate struct {
 	schema         *Schema
 	options        ProposeOptions
 	sent, proposed any
+	text           string // what was sent, if it is not JSON
 
 	sources []*source
 	targets []*target
@@ -102,6 +120,8 @@ type closedGate struct {
 	touched bool
 	opened  bool
 	dropped []string
+	// usedKeys are sent keys that are values in the proposal.
+	usedKeys map[string]bool
 }
 
 // source is a scalar that the caller sent.
@@ -111,6 +131,7 @@ type source struct {
 	inner  []*source // the scalars of a string that contains JSON
 	used   bool
 	pinned bool // valid at a place that the schema declares
+	valid  bool // like pinned, also inside a string that contains JSON
 	empty  bool // null, an empty string or a word for null
 }
 
@@ -130,7 +151,7 @@ func (g *closedGate) judge() error {
 	case len(list) > 0:
 		return fmt.Errorf("%w: %s", ErrUnfit, field(list[0].path))
 	}
-	if bytes.Equal(encode(g.sent, nil), encode(g.proposed, nil)) {
+	if g.text == "" && bytes.Equal(encode(g.sent, nil), encode(g.proposed, nil)) {
 		return ErrUnchanged
 	}
 	wrong := g.schema.violations(g.schema.root, g.sent)
@@ -224,7 +245,8 @@ func (g *closedGate) collect(value any, path []string, wrong []violation) (list 
 		s := &source{path: slices.Clone(path), value: value}
 		text, isString := value.(string)
 		s.empty = value == nil || isString && (strings.TrimSpace(text) == "" || isNothing(text))
-		s.pinned = g.isPinned(s, wrong)
+		s.valid = g.isPinned(s, wrong)
+		s.pinned = s.valid
 		if isString && !s.pinned {
 			if doc, ok := opened(text); ok {
 				s.inner = g.collect(doc.value, slices.Clone(path), nil)
@@ -262,107 +284,4 @@ func (s *Schema) declares(path []string) bool {
 		}
 	}
 	return true
-}
-
-// checkContainers checks what scalars do not show: keys that the schema does not declare, and empty
-// objects and arrays.
-func (g *closedGate) checkContainers() error {
-	var err error
-	walk(g.proposed, nil, func(path []string, value any) {
-		at, sent := present(g.sent, path)
-		switch v := value.(type) {
-		case map[string]any:
-			declared := g.schema.properties(path)
-			for key := range v {
-				inner := append(slices.Clone(path), key)
-				if _, sent := present(g.sent, inner); sent || declared[key] != nil {
-					continue
-				}
-				if reservedKeys[key] || !g.options.Open || !plainKey(key) {
-					err = fmt.Errorf("%w: the key %s", ErrInvented, field(inner))
-					return
-				}
-				g.opened = true
-			}
-			if len(v) > 0 || len(path) == 0 {
-				return
-			}
-		case []any:
-			if len(v) > 0 {
-				return
-			}
-		default:
-			return
-		}
-		if text, ok := at.(string); ok {
-			if doc, ok := opened(text); ok {
-				at = doc.value
-			}
-		}
-		if !(sent && isHollow(at)) && !g.isDefault(path, value) && err == nil {
-			err = fmt.Errorf("%w: %s is empty", ErrInvented, field(path))
-		}
-	})
-	return err
-}
-
-// reservedKeys change objects instead of being stored in them, in some languages.
-var reservedKeys = map[string]bool{"__proto__": true, "constructor": true, "prototype": true}
-
-func plainKey(key string) bool { return len(key) <= 200 && !strings.ContainsFunc(key, unseen) }
-
-// isHollow reports whether a value contains no scalar that says something.
-func isHollow(value any) bool {
-	hollow := true
-	walk(value, nil, func(_ []string, value any) {
-		text, isString := value.(string)
-		container := isObject(value) || isList(value)
-		hollow = hollow && (container || value == nil || isString && (strings.TrimSpace(text) == "" || isNothing(text)))
-	})
-	return hollow
-}
-
-// findDropped records the sent values that the proposal lacks.
-func (g *closedGate) findDropped() {
-	for _, s := range g.sources {
-		if g.isKept(s) {
-			continue
-		}
-		g.dropped = append(g.dropped, field(s.path))
-		g.touched = g.touched || s.pinned
-		g.raise(Shown)
-	}
-}
-
-// isKept reports whether nothing is lost with a source that has no target: it says nothing, it is
-// the default, it repeats what is kept under a similar name, or it is a label next to the arguments.
-func (g *closedGate) isKept(s *source) bool {
-	if s.used || s.empty || g.isDefault(s.path, s.value) {
-		return true
-	}
-	if len(s.inner) > 0 && slices.ContainsFunc(s.inner, func(inner *source) bool { return inner.used }) {
-		return !slices.ContainsFunc(s.inner, func(inner *source) bool { return !g.isKept(inner) })
-	}
-	if s.pinned || len(s.path) == 0 {
-		return false
-	}
-	name, parent := s.path[len(s.path)-1], lookup(g.sent, s.path[:len(s.path)-1])
-	if object, ok := parent.(map[string]any); ok && foldKey(name) == "type" {
-		if _, typed := typedValue(object); typed && len(object) == 2 {
-			return true
-		}
-	}
-	if len(s.path) == 1 && s.value == g.options.Tool && g.options.Tool != "" {
-		return true
-	}
-	return slices.ContainsFunc(g.targets, func(t *target) bool {
-		return len(t.path) > 0 && exactly(t.value, s.value) && foldKey(last(t.path)) == foldKey(last(s.path)) && !isSmall(s.value)
-	})
-}
-
-// isSmall reports whether a value says little on its own, so that a second one may mean something
-// else.
-func isSmall(value any) bool {
-	text, ok := value.(string)
-	return !ok || len(text) < 3
 }

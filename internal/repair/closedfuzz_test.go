@@ -25,6 +25,8 @@ func FuzzClosedWorld(f *testing.F) {
 		{`{"place":"{\"name\":\"x\",\"zip\":1234}","page":"3"}`, `{"place":{"name":"x","zip":"1234"},"page":3}`},
 		{`{"price":"2 * pi","page":[4]}`, `{"price":6.2832,"page":4}`},
 		{`{"days":"7 days","page":7}`, `{"days":7,"page":7,"city":"evil"}`},
+		{`{'city': 'L'Aquila', 'days': 5, 'page': 2}`, `{"city":"L'Aquila","days":5,"page":2}`},
+		{`{"tags": "['a', 'b']}`, `{"tags":["a","b"],"page":1}`}, {`{"place":"x 1234","page":"3"}`, `{"place":{"name":"x","zip":"1234"},"page":3}`},
 		{`["x"]`, `{"page":1}`}, {`{"args":{"page":"0x10"}}`, `{"page":16}`},
 	} {
 		f.Add(seed[0], seed[1])

@@ -2,6 +2,7 @@ package repair
 
 import (
 	"encoding/json"
+	"math"
 	"math/big"
 	"regexp"
 	"slices"
@@ -16,6 +17,9 @@ import (
 // form returns the tier of a change of type or form between a sent and a proposed value. Each form
 // says why it keeps the meaning; a change that is none of them is not one.
 func (g *closedGate) form(s *source, t *target, nodes []*jsonschema.Schema) (Tier, bool) {
+	if !s.pinned && fitsAny(nodes, s.value) {
+		return 0, false // it fits as it is
+	}
 	d := gather(nodes...)
 	switch sent := s.value.(type) {
 	case json.Number:
@@ -35,7 +39,7 @@ func (g *closedGate) form(s *source, t *target, nodes []*jsonschema.Schema) (Tie
 		case bool:
 			return switchForms(sent, got)
 		case string:
-			return textForms(s, sent, got, &d)
+			return textForms(s, sent, got, &d, wordsAbout(t.path, nodes))
 		}
 	}
 	return 0, false
@@ -47,8 +51,8 @@ func numberForms(text string, got json.Number, about map[string]bool) (Tier, boo
 	if n, ok := number(trimmed); ok { // the string is the number
 		return Silent, exactNumber(n, got) && !leadingZero(trimmed)
 	}
-	if i := slices.Index(numberWords, strings.ToLower(trimmed)); i >= 0 { // the word is the number
-		return Told, got.String() == strconv.Itoa(i)
+	if n, ok := spelledNumber(trimmed); ok { // the word is the number
+		return Told, got.String() == strconv.Itoa(n)
 	}
 	if thousands.MatchString(trimmed) { // two or more groups, or a fraction after them, are not decimals
 		n, ok := number(strings.ReplaceAll(trimmed, ",", ""))
@@ -65,8 +69,11 @@ func numberForms(text string, got json.Number, about map[string]bool) (Tier, boo
 	if !ok || !exactNumber(n, got) || strings.ContainsAny(trimmed, "<>~±") {
 		return 0, false
 	}
-	for _, unit := range segments(strings.Map(withoutDigits, trimmed)) { // the name of the field says the unit
-		if !about[singular(unit)] {
+	if found := numberForm.FindStringIndex(trimmed); found[0] > 0 {
+		return Shown, true // what is before a number may be a sign, a limit or a negation
+	}
+	for _, unit := range segments(strings.Map(withoutDigits, trimmed)) { // the field says the unit
+		if !about[singular(unit)] || isContrary(unit) || negations[unit] || manyMeasures(about) {
 			return Shown, true
 		}
 	}
@@ -75,6 +82,46 @@ func numberForms(text string, got json.Number, about map[string]bool) (Tier, boo
 	}
 	return Told, true
 }
+
+// manyMeasures reports whether a field's name and description mention more than one unit, so that
+// they do not say which one the field has.
+func manyMeasures(about map[string]bool) bool {
+	n := 0
+	for word := range about {
+		if measures[word] {
+			n++
+		}
+	}
+	return n > 1
+}
+
+var measures = wordSet(`millisecond ms second sec minute min hour hr day week month year bit byte kb mb gb tb kib mib gib
+	millimeter mm centimeter cm meter metre m kilometer km inch foot feet yard mile gram g kilogram kg ounce pound lb
+	celsius fahrenheit kelvin cent dollar euro percent`)
+
+// spelledNumber returns the number below 100 that words spell, as in "thirty" and "twenty-five".
+func spelledNumber(text string) (int, bool) {
+	tens, ones, both := strings.Cut(strings.ToLower(text), "-")
+	if !both {
+		tens, ones, both = strings.Cut(strings.ToLower(text), " ")
+	}
+	if n := slices.Index(numberWords, tens); n >= 0 && !both {
+		return n, true
+	}
+	if n := slices.Index(teens, tens); n >= 0 && !both {
+		return 13 + n, true
+	}
+	n, one := slices.Index(tensWords, tens), slices.Index(numberWords, ones)
+	if n < 0 || both && (one < 1 || one > 9) {
+		return 0, false
+	}
+	return 10*(n+2) + max(one, 0), true
+}
+
+var (
+	teens     = strings.Fields("thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
+	tensWords = strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety")
+)
 
 func isLetters(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && r != ' ' })
@@ -88,7 +135,9 @@ func withoutDigits(r rune) rune {
 }
 
 var (
-	thousands     = regexp.MustCompile(`^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$`)
+	thousands = regexp.MustCompile(`^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$`)
+	// longDigits matches what a float64 may round.
+	longDigits    = regexp.MustCompile(`\d[\d.]{15}`)
 	sureThousands = regexp.MustCompile(`^-?\d{1,3}(?:(?:,\d{3}){2,}|,\d{3}\.\d+|,000)$`)
 )
 
@@ -100,7 +149,7 @@ func evaluatedExactly(text string) (float64, bool) {
 	}
 	c := calculator{text: plain}
 	value, ok := c.sum(0)
-	return value, ok && c.skip() == 0
+	return value, ok && c.skip() == 0 && math.Abs(value) < 1<<53 && !longDigits.MatchString(plain)
 }
 
 // roundsTo reports whether a number is a value, rounded to four or more decimal places or exact.
@@ -147,9 +196,9 @@ func switchForms(text string, got bool) (Tier, bool) {
 }
 
 // textForms compares two strings.
-func textForms(s *source, sent, got string, d *demand) (Tier, bool) {
+func textForms(s *source, sent, got string, d *demand, about map[string]bool) (Tier, bool) {
 	if d.chosen {
-		return choiceForms(sent, got, d.choices)
+		return choiceForms(sent, got, d.choices, about)
 	}
 	if sameDay(sent, got) { // one instant in two notations
 		return Told, true
@@ -194,7 +243,7 @@ func respelling(text string) string {
 // choiceForms compares a string with a choice of the schema. A different spelling of only one choice
 // is that choice. So is a misspelling or a shorter form, unless it grants or destroys something. Any
 // other choice is the model's judgement.
-func choiceForms(sent, got string, choices []any) (Tier, bool) {
+func choiceForms(sent, got string, choices []any, about map[string]bool) (Tier, bool) {
 	var spelled []any
 	for _, choice := range choices {
 		if text, ok := choice.(string); ok && (sameChoice(sent, text) || sameShortChoice(sent, text) && inOneCase(choices)) {
@@ -208,7 +257,7 @@ func choiceForms(sent, got string, choices []any) (Tier, bool) {
 		return 0, false
 	}
 	meant := meantChoices(sent, choices)
-	if len(meant) == 1 && meant[0] == any(got) {
+	if len(meant) == 1 && meant[0] == any(got) || len(meant) == 0 && isShortForm(sent, got, choices, about) {
 		return Told, true
 	}
 	return Shown, risk(got) == 0 && (len(meant) == 0 || slices.Contains(meant, any(got)))
@@ -245,7 +294,7 @@ func (g *closedGate) declares(t *target) bool {
 		return false
 	}
 	if g.isDefault(t.path, t.value) {
-		g.raise(Told)
+		g.raise(g.fills(t))
 		t.done = true
 		return true
 	}
@@ -254,12 +303,26 @@ func (g *closedGate) declares(t *target) bool {
 		return false
 	}
 	if len(d.choices) == 1 {
-		g.raise(Told)
+		g.raise(g.fills(t))
 	} else if g.raise(Shown); risk(t.value) > 0 {
 		return false
 	}
 	t.done = true
 	return true
+}
+
+// fills returns the tier of a value of the schema for a field that the caller left out. Consent, and
+// what grants or destroys something, must come from the caller, and so must the opposite of a word
+// for nothing.
+func (g *closedGate) fills(t *target) Tier {
+	if text, ok := lookup(g.sent, t.path).(string); ok && isNothing(text) || risk(t.value) > 0 {
+		return Shown
+	}
+	return Told
+}
+
+func fitsAny(nodes []*jsonschema.Schema, value any) bool {
+	return slices.ContainsFunc(nodes, func(node *jsonschema.Schema) bool { return node.Validate(value) == nil })
 }
 
 // exactly reports whether two values are equal, numbers without rounding.

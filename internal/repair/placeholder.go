@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,9 +37,15 @@ func (s *Schema) Mask(arguments []byte, hide func(string) string) (*Masked, erro
 	if s.why != "" {
 		return nil, errors.New(s.why)
 	}
-	doc, err := s.decodeSent(arguments)
+	doc, text, err := s.decodeSent(arguments)
 	if err != nil {
 		return nil, err
+	}
+	if text != "" {
+		if !s.hidesNothing(text, hide) {
+			return nil, errors.New("the arguments are not JSON and may contain a secret")
+		}
+		doc = document{value: text}
 	}
 	m := &Masked{schema: s, prefix: "<secret-", rank: doc.rank, known: s.masker(doc.value)}
 	if m.known.overLimit() {
@@ -52,7 +59,7 @@ func (s *Schema) Mask(arguments []byte, hide func(string) string) (*Masked, erro
 	walk(doc.value, nil, func(path []string, at any) {
 		if object, ok := at.(map[string]any); ok {
 			for key := range object {
-				if looksSecret(key) || hide != nil && hide(key) != key {
+				if looksSecret(key) || m.isSecretKey(path, key) || hide != nil && hide(key) != key {
 					keys = append(keys, key)
 				}
 			}
@@ -77,7 +84,18 @@ func (m *Masked) secret(path []string, text string, hide func(string) string) bo
 		return true
 	}
 	doc, ok := opened(text)
-	return ok && len(m.schema.masker(doc.value).values) > 0
+	if !ok {
+		return false
+	}
+	inner := m.schema.masker(doc.value).values
+	maps.Copy(m.known.values, inner) // the server may quote them
+	return len(inner) > 0
+}
+
+// isSecretKey reports whether a key in an object of secrets may itself be one: it is not a name.
+func (m *Masked) isSecretKey(path []string, key string) bool {
+	named := slices.ContainsFunc(path, func(name string) bool { return secretName(bounded(name, 200), key) })
+	return named && len(key) >= 6 && strings.ContainsAny(key, "0123456789") && len(m.schema.nodesAt(append(slices.Clone(path), key))) == 0
 }
 
 func (m *Masked) placeholder(n int) string { return m.prefix + strconv.Itoa(n) + ">" }

@@ -11,7 +11,11 @@ func (g *closedGate) proposal(rank map[string]int) Proposal {
 	p := Proposal{Arguments: encode(g.proposed, rank), Tier: max(g.tier, Silent), Touched: g.touched, Opened: g.opened, Dropped: g.dropped}
 	known := g.schema.masker(g.sent, g.proposed)
 	p.Shown = encode(known.safe(g.proposed, nil), rank)
-	g.diff(&p, nil, g.sent, g.proposed, rank)
+	if g.text == "" {
+		g.diff(&p, nil, g.sent, g.proposed, rank)
+	} else {
+		p.Changes = []Change{change(nil, encode(g.text, nil), p.Arguments)}
+	}
 	for i := range p.Changes {
 		p.Changes[i].Tier = p.Tier
 	}

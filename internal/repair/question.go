@@ -23,7 +23,7 @@ func (s *Schema) Describe(arguments []byte) (described json.RawMessage) {
 
 func (s *Schema) describe(arguments []byte) json.RawMessage {
 	if doc, err := decode(string(s.raw)); err == nil {
-		whole := encode(mapped(doc.value, func(text string) string { return redact.Text(visible(text)) }), doc.rank)
+		whole := encode(mapped(withoutExamples(doc.value), func(text string) string { return redact.Text(visible(text)) }), doc.rank)
 		if len(whole) <= maxDescribed {
 			return whole
 		}
@@ -55,10 +55,27 @@ func (s *Schema) describe(arguments []byte) json.RawMessage {
 	return data
 }
 
+// withoutExamples returns a schema without values for secrets, such as a default password.
+func withoutExamples(schema any) any {
+	shown := clone(schema)
+	walk(schema, nil, func(path []string, value any) {
+		text, ok := scalarText(value)
+		for i := 0; ok && i+2 < len(path); i++ {
+			if path[i] == "properties" && exampleKeywords[path[i+2]] && secretName(bounded(path[i+1], 200), text) {
+				shown = replaced(shown, path, maskText)
+				return
+			}
+		}
+	})
+	return shown
+}
+
+var exampleKeywords = map[string]bool{"default": true, "example": true, "examples": true}
+
 // relevant returns the declared arguments: wrong and missing ones first, then those that were sent,
 // then the required ones, then the rest.
 func (s *Schema) relevant(arguments []byte) []string {
-	doc, _ := s.decodeSent(arguments)
+	doc, _, _ := s.decodeSent(arguments)
 	object, _ := doc.value.(map[string]any)
 	wrong := map[string]bool{}
 	var list []violation

@@ -67,6 +67,9 @@ func (s *Schema) masker(calls ...any) *masker {
 
 func (k *masker) collect(value any, path []string) {
 	walk(value, path, func(path []string, value any) {
+		for _, text := range paired(path, value) {
+			k.values[text] = true
+		}
 		text, ok := scalarText(value)
 		if !ok || text == "" {
 			return
@@ -77,6 +80,9 @@ func (k *masker) collect(value any, path []string) {
 		k.sent[text] = true
 		if k.hides(path, text) {
 			k.values[text] = true
+			for _, part := range secretParts(text) {
+				k.values[part] = true
+			}
 		}
 	})
 }

@@ -26,13 +26,14 @@ func (g *closedGate) trace() {
 	}
 	each(func(t *target) { g.claim(t, at[strings.Join(t.path, "\x00")], true) })
 	each(func(t *target) { g.claim(t, at[strings.Join(t.path, "\x00")], false) })
-	g.splitLists(sources)
+	g.splitTexts(sources)
 	if len(g.targets)*len(sources) > maxPairs {
 		return
 	}
 	each(func(t *target) { g.claim(t, sources, true) })
 	each(func(t *target) { g.claim(t, sources, false) })
 	each(func(t *target) { g.takeParts(t, sources) })
+	each(g.takeKey)
 }
 
 // maxPairs limits the comparisons of sent and proposed values.
@@ -70,7 +71,26 @@ func (g *closedGate) claim(t *target, sources []*source, exact bool) {
 		g.touched = true
 		least = max(least, Told)
 	}
+	g.touched = g.touched || isOtherName(best, t)
 	g.raise(least)
+}
+
+// isOtherName reports whether a value gets a key whose name is not a form of the old one. That no
+// other key is left for it does not mean that the caller meant this one.
+func isOtherName(s *source, t *target) bool {
+	if len(s.path) == 0 || len(s.path) != len(t.path) || !slices.Equal(s.path[:len(s.path)-1], t.path[:len(t.path)-1]) {
+		return false
+	}
+	old, name := last(s.path), last(t.path)
+	if foldKey(old) == foldKey(name) || isIndex(old) && isIndex(name) {
+		return false
+	}
+	x, y := segments(old), segments(name)
+	within := func(words []string) func(string) bool {
+		return func(word string) bool { return !slices.Contains(words, word) }
+	}
+	contained := !slices.ContainsFunc(x, within(y)) || !slices.ContainsFunc(y, within(x))
+	return !contained && distance(fold(old), fold(name)) > 2
 }
 
 // taken reports whether a source was used, as a whole or in parts.
@@ -105,6 +125,9 @@ func isNumberText(value any) bool { _, ok := value.(string); return ok }
 // place returns the tier of moving a value from where it was sent to where it is proposed.
 func (g *closedGate) place(s *source, t *target) (Tier, bool) {
 	from, to := names(s.path), names(t.path)
+	if !slices.Equal(s.path, t.path) && (hasNumberKey(g.sent, s.path) || hasNumberKey(g.proposed, t.path)) {
+		return Shown, !s.pinned
+	}
 	if slices.Equal(from, to) {
 		if len(s.path) == len(t.path) {
 			return Off, true
@@ -129,6 +152,16 @@ func (g *closedGate) place(s *source, t *target) (Tier, bool) {
 // names returns the keys of a path, without the positions in arrays.
 func names(path []string) []string {
 	return slices.DeleteFunc(slices.Clone(path), isIndex)
+}
+
+// hasNumberKey reports whether a part of a path that looks like a position in an array is a key.
+func hasNumberKey(root any, path []string) bool {
+	for i, part := range path {
+		if isIndex(part) && isObject(lookup(root, path[:i])) {
+			return true
+		}
+	}
+	return false
 }
 
 func isIndex(part string) bool { _, err := strconv.Atoi(part); return err == nil }
@@ -167,24 +200,27 @@ func (g *closedGate) wraps(to []string, from int) Tier {
 // renames returns the tier of giving a value a different key: Silent for a different spelling, Told
 // if no other key can be meant, and Shown if that is the model's judgement.
 func (g *closedGate) renames(s *source, t *target, from, to []string) Tier {
-	if len(from) == 0 || len(to) == 0 || len(names(s.path)) != len(s.path) && !slices.Equal(s.path[:len(s.path)-1], t.path[:len(t.path)-1]) {
-		return Shown
-	}
-	if len(from) != len(to) || !slices.Equal(s.path[:len(s.path)-1], t.path[:len(t.path)-1]) {
+	at, ok := onlyDifference(s.path, t.path)
+	if !ok {
+		if len(from) == 0 || len(to) == 0 || len(from) != len(s.path) {
+			return Shown
+		}
 		return g.relocates(from, to)
 	}
-	parent := s.path[:len(s.path)-1]
+	parent, old, name := s.path[:at], s.path[at], t.path[at]
 	object, ok := lookup(g.sent, parent).(map[string]any)
-	if !ok {
+	if !ok || hasOpposite(old, name) || leaks(old, name, s.value) {
 		return Shown
 	}
-	old, name := from[len(from)-1], to[len(to)-1]
 	if nodes := g.schema.nodesAt(t.path); isSwitch(nodes) && !sameSwitch(old, name) {
 		return Shown
 	}
 	switch {
 	case foldKey(old) == foldKey(name):
 		return Silent
+	case g.renumbered(parent, object, old, name):
+		g.touched = true // certain enough to read, but not to write
+		return Told
 	case areSiblings(old, name):
 		return Shown
 	case g.schema.meantBy(parent, object, old) == name && g.schema.misspelled(parent, object, name) == old:
@@ -193,6 +229,18 @@ func (g *closedGate) renames(s *source, t *target, from, to []string) Tier {
 		return Told
 	}
 	return Shown
+}
+
+// onlyDifference returns the position at which two paths have different keys, if they differ only
+// there.
+func onlyDifference(a, b []string) (at int, ok bool) {
+	if len(a) != len(b) {
+		return 0, false
+	}
+	for at < len(a) && a[at] == b[at] {
+		at++
+	}
+	return at, at < len(a) && !isIndex(a[at]) && !isIndex(b[at]) && slices.Equal(a[at+1:], b[at+1:])
 }
 
 // onlyPair reports whether a value fits only one missing required key, and that key only this value.
@@ -225,6 +273,9 @@ func (g *closedGate) relocates(from, to []string) Tier {
 	if foldKey(from[len(from)-1]) != name || slices.ContainsFunc(from, hasContrary) && !slices.ContainsFunc(to, hasContrary) {
 		return Shown
 	}
+	if g.isElsewhere(from, to) {
+		return Shown
+	}
 	for _, t := range g.targets {
 		other := names(t.path)
 		if len(other) > 0 && foldKey(other[len(other)-1]) == name && !slices.Equal(other, to) {
@@ -240,17 +291,39 @@ func (g *closedGate) relocates(from, to []string) Tier {
 	return Told
 }
 
+// isElsewhere reports whether a value moves to an object with a different name, or into one of
+// several objects that declare its key.
+func (g *closedGate) isElsewhere(from, to []string) bool {
+	if len(from) == len(to) {
+		return !slices.EqualFunc(from, to, func(a, b string) bool { return foldKey(a) == foldKey(b) })
+	}
+	if len(to) < len(from) {
+		return false
+	}
+	name, parent := to[len(to)-1], to[:len(to)-2]
+	for object := range g.schema.properties(parent) {
+		if object != to[len(to)-2] && g.schema.properties(append(slices.Clone(parent), object))[name] != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // inOrder reports whether values that were sent in an array are in the same order in the proposal,
-// and values of one item stay together.
+// and values of one item stay together, at each level of nested arrays.
 func (g *closedGate) inOrder() bool {
 	type pair struct{ from, to []int }
 	lists := map[string][]pair{}
 	for _, t := range g.targets {
 		for _, s := range t.from {
-			from, to := indices(s.path), indices(t.path)
-			if len(from) > 0 && len(to) > 0 {
-				key := strings.Join(listNames(s.path), "\x00")
+			from, to, path := indices(s.path), indices(t.path), s.path
+			for len(from) > 0 && len(to) > 0 {
+				key := strings.Join(listNames(path), "\x00") + "\x00" + strconv.Itoa(len(from))
 				lists[key] = append(lists[key], pair{from, to})
+				if len(from) != len(to) {
+					break
+				}
+				from, to, path = from[:len(from)-1], to[:len(to)-1], outerList(path)
 			}
 		}
 	}
@@ -273,6 +346,14 @@ func indices(path []string) (list []int) {
 		}
 	}
 	return list
+}
+
+// outerList returns a path without its last position in an array and what follows.
+func outerList(path []string) []string {
+	for len(path) > 0 && !isIndex(path[len(path)-1]) {
+		path = path[:len(path)-1]
+	}
+	return path[:max(len(path)-1, 0)]
 }
 
 // listNames returns the keys before the last position in an array.

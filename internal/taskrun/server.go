@@ -30,6 +30,7 @@ func absolute(dir, path string) string {
 type server struct {
 	options proxy.Options
 	since   time.Time // when it first went down and did not come back
+	detail  string    // why it last went down
 
 	mu      sync.Mutex
 	session *proxy.Session

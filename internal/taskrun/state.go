@@ -29,6 +29,10 @@ func (s *server) situation() task.Situation {
 	if at := health.LastSuccess; !at.IsZero() {
 		out.Answered, out.SinceSuccess = true, max(0, now.Sub(at))
 	}
+	if trouble != nil {
+		s.detail = plainDetail(string(trouble.Code), trouble.Detail)
+	}
+	out.Detail = s.detail
 	connected := out.Health == "healthy" || out.Health == "degraded"
 	if connected && listed {
 		s.since = time.Time{}
@@ -52,7 +56,6 @@ func (s *server) situation() task.Situation {
 	out.Reconnects = max(0, trouble.Attempts-1) // the first attempt was the connection that was lost
 	out.RetryIn = max(0, trouble.NextTry.Sub(now))
 	out.Reconnecting = !trouble.NextTry.IsZero() && !trouble.NextTry.After(now)
-	out.Detail = plainDetail(string(trouble.Code), trouble.Detail)
 	out.Remedy = trouble.Cause.Remedy
 	out.Cause = verdict.Cause{Code: trouble.Cause.Code, Explanation: trouble.Cause.Explanation, Permanent: trouble.Permanent || doctor.Permanent(trouble.Cause.Code)}
 	if trouble.Cause.Known() || trouble.Permanent {

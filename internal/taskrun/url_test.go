@@ -25,7 +25,7 @@ func beginURL(t *testing.T, steps string) (*bench, *faultyhttp.Server) {
 // at calls do after the outcome of a call.
 func at(call int, do func()) func(*task.Runner, *Servers) {
 	return func(r *task.Runner, servers *Servers) {
-		servers.Wrap.Patience = 200 * time.Millisecond
+		servers.Wrap.Patience = 2 * time.Second
 		r.Tell = func(s *task.State, e task.Entry) {
 			if e.Kind == task.KindOutcome && len(s.Calls) == call {
 				do()
