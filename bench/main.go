@@ -2,7 +2,8 @@
 //
 //	go run ./bench overhead   what gauze costs compared with a direct connection and a byte pump;
 //	                          with -http, compared with a plain reverse proxy; with -silent-model,
-//	                          what a model that never answers costs healthy calls
+//	                          what a model that never answers costs healthy calls; with -journal,
+//	                          what recording events costs
 //	go run ./bench storm      a hundred thousand calls while the server is killed a thousand times;
 //	                          with -http, a server over HTTP with more kinds of faults
 //	go run ./bench kills      steady calls while the server is killed, idle and during calls
@@ -12,6 +13,8 @@
 //	                          validator's
 //	go run ./bench model FILE what a model does with the calls that rules refuse; with -oracle and
 //	                          -liar, what the checks let through
+//	go run ./bench tasks      a thousand tasks with one journal: steps per second, memory, and what
+//	                          the journal adds to a step
 //	go run ./bench verdicts   a table of failing servers, decided by rules alone; with -model, also
 //	                          with the configured model
 //
@@ -44,6 +47,7 @@ var commands = []command{
 	{"repair", "the cost of validating, repairing and explaining arguments", runRepair},
 	{"nexttry", "the next call of a model after a validator's error and after our message", runNextTry},
 	{"model", "calls that rules refuse, corrected by a model, by one that is right and by one that lies", runModel},
+	{"tasks", "many tasks at the same time with one journal on disk", runTasks},
 	{"verdicts", "what to do about failing servers, decided by rules and by a model", runVerdicts},
 }
 

@@ -60,8 +60,12 @@ func runOverhead(args []string) error {
 	check := flags.Bool("check", false, "exit with status 1 if a target is missed")
 	overHTTP := flags.Bool("http", false, "compare gauze serve --url with a plain reverse proxy; exits with status 1 if a target is missed")
 	silentModel := flags.Bool("silent-model", false, "compare gauze with a model that never answers to gauze without a model; exits with status 1 if a target is missed")
+	withJournal := flags.Bool("journal", false, "compare gauze that records its events to gauze that does not; exits with status 1 if a target is missed")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *withJournal {
+		return runJournalOverhead(o, *gauze, *jsonTo)
 	}
 	if *overHTTP {
 		return runWebOverhead(webOverhead{rounds: o.rounds, calls: o.calls, gauze: *gauze}, *jsonTo)
@@ -113,7 +117,9 @@ func (o *overhead) prepare(b *binaries, gauze string) error {
 		}
 		o.prefix[wrap] = []string{gauze, "run", "--"}
 		o.prefix[plain] = []string{gauze, "run", "--no-journal", "--"}
-		o.prefix[again], o.prefix[silent] = o.prefix[wrap], o.prefix[wrap]
+		for _, r := range []route{again, silent, recorded} {
+			o.prefix[r] = o.prefix[wrap]
+		}
 	}
 	for _, r := range o.routes {
 		if _, known := o.prefix[r]; !known {

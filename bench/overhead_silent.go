@@ -124,15 +124,21 @@ func runSilentModel(o overhead, gauze, jsonTo string) error {
 
 // compare adds the rows of one situation.
 func (rep *silentReport) compare(situation string, rounds []round) {
-	for _, r := range []route{wrap, again, silent} {
+	rep.Rows = append(rep.Rows, compareRoutes(situation, rounds, wrap, again, silent)...)
+}
+
+// compareRoutes compares routes with wrap.
+func compareRoutes(situation string, rounds []round, routes ...route) (rows []silentRow) {
+	for _, r := range routes {
 		var all, p50, p99 []float64
 		for _, one := range rounds {
 			all = append(all, one[r].latencies...)
 			p50 = append(p50, one[r].p50/one[wrap].p50)
 			p99 = append(p99, quantile(one[r].latencies, 0.99)/quantile(one[wrap].latencies, 0.99))
 		}
-		rep.Rows = append(rep.Rows, silentRow{situation, r, quantile(all, 0.5), quantile(all, 0.99), median(p50), median(p99)})
+		rows = append(rows, silentRow{situation, r, quantile(all, 0.5), quantile(all, 0.99), median(p50), median(p99)})
 	}
+	return rows
 }
 
 // failingLine is a call that the server rejects and that no rule repairs. No two are the same, so
@@ -252,12 +258,16 @@ func (rep *silentReport) judge(waits []float64) {
 }
 
 func (rep *silentReport) print(w io.Writer) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "healthy calls\troute\tp50 us\tp99 us\tp50 ratio\tp99 ratio\t")
-	for _, row := range rep.Rows {
-		fmt.Fprintf(t, "%s\t%s\t%.1f\t%.1f\t%.2f\t%.2f\t\n", row.Situation, row.Route, row.P50, row.P99, row.P50Ratio, row.P99Ratio)
-	}
-	t.Flush()
+	printRows(w, rep.Rows)
 	fmt.Fprintf(w, "\nquestions to the silent model: %d, all about failing calls\n\n", rep.Questions)
 	printTargets(w, rep.Targets)
+}
+
+func printRows(w io.Writer, rows []silentRow) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "healthy calls\troute\tp50 us\tp99 us\tp50 ratio\tp99 ratio\t")
+	for _, row := range rows {
+		fmt.Fprintf(t, "%s\t%s\t%.1f\t%.1f\t%.3f\t%.2f\t\n", row.Situation, row.Route, row.P50, row.P99, row.P50Ratio, row.P99Ratio)
+	}
+	t.Flush()
 }

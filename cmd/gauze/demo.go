@@ -18,8 +18,9 @@ func demoCommand() *cobra.Command {
 		Short: "Watch gauze heal a server that breaks",
 		Long: "Break a built-in server and watch gauze recover it: the server is killed during a call,\n" +
 			"is killed before it reads a call, hangs, is slow, and prints noise; a client makes\n" +
-			"mistakes, which rules and a scripted model correct. At the end, gauze compares the\n" +
-			"responses with what the server really did. The exit status is not 0 if they differ.",
+			"mistakes, which rules and a scripted model correct; a task is stopped and resumed. At the\n" +
+			"end, gauze compares the responses with what the server really did. The exit status is\n" +
+			"not 0 if they differ.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o := demo.Options{Color: term.IsTerminal(os.Stdout.Fd()) && os.Getenv("NO_COLOR") == ""}

@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 		"gauze":        func() { os.Exit(execute()) },
 		"faultyserver": func() { os.Exit(faultyserver.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		temporalBinary: func() { fmt.Println(strings.Join(os.Args[1:], " ")); os.Exit(3) },
+		"taskserver":   func() { os.Exit(taskServer(os.Args[1:])) },
 		"tellall":      func() { os.Exit(tellAll(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
 }

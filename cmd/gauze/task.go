@@ -40,20 +40,22 @@ func taskCommand() *cobra.Command {
 
 // taskExit documents the exit statuses of commands that run a task.
 const taskExit = "Exit status: 0 if the task is done, 1 if it failed, is stuck, has no model or has spent its\n" +
-	"budget, 2 for invalid usage or an invalid file, 3 if a server is dead, 4 if a person must\n" +
-	"decide or act, 130 if it was interrupted. The last line on stderr is the command that resumes\n" +
-	"the task, unless it is done."
+	"budget, 2 for invalid usage, an invalid file or an unusable journal, 3 if a server is dead,\n" +
+	"4 if a person must decide or act, 130 if it was interrupted. The last line on stderr is the\n" +
+	"command that resumes the task, unless it is done."
 
 // taskFlags are the flags of commands that run a task.
 type taskFlags struct {
-	model   adviserFlag
-	timeout time.Duration
-	json    bool
+	model        adviserFlag
+	timeout      time.Duration
+	startTimeout time.Duration
+	json         bool
 }
 
 func (f *taskFlags) add(cmd *cobra.Command) {
 	f.model.add(cmd, "chooses the calls of a task without steps, and judges failing servers")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", taskrun.CallTimeout, "maximum `time` without progress for a call")
+	cmd.Flags().DurationVar(&f.startTimeout, "start-timeout", 0, "idle `time` before a starting server is considered stuck (default 1m)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON, and report no progress")
 }
 
@@ -78,6 +80,9 @@ func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 	if f.timeout < 0 {
 		return usage(cmd, fmt.Errorf("invalid --timeout %v: must be a duration of zero or more, such as 5m", f.timeout))
 	}
+	if f.startTimeout < 0 {
+		return usage(cmd, fmt.Errorf("invalid --start-timeout %v: must be a duration of zero or more, such as 30s", f.startTimeout))
+	}
 	model, err := f.model.open(cmd)
 	if err != nil {
 		return err
@@ -87,7 +92,7 @@ func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 	defer release()
 	machine := doctor.ThisMachine()
 	o := taskrun.Options{Model: model, Hurry: hurry, Configured: configuredServers(cmd), Wrap: proxy.Options{
-		Timeout: f.timeout, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
+		Timeout: f.timeout, StartTimeout: f.startTimeout, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
 	}}
 	progress := newTaskProgress(cmd.ErrOrStderr(), f.json)
 	o.Tell = progress.tell

@@ -5,6 +5,7 @@
 //	scenes.go  what is broken in each scene
 //	client.go  a minimal MCP client
 //	model.go   the model that corrects a call
+//	task.go    the task that is stopped and resumed
 //	screen.go  the timeline that the user sees
 //	tally.go   the count at the end, and the guarantees it checks
 package demo
@@ -43,6 +44,8 @@ type stage struct {
 	events *event.Stream
 	marks  chan struct{}
 	model  *sceneModel
+	dir    string // of all files
+	ledger string
 }
 
 // callTimeout limits a call without progress.
@@ -85,7 +88,7 @@ func Run(ctx context.Context, w io.Writer, o Options) error {
 		// The server does not validate the arguments of this tool, so gauze does.
 		Tools: map[string]proxy.Policy{misfitTool: {Repair: "strict", Timeout: callTimeout + o.ModelTimeout}},
 	})
-	s := &stage{screen: newScreen(w, o.Color), tally: newTally(), server: newServer(), events: events, marks: make(chan struct{}, 1), model: model}
+	s := &stage{screen: newScreen(w, o.Color), tally: newTally(), server: newServer(), events: events, marks: make(chan struct{}, 1), model: model, dir: dir, ledger: ledger}
 	toServer, clientWrites := io.Pipe()
 	s.client = newClient(clientWrites, s.tally)
 	heard, stop := events.Subscribe(4096)

@@ -46,6 +46,15 @@ func TestTheDemoKeepsEveryPromise(t *testing.T) {
 		`✎ key ["write-3"] → "write-3"`,
 		"✓ append answered: appended write-3",
 		"calls corrected by a model 1",
+		"✓ step second: appended task-2",
+		`? The server "notes" is not available:`,
+		"Reported: ",
+		"Done: 2 of 4 steps, 3 calls.",
+		"Remaining: third, fourth.",
+		"gauze task resume demo-",
+		"✓ step fourth: appended task-3",
+		`✓ The task "demo" is done: 4 of 4 steps, 5 calls.`,
+		"writes of a task 3",
 		"effects applied twice             0",
 		"every guarantee held",
 	} {
@@ -102,6 +111,8 @@ func TestTheTallyNoticesABrokenPromise(t *testing.T) {
 		"no answer":          {nil, func(*tally) {}, "no response"},
 		"an invented result": {nil, func(t *tally) { t.answered(1, answer{}) }, "not in the ledger"},
 		"a needless failure": {nil, func(t *tally) { t.answered(1, answer{fault: "server-busy"}) }, "server-busy"},
+		"a lost step":        {[]faultyserver.Entry{entry("a")}, func(t *tally) { t.answered(1, answer{}); t.planned("b") }, "effect b is not in the ledger"},
+		"a repeated step":    {[]faultyserver.Entry{entry("a"), entry("b"), entry("b")}, func(t *tally) { t.answered(1, answer{}); t.planned("b") }, "2 times"},
 		"an unknown read": {[]faultyserver.Entry{entry("a")}, func(t *tally) {
 			t.answered(1, answer{})
 			t.called(2, "echo", "")

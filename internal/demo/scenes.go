@@ -98,6 +98,8 @@ var scenes = []scene{
 		func(ctx context.Context, s *stage) error {
 			return s.wantCorrected(ctx, misfitTool, misfitArguments, misfitKey)
 		}},
+	{"A task", "Four calls that belong together, each saved before and after. The server dies during the third and does not come back.",
+		func(ctx context.Context, s *stage) error { return s.runTask(ctx) }},
 	{"A storm", "200 calls from 8 callers, half of them writes, and the server killed every 40 responses.",
 		func(ctx context.Context, s *stage) error {
 			return s.storm(ctx, 200, 8, 40)

@@ -13,6 +13,7 @@ import (
 type tally struct {
 	mu       sync.Mutex
 	calls    map[int]*record
+	plan     []string // effects of the task
 	problems []string
 }
 
@@ -31,6 +32,7 @@ type verdict struct {
 	replays, restarts, stray           uint64
 	effects                            int // as recorded in the server's own ledger
 	twice                              int
+	planned                            int // effects of the task that happened once
 	broken                             []string
 }
 
@@ -46,6 +48,13 @@ func (t *tally) answered(id int, a answer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.calls[id].done, t.calls[id].fault, t.calls[id].corrected = true, a.fault, a.model != ""
+}
+
+// planned records the effects of a task that is done.
+func (t *tally) planned(keys ...string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.plan = append(t.plan, keys...)
 }
 
 // broke records a violated guarantee.
@@ -72,6 +81,14 @@ func (t *tally) judge(ledger []faultyserver.Entry, calls proxy.Counters, h healt
 		if times > 1 {
 			v.twice++
 			broke("the effect %s happened %d times", key, times)
+		}
+	}
+	for _, key := range t.plan {
+		if done[key] == 0 {
+			broke("the task is done, but its effect %s is not in the ledger", key)
+		}
+		if done[key] == 1 {
+			v.planned++
 		}
 	}
 	for id, call := range t.calls {

@@ -21,6 +21,7 @@ var npmPins embed.FS
 const (
 	uvPin         = "uv==0.13.7"
 	timePin       = "mcp-server-time@2026.10.19"
+	gitPin        = "mcp-server-git@2026.10.19"
 	nodePin       = "22.23.3" // installed only where Node.js is too old for a unit
 	minNode       = 20
 	minSuiteNode  = 22 // the conformance suite requires a newer version

@@ -10,13 +10,20 @@ import (
 	"strings"
 )
 
-var pythonUnit = unit{
-	name:    "python",
-	pins:    uvPin + " " + timePin,
-	install: installPython,
+// The servers from PyPI, each with an environment of its own.
+var (
+	pythonUnit = pythonUnitOf("python", timePin)
+	gitUnit    = pythonUnitOf("python-git", gitPin)
+)
+
+// pythonUnitOf returns a unit that runs one server with uvx.
+func pythonUnitOf(name, pin string) unit {
+	return unit{name: name, pins: uvPin + " " + pin, install: func(ctx context.Context, dir string, out io.Writer) (place, error) {
+		return installPython(ctx, dir, pin, out)
+	}}
 }
 
-func installPython(ctx context.Context, dir string, out io.Writer) (place, error) {
+func installPython(ctx context.Context, dir, pin string, out io.Writer) (place, error) {
 	if err := ensure(ctx, out, "python3", "python3", "python3-venv"); err != nil {
 		return place{}, err
 	}
@@ -43,12 +50,12 @@ func installPython(ctx context.Context, dir string, out io.Writer) (place, error
 	if err := os.MkdirAll(p.Cache, 0o755); err != nil {
 		return place{}, err
 	}
-	return p, warm(ctx, dir, pip, p)
+	return p, warm(ctx, dir, pip, pin, p)
 }
 
 // warm runs the server once, so that uvx later works from its cache without a network.
-func warm(ctx context.Context, dir, pip string, p place) error {
-	argv := append(uvx(p), timePin, "--help")
+func warm(ctx context.Context, dir, pip, pin string, p place) error {
+	argv := append(uvx(p), pin, "--help")
 	err := run(ctx, dir, nil, argv...)
 	if err == nil {
 		return nil
@@ -65,10 +72,9 @@ func uvx(p place) []string {
 	return []string{p.Uvx, "--cache-dir", p.Cache, "--no-python-downloads", "--python", p.Python}
 }
 
-// uvxCommand returns the command that starts the time server from the cache, independent of the
-// network.
-func uvxCommand(p place) []string {
-	return append(uvx(p), "--offline", timePin)
+// uvxCommand returns the command that starts a server from the cache, independent of the network.
+func uvxCommand(p place, pin string) []string {
+	return append(uvx(p), "--offline", pin)
 }
 
 // uvEnvironment returns pip's configured indexes as variables of uv.

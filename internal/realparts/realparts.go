@@ -22,14 +22,15 @@ import (
 // Part is a real server.
 type Part string
 
-// The first four servers are from npm and use the older protocol versions. Time is from PyPI, is
-// started by uvx, and also supports the newest version.
+// The first four servers are from npm and use the older protocol versions. Time and Git are from PyPI
+// and are started by uvx. Time also supports the newest version.
 const (
 	Everything         Part = "server-everything"
 	Filesystem         Part = "server-filesystem"
 	Memory             Part = "server-memory"
 	SequentialThinking Part = "server-sequential-thinking"
 	Time               Part = "mcp-server-time"
+	Git                Part = "mcp-server-git"
 )
 
 // installTimeout limits the installation of a unit: a slow connection needs a few minutes, and a
@@ -38,7 +39,7 @@ const installTimeout = 6 * time.Minute
 
 // Install installs everything that is missing and reports progress to out.
 func Install(ctx context.Context, out io.Writer) error {
-	units := []unit{npmUnit, pythonUnit, serversUnit, conformanceUnit}
+	units := []unit{npmUnit, pythonUnit, gitUnit, serversUnit, conformanceUnit}
 	if runtime.GOOS == "linux" {
 		units = append(units, clientsUnit, postgresUnit)
 	}
@@ -59,8 +60,11 @@ func Install(ctx context.Context, out io.Writer) error {
 // a missing part must not look like a pass.
 func Need(t testing.TB, part Part, args ...string) []string {
 	t.Helper()
-	if part == Time {
-		return append(uvxCommand(need(t, pythonUnit)), args...)
+	switch part {
+	case Time:
+		return append(uvxCommand(need(t, pythonUnit), timePin), args...)
+	case Git:
+		return append(uvxCommand(need(t, gitUnit), gitPin), args...)
 	}
 	place := need(t, npmUnit)
 	script := filepath.Join(place.Modules, "@modelcontextprotocol", string(part), "dist", "index.js")

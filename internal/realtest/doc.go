@@ -1,7 +1,7 @@
 // Package realtest tests gauze with real software: real servers are killed, stopped and made noisy
 // under real clients.
 //
-// It contains only tests. Five servers from npm and PyPI (package realparts) run behind the gauze
+// It contains only tests. Six servers from npm and PyPI (package realparts) run behind the gauze
 // binary; the go-sdk, mcp-go and both TypeScript SDKs use it as they would use the server itself.
 //
 //	kill, stop, noise    the session continues and reads succeed
@@ -9,6 +9,7 @@
 //	leftovers            no process remains, not even after kill -9 of gauze
 //	restart, runurl      an HTTP server with sessions is killed and restarted without the client noticing
 //	servechildren        the same for stdio servers behind gauze serve, one per session
+//	task                 a task over four servers is resumed after kill -9 of gauze, with every effect once
 //	judges               Claude Code, Codex, Gemini CLI, opencode and Copilot CLI read what gauze writes
 //	wrapall              thirty servers of ten clients wrapped, tried and unwrapped
 //	withoutgauze         the same clients without gauze

@@ -236,6 +236,10 @@ func (s *State) resume() {
 		s.regret = len(s.Choices)
 	case BudgetSpent:
 		s.Spent = Spent{}
+	case ServerDead:
+		if limit := s.Plan.Budget.Time; limit > 0 && s.Spent.Time >= limit {
+			s.Spent.Time = 0 // it was spent waiting
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package task
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,6 +18,7 @@ const defaultReconnects = 5
 // judged, and it is waited for as long as the verdict allows. stop says why the task cannot go on.
 func (r *Runner) ready(ctx context.Context, server string) (tools []Tool, stop *Stopped, err error) {
 	most := cmp.Or(r.MaxReconnects, defaultReconnects)
+	var unfit *Situation // as last seen
 	for tries := 0; ctx.Err() == nil; tries++ {
 		tools, lost := r.Servers.Tools(ctx, server)
 		now := r.Servers.Situation(server)
@@ -24,6 +26,9 @@ func (r *Runner) ready(ctx context.Context, server string) (tools []Tool, stop *
 			return tools, nil, nil
 		}
 		if ctx.Err() != nil {
+			if !responds(now) {
+				unfit = &now
+			}
 			break
 		}
 		if lost != nil {
@@ -47,7 +52,11 @@ func (r *Runner) ready(ctx context.Context, server string) (tools []Tool, stop *
 		if v.Action == verdict.Stop || tries >= most {
 			return nil, dead(server, now, v), nil
 		}
+		unfit = &now
 		r.Servers.Reconnect(ctx, server)
+	}
+	if unfit != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil, dead(server, *unfit, verdict.Verdict{Action: verdict.Stop, Reason: "the task's budget of time was spent waiting for it"}), nil
 	}
 	return nil, nil, nil
 }

@@ -186,6 +186,17 @@ func TestHealthBeforeEveryCall(t *testing.T) {
 	}
 }
 
+// A server that died with a call is checked before the call is repeated.
+func TestHealthBeforeARepetition(t *testing.T) {
+	var o *one
+	o = begin(t, "steps: [{id: a, server: s, tool: read}]", func(context.Context, string, string) Reply {
+		o.health = func() (s Situation) { s.Health, s.Answered = "dead", true; return s }
+		return lost(Unknown)
+	})
+	o.wantStatus("server-dead", 3)
+	o.wantCalls("read {}")
+}
+
 // A permanent cause stops the task after one attempt.
 func TestPermanentCause(t *testing.T) {
 	o := begin(t, "steps: [{id: a, server: s, tool: write}]", always(says("ok")))
@@ -312,6 +323,45 @@ func TestTimeBudget(t *testing.T) {
 		o.wantStatus("done", 0)
 	})
 }
+
+// A budget of time that ends while the task waits for a server stops it because of the server, and a
+// resume grants the time again.
+func TestTimeBudgetEndsTheWaitForAServer(t *testing.T) {
+	for name, waits := range map[string]func(o *one) *deaf{
+		"it does not come back": func(o *one) *deaf { return &deaf{fake: o.fake} },
+		"it never answers":      func(o *one) *deaf { return &deaf{fake: o.fake, silent: true} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := begin(t, "budget: {time: 10s}\nsteps: [{id: a, server: s, tool: write}]", always(says("ok")))
+				o.health = func() (s Situation) { s.Health, s.Answered = "dead", true; return s }
+				o.r.Servers = waits(o)
+				s := o.wantStatus("server-dead", 3)
+				if report := s.Report("id", time.Now()); !strings.Contains(report, "budget of time") || !strings.HasSuffix(report, "\ngauze task resume id\n") {
+					t.Error(report)
+				}
+				o.health, o.r.Servers = nil, o.fake
+				o.wantStatus("done", 0)
+				o.wantCalls("write {}")
+			})
+		})
+	}
+}
+
+// deaf is a server whose connection takes as long as it is given.
+type deaf struct {
+	*fake
+	silent bool // it is connected, but does not answer
+}
+
+func (d *deaf) Tools(ctx context.Context, server string) ([]Tool, *Reply) {
+	if d.silent {
+		<-ctx.Done()
+	}
+	return nil, &Reply{Status: Lost, Delivery: Unsent, Text: "no answer"}
+}
+
+func (d *deaf) Reconnect(ctx context.Context, server string) { <-ctx.Done() }
 
 // An interrupt waits briefly for the call in progress, a second one does not; both resume.
 func TestInterrupt(t *testing.T) {

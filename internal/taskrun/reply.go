@@ -43,6 +43,9 @@ func replyOf(a answer) task.Reply {
 
 func resultOf(a answer) task.Reply {
 	var got result
+	if len(a.Result) == 0 || a.Result[0] != '{' {
+		return task.Reply{Status: task.Lost, Delivery: task.Unknown, Text: "the server answered, but not with a result of a tool"}
+	}
 	_ = json.Unmarshal(a.Result, &got) // a result of a different form has no text
 	var texts []string
 	for _, block := range got.Content {

@@ -19,7 +19,7 @@ const knownCause = 0.7
 // situation returns what is known about the server.
 func (s *server) situation() task.Situation {
 	s.mu.Lock()
-	session := s.session
+	session, listed := s.session, s.greeted && !s.stale
 	s.mu.Unlock()
 	health, trouble, now := session.Upstream().Snapshot(), session.Trouble(), time.Now()
 	out := task.Situation{Situation: verdict.Situation{
@@ -33,7 +33,8 @@ func (s *server) situation() task.Situation {
 		s.detail = plainDetail(string(trouble.Code), trouble.Detail)
 	}
 	out.Detail = s.detail
-	if out.Health == "healthy" || out.Health == "degraded" {
+	connected := out.Health == "healthy" || out.Health == "degraded"
+	if connected && listed {
 		s.since = time.Time{}
 		return out
 	}
@@ -41,6 +42,9 @@ func (s *server) situation() task.Situation {
 		s.since = now
 	}
 	out.Since = s.since
+	if connected { // a new process that has not answered yet
+		return out
+	}
 	if trouble == nil {
 		out.Reconnecting = out.Health == "dead"
 		return out

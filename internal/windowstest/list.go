@@ -66,6 +66,7 @@ var files = []exemption{
 		"cmd/gauze/run_test.go",
 		"internal/backup/process_linux_test.go",
 		"internal/journal/process_linux_test.go",
+		"cmd/gauze/taskdisk_linux_test.go",
 		"internal/probe/survey_linux_test.go",
 		"internal/upstream/family_linux_test.go",
 		"internal/upstream/survey_linux_test.go",

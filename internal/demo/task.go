@@ -1,0 +1,96 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/internal/taskrun"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// taskFile is the task of the scene. Its third step kills the server.
+const taskFile = `
+name: demo
+servers: {notes: demo/notes}
+steps:
+  - {id: first, server: notes, tool: append, arguments: {key: task-1}}
+  - {id: second, server: notes, tool: append, arguments: {key: task-2}}
+  - {id: third, server: notes, tool: die_read, arguments: {times: 1, key: task-read}}
+  - {id: fourth, server: notes, tool: append, arguments: {key: task-3}}
+`
+
+// taskKeys are the effects of the task.
+var taskKeys = []string{"task-1", "task-2", "task-3"}
+
+// lostModule makes the server exit at every start but the first.
+const lostModule = "-exit-at-start=skip=1,code=1,stderr=Error: Cannot find module 'express'"
+
+// runTask runs a task until its server dies, and resumes it with a server that works.
+func (s *stage) runTask(ctx context.Context) error {
+	plan, err := task.Parse("demo.yaml", []byte(taskFile))
+	if err != nil {
+		return err
+	}
+	store, err := taskrun.Open(filepath.Join(s.dir, "journal"))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	id, err := store.Start(ctx, plan)
+	if err != nil {
+		return err
+	}
+	s.catchUp()
+	s.screen.client(fmt.Sprintf("runs a task of %d steps", len(plan.Steps)))
+	state, err := store.Run(ctx, id, s.taskOptions(lostModule))
+	if err != nil {
+		return err
+	}
+	if state.ExitStatus() != 3 {
+		s.tally.broke(fmt.Sprintf("the task is %s, although its server is dead", state.Status()))
+	}
+	s.screen.message(strings.TrimSpace(state.Report(id, time.Now())))
+	s.screen.client("repairs the server and runs: gauze task resume " + id)
+	if state, err = store.Run(ctx, id, s.taskOptions()); err != nil {
+		return err
+	}
+	if state.Done == nil {
+		s.tally.broke(fmt.Sprintf("the task is %s, although its server works again", state.Status()))
+	}
+	s.tally.planned(taskKeys...)
+	s.screen.line("✓", green, strings.TrimSpace(state.Report(id, time.Now())))
+	return nil
+}
+
+// taskOptions are the settings of a run whose server has these flags.
+func (s *stage) taskOptions(flags ...string) taskrun.Options {
+	path, args, env := faultyserver.Command(append([]string{"-ledger", s.ledger, "-state", filepath.Join(s.dir, "task-server")}, flags...)...)
+	return taskrun.Options{
+		Configured: func(string) (launch.Spec, error) {
+			return launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}, nil
+		},
+		Wrap: proxy.Options{
+			Timeout: callTimeout, Patience: 500 * time.Millisecond,
+			Restart: upstream.Restart{Backoff: 10 * time.Millisecond, Cap: 20 * time.Millisecond, Open: 10 * time.Millisecond, OpenMax: 20 * time.Millisecond},
+		},
+		Tell: func(state *task.State, e task.Entry) {
+			if e.Kind != task.KindOutcome {
+				return
+			}
+			c := state.Calls[len(state.Calls)-1]
+			if c.Outcome.Status == task.OK {
+				s.screen.line("✓", green, fmt.Sprintf("step %s: %s", c.Step, oneLine(c.Outcome.Text)))
+			} else {
+				s.screen.line("✗", red, fmt.Sprintf("step %s: %s", c.Step, oneLine(c.Outcome.Text)))
+			}
+		},
+	}
+}
