@@ -66,9 +66,6 @@ func responds(s Situation) bool { return s.Health == "healthy" || s.Health == "d
 // judge asks for the verdict of the rules, or of the model within their bounds, and records it.
 func (r *Runner) judge(ctx context.Context, now Situation, tries, most int) (verdict.Verdict, error) {
 	s := now.Situation
-	if !s.Cause.Permanent {
-		s.Reconnects = 0 // the wrap tries more often than a task waits
-	}
 	s.Reconnects, s.MaxReconnects = max(s.Reconnects, tries), most
 	s.Task = verdict.Task{Goal: cmp.Or(r.state.Plan.Goal, r.state.Plan.Name), Done: r.state.doneSteps(), Total: len(r.state.Plan.Steps), Needs: verdict.NeedAll}
 	if r.state.Plan.ByModel() {

@@ -53,7 +53,6 @@ func (s *server) situation() task.Situation {
 		s.since = trouble.Since
 		out.Since = trouble.Since
 	}
-	out.Reconnects = max(0, trouble.Attempts-1) // the first attempt was the connection that was lost
 	out.RetryIn = max(0, trouble.NextTry.Sub(now))
 	out.Reconnecting = !trouble.NextTry.IsZero() && !trouble.NextTry.After(now)
 	out.Remedy = trouble.Cause.Remedy
@@ -64,6 +63,9 @@ func (s *server) situation() task.Situation {
 	if trouble.Permanent {
 		out.Cause.Confidence = 1
 	}
+	if out.Cause.Permanent || now.Sub(out.Since) >= s.patience() { // a server that is replaced fails several times in a few seconds
+		out.Reconnects = max(0, trouble.Attempts-1) // the first attempt was the connection that was lost
+	}
 	if kind, ok := verdict.KindOf(trouble.Code); ok {
 		out.Failures = []verdict.Failure{{Kind: kind, Detail: trouble.Evidence.Exit, Ago: max(0, now.Sub(trouble.Since))}}
 	}
@@ -72,8 +74,10 @@ func (s *server) situation() task.Situation {
 
 func plainDetail(code, detail string) string { return redact.Passage(cmp.Or(detail, code)) }
 
-// defaultPatience is how long one attempt to reconnect is waited for, as in package proxy.
-const defaultPatience = 30 * time.Second
+// patience returns how long a server that is down is waited for, and each attempt to reconnect.
+func (s *server) patience() time.Duration {
+	return cmp.Or(s.options.Patience, 30*time.Second) // as in package proxy
+}
 
 // reconnect waits for the next attempt of the session. A session that makes none, because its server
 // hangs or its failure is permanent, is replaced.
@@ -92,7 +96,7 @@ func (s *server) reconnect(ctx context.Context) {
 	if trouble != nil {
 		before = trouble.Generation
 	}
-	timer := time.NewTimer(cmp.Or(s.options.Patience, defaultPatience))
+	timer := time.NewTimer(s.patience())
 	defer timer.Stop()
 	for {
 		s.mu.Lock()
