@@ -29,8 +29,8 @@ func journalPath() (string, error) {
 }
 
 // recordEvents records the events in the journal unless that is off. If it fails, gauze continues
-// with one warning. finish writes the rest and returns how many events could not be written; a disk
-// that does not respond delays it by half a second.
+// with one warning. finish writes the rest and returns how many events are not written; a disk that
+// does not respond delays it by half a second.
 func recordEvents(events *event.Stream, off bool) (finish func() (lost int)) {
 	path, err := journalPath()
 	if off || strings.EqualFold(os.Getenv("GAUZE_JOURNAL"), "off") || err != nil {
@@ -41,7 +41,9 @@ func recordEvents(events *event.Stream, off bool) (finish func() (lost int)) {
 		fmt.Fprintf(os.Stderr, "%s events are not recorded: %s (%s; or --no-journal)\n", fault.LogMark, cause, next)
 	})
 	return func() int {
-		within(r.Close())
+		if !within(r.Close()) {
+			r.Abandon()
+		}
 		return r.Lost()
 	}
 }

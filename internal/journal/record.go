@@ -26,61 +26,71 @@ const (
 // Recorder writes the events of a stream to the journal, in batches and off the path of calls. If
 // the disk is full or the journal cannot be used, it counts what it could not write.
 type Recorder struct {
-	path   string
-	warn   func(error)
-	stop   func()
-	done   chan struct{}
-	mu     sync.Mutex
-	lost   int
-	warned bool
+	path     string
+	warn     func(error)
+	received <-chan event.Event
+	stop     func()
+	done     chan struct{}
+	mu       sync.Mutex
+	lost     int
+	pending  int // events of the batch that is gathered or written now
+	warned   bool
 }
 
 // NewRecorder writes the events of a stream, which has not emitted any yet, to the journal at path.
 // warn is called once, with the first error.
 func NewRecorder(path string, events *event.Stream, warn func(error)) *Recorder {
 	received, stop := events.Subscribe(maxBatch)
-	r := &Recorder{path: path, warn: warn, stop: stop, done: make(chan struct{})}
-	go r.run(received)
+	r := &Recorder{path: path, warn: warn, received: received, stop: stop, done: make(chan struct{})}
+	go r.run()
 	return r
 }
 
-// Close writes the rest. done is closed when that is finished: a dead disk may take any time.
+// Close writes the rest. done is closed when that is finished: a dead disk may take any time. A caller
+// that does not wait for it calls Abandon.
 func (r *Recorder) Close() (done <-chan struct{}) {
 	r.stop()
 	return r.done
 }
 
-// Lost returns how many events could not be written.
+// Abandon warns that the rest is not written, because the process exits.
+func (r *Recorder) Abandon() {
+	r.report(&Problem{Path: r.path, What: "cannot be written: the disk, or a different gauze process that is writing, takes too long",
+		Next: "check whether that process is stopped or waiting for a disk"})
+}
+
+// Lost returns how many events are not written: those that could not be, and those that still wait.
 func (r *Recorder) Lost() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.lost
+	return r.lost + r.pending + len(r.received)
 }
 
-func (r *Recorder) run(received <-chan event.Event) {
+func (r *Recorder) run() {
 	defer close(r.done)
 	next := uint64(1) // the number of the next event, if none is missed
 	missed := 0       // events that were not written since the last batch that was
-	for first := range received {
+	for first := range r.received {
 		var batch []Record
 		take := func(e event.Event) {
-			r.lose(int(e.Seq - next))
+			r.count(int(e.Seq-next), 1)
 			missed += int(e.Seq - next)
 			next = e.Seq + 1
 			batch = append(batch, recordOf(e, os.Getpid()))
 		}
 		take(first)
-		gather(received, take)
+		gather(r.received, take)
 		count := len(batch)
 		if missed > 0 {
 			batch = append([]Record{{Time: first.Time, Kind: Unrecorded, Server: batch[0].Server, Gauze: os.Getpid(), Count: missed}}, batch...)
 		}
 		if err := guard(func() error { return write(r.path, batch) }); err != nil {
 			missed += count
-			r.lose(count)
+			r.count(count, -count)
 			r.report(failure(r.path, err))
 			continue
 		}
+		r.count(0, -count)
 		missed = 0
 	}
 }
@@ -102,15 +112,21 @@ func gather(received <-chan event.Event, take func(event.Event)) {
 	}
 }
 
-func (r *Recorder) lose(n int) {
+// count adds to the events that are lost and to those that are pending.
+func (r *Recorder) count(lost, pending int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lost += n
+	r.lost += lost
+	r.pending += pending
 }
 
+// report warns once.
 func (r *Recorder) report(err error) {
-	if !r.warned && r.warn != nil {
-		r.warned = true
+	r.mu.Lock()
+	first := !r.warned
+	r.warned = true
+	r.mu.Unlock()
+	if first && r.warn != nil {
 		r.warn(err)
 	}
 }

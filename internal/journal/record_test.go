@@ -201,3 +201,35 @@ func TestLostEventsAreRecordedLater(t *testing.T) {
 		t.Errorf("%+v, %v", records, err)
 	}
 }
+
+func TestEventsThatStillWaitAreCounted(t *testing.T) {
+	path := newPath(t)
+	record(t, path, event.Event{Kind: event.Ready})
+	tx, err := openFor(t, path).db.Begin() // a different process is writing
+	if err != nil {
+		t.Fatal(err)
+	}
+	var warnings []string
+	stream := event.New()
+	r := NewRecorder(path, stream, func(err error) { warnings = append(warnings, err.Error()) })
+	for range 3 {
+		stream.Emit(event.Event{Kind: event.Stray})
+	}
+	done := r.Close()
+	for deadline := time.Now().Add(busyTimeout / 2); r.Lost() != 3; { // one is between the stream and the batch
+		if time.Now().After(deadline) {
+			t.Fatalf("%d events are counted, want 3", r.Lost())
+		}
+	}
+	r.Abandon()
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	if r.Lost() != 0 {
+		t.Errorf("%d events are counted after all were written", r.Lost())
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "takes too long") {
+		t.Errorf("%q", warnings)
+	}
+}
