@@ -141,6 +141,7 @@ func write(path string, records []Record) (err error) {
 		return err
 	}
 	defer use.Close()
+	defer compactHeads(path, use) // after the database is closed
 	if err := create(path); err != nil {
 		return err
 	}

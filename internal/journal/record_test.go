@@ -233,3 +233,27 @@ func TestEventsThatStillWaitAreCounted(t *testing.T) {
 		t.Errorf("%q", warnings)
 	}
 }
+
+func TestTheHeadsDoNotGrowForever(t *testing.T) {
+	path := newPath(t)
+	record(t, path, event.Event{Kind: event.Ready})
+	heads, err := openHeads(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range maxHeadsBytes / len(headLine(timeline, 1)) {
+		heads.Write(headLine(timeline, 1))
+	}
+	heads.Close()
+	record(t, path, event.Event{Kind: event.Stopped})
+	info, err := os.Stat(path + headsSuffix)
+	if err != nil || info.Size() > maxHeadsBytes/2 {
+		t.Fatal(info, err)
+	}
+	if got := readHeads(path)[timeline]; got != 2 {
+		t.Errorf("the last event is %d, want 2", got)
+	}
+	if got := timelineOf(t, path, Query{}); got != "1 ready, 2 stopped" || openFor(t, path).Salvaged() != nil {
+		t.Error(got)
+	}
+}
