@@ -162,6 +162,12 @@ func (j *Journal) Events(ctx context.Context, q Query) ([]Record, error) {
 	return records, failure(j.path, err)
 }
 
+// Chooses reports whether q chooses r, apart from After and Limit.
+func (q Query) Chooses(r Record) bool {
+	return (len(q.Servers) == 0 || slices.Contains(q.Servers, r.Server)) && (q.Tool == "" || q.Tool == r.Tool) &&
+		!r.Time.Before(q.Since) && (!q.Healed || slices.Contains(healing, r.Kind))
+}
+
 // sql returns the query, newest first.
 func (q Query) sql() (text string, args []any) {
 	where := []string{"seq > ?"}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +82,11 @@ func TestEventsAreChosen(t *testing.T) {
 	} {
 		if got := timelineOf(t, path, c.q); got != c.want {
 			t.Errorf("%+v:\ngot  %s\nwant %s", c.q, got, c.want)
+		}
+		all, err := openFor(t, path).Events(context.Background(), Query{})
+		chosen := slices.DeleteFunc(all, func(r Record) bool { return !c.q.Chooses(r) })
+		if err != nil || c.q.Limit == 0 && c.q.After == 0 && len(chosen) != len(strings.FieldsFunc(c.want, func(r rune) bool { return r == ',' })) {
+			t.Errorf("%+v chooses %+v, want %s: %v", c.q, chosen, c.want, err)
 		}
 	}
 	names, err := openFor(t, path).Servers(context.Background())
