@@ -20,7 +20,7 @@ const (
 
 	maxEventAge   = 30 * 24 * time.Hour
 	maxEventBytes = 64 << 20
-	maxPruned     = 1000 // events removed with one batch, so that no batch takes long
+	maxPruned     = 1000 // old events removed with one batch, so that no batch takes long
 )
 
 // Recorder writes the events of a stream to the journal, in batches and off the path of calls. If
@@ -220,21 +220,22 @@ func insertEvents(db *sql.DB, path string, records []Record) (last int, err erro
 	return last, tx.Commit()
 }
 
-// prune removes the oldest events that are too old or too many. The newest event stays.
+// prune removes the oldest events: all that are beyond the limit of bytes, which are about as many
+// bytes as the batch added, and some of those that are too old. The newest event stays.
 func prune(tx *sql.Tx, first, bytes *int, now time.Time, limit int) error {
-	rows, err := tx.Query("SELECT seq, time, "+eventSize+" FROM events WHERE seq < (SELECT max(seq) FROM events) ORDER BY seq LIMIT ?", maxPruned)
+	rows, err := tx.Query("SELECT seq, time, "+eventSize+" FROM events WHERE seq < (SELECT max(seq) FROM events) ORDER BY seq")
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	oldest := now.Add(-maxEventAge).UnixNano()
-	for rows.Next() {
+	for n := 0; rows.Next(); n++ {
 		var seq, size int
 		var at int64
 		if err := rows.Scan(&seq, &at, &size); err != nil {
 			return err
 		}
-		if at >= oldest && *bytes <= limit {
+		if *bytes <= limit && (at >= oldest || n >= maxPruned) {
 			break
 		}
 		*first, *bytes = seq+1, *bytes-size

@@ -263,3 +263,20 @@ func TestTheHeadsDoNotGrowForever(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestSmallEventsMakeRoomForLargeOnes(t *testing.T) {
+	path := newPath(t)
+	const count = maxPruned + 200
+	if err := write(path, slices.Repeat([]Record{{Time: time.Now(), Kind: event.Ready}}, count)); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := openFor(t, path).db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	first, bytes := 1, count*1000
+	if err := prune(tx, &first, &bytes, time.Now(), 0); err != nil || first != count {
+		t.Errorf("the first event is %d, want %d: %v", first, count, err)
+	}
+}
