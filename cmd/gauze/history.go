@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,6 +90,10 @@ func (f *historyFlags) show(cmd *cobra.Command, j *journal.Journal, q journal.Qu
 	if q.Servers, err = f.chosen(names); err != nil {
 		return err
 	}
+	newest, err := j.Events(cmd.Context(), journal.Query{Limit: 1})
+	if err != nil {
+		return err
+	}
 	records, err := j.Events(cmd.Context(), q)
 	if err != nil {
 		return err
@@ -105,17 +110,25 @@ func (f *historyFlags) show(cmd *cobra.Command, j *journal.Journal, q journal.Qu
 	if err := f.print(out, records); err != nil || !f.follow {
 		return err
 	}
-	if len(records) > 0 {
-		q.After = records[len(records)-1].Seq
+	q.After = max(lastOf(newest), lastOf(records))
+	if !slices.Contains(names, f.server) {
+		q.Servers = nil // a server that is started later may match
 	}
 	return f.watch(cmd, j, q)
 }
 
-// watch prints new events until a signal.
+// lastOf returns the number of the last record, 0 if there is none.
+func lastOf(records []journal.Record) int {
+	if len(records) == 0 {
+		return 0
+	}
+	return records[len(records)-1].Seq
+}
+
+// watch prints new events until a signal. It reads each one once, also those that q does not choose.
 func (f *historyFlags) watch(cmd *cobra.Command, j *journal.Journal, q journal.Query) error {
 	ctx, release := untilSignal(cmd.Context(), func() { os.Exit(int(interrupted)) })
 	defer release()
-	q.Limit = 0
 	look := time.NewTicker(followInterval)
 	defer look.Stop()
 	for {
@@ -124,18 +137,17 @@ func (f *historyFlags) watch(cmd *cobra.Command, j *journal.Journal, q journal.Q
 			return nil
 		case <-look.C:
 		}
-		records, err := j.Events(ctx, q)
+		records, err := j.Events(ctx, journal.Query{After: q.After})
 		if errors.Is(err, context.Canceled) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
+		q.After = max(q.After, lastOf(records))
+		records = slices.DeleteFunc(records, func(r journal.Record) bool { return !q.Chooses(r) || !strings.Contains(r.Server, f.server) })
 		if err := f.print(cmd.OutOrStdout(), records); err != nil {
 			return err
-		}
-		if len(records) > 0 {
-			q.After = records[len(records)-1].Seq
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -28,12 +29,17 @@ func journalPath() (string, error) {
 	return filepath.Join(dir, journal.FileName), nil
 }
 
+// turnedOff reports whether the value of a variable means no.
+func turnedOff(value string) bool {
+	return slices.Contains([]string{"off", "no", "false", "0"}, strings.ToLower(value))
+}
+
 // recordEvents records the events in the journal unless that is off. If it fails, gauze continues
-// with one warning. finish writes the rest and returns how many events could not be written; a disk
-// that does not respond delays it by half a second.
+// with one warning. finish writes the rest and returns how many events are not written; a disk that
+// does not respond delays it by half a second.
 func recordEvents(events *event.Stream, off bool) (finish func() (lost int)) {
 	path, err := journalPath()
-	if off || strings.EqualFold(os.Getenv("GAUZE_JOURNAL"), "off") || err != nil {
+	if off || turnedOff(os.Getenv("GAUZE_JOURNAL")) || err != nil {
 		return func() int { return 0 }
 	}
 	r := journal.NewRecorder(path, events, func(err error) {
@@ -41,7 +47,9 @@ func recordEvents(events *event.Stream, off bool) (finish func() (lost int)) {
 		fmt.Fprintf(os.Stderr, "%s events are not recorded: %s (%s; or --no-journal)\n", fault.LogMark, cause, next)
 	})
 	return func() int {
-		within(r.Close())
+		if !within(r.Close()) {
+			r.Abandon()
+		}
 		return r.Lost()
 	}
 }

@@ -37,6 +37,7 @@ func (m withOwnState) Run() int {
 	}
 	defer os.RemoveAll(dir)
 	os.Setenv("GAUZE_STATE_DIR", dir)
+	os.Setenv("XDG_STATE_HOME", dir) // of a gauze that is the server of another, which keeps GAUZE_ variables from it
 	return m.M.Run()
 }
 
@@ -47,6 +48,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // a race build would otherwise take a second to exit
 			env.Setenv("GAUZE_STATE_DIR", filepath.Join(env.WorkDir, ".state"))
+			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".inner"))
 			gauze, err := exec.LookPath("gauze")
 			env.Setenv("GAUZE_BIN", gauze) // the test binary is in a temporary directory
 			return err

@@ -73,6 +73,7 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 		return 2
 	}
 	defer os.RemoveAll(dir)
+	os.Setenv("GAUZE_STATE_DIR", filepath.Join(dir, "state")) // not the user's journal
 	if *gauze == "" {
 		*gauze = filepath.Join(dir, "gauze")
 		if err := build(ctx, *gauze); err != nil {
@@ -114,7 +115,6 @@ func build(ctx context.Context, path string) error {
 	if err != nil || root == "." || root == filepath.Dir(os.DevNull) {
 		return errors.New("not inside a checkout of gauze\nnext: run this inside a checkout, or set -gauze to the path of a binary")
 	}
-	os.Setenv("GAUZE_STATE_DIR", filepath.Join(filepath.Dir(path), "state")) // not the user's journal
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/gauze")
 	cmd.Dir = root
 	if output, err := cmd.CombinedOutput(); err != nil {

@@ -197,10 +197,15 @@ type command struct {
 	dir  string
 }
 
-// environment leaves out our own variables: gauze keeps them from servers.
+// environment leaves out our own variables: gauze keeps them from servers. Only gauze itself gets the
+// state directory of the tests.
 func (c command) environment() []string {
 	own := func(pair string) bool { return strings.HasPrefix(pair, "GAUZE_") }
-	return append(append(slices.DeleteFunc(os.Environ(), own), "GORACE=atexit_sleep_ms=0"), c.env...)
+	environ := append(slices.DeleteFunc(os.Environ(), own), "GORACE=atexit_sleep_ms=0")
+	if c.argv[0] == gauzeBinary {
+		environ = append(environ, "GAUZE_STATE_DIR="+os.Getenv("GAUZE_STATE_DIR"))
+	}
+	return append(environ, c.env...)
 }
 
 // wrapped is the same command behind gauze run, without a flag.

@@ -239,3 +239,16 @@ func TestMissingRowsAreNoticedWithoutReadingThem(t *testing.T) {
 		}
 	}
 }
+
+func TestALossThatCannotBeKnownIsNotDenied(t *testing.T) {
+	path := newPath(t)
+	if err := makeDir(filepath.Dir(path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.Repeat([]byte("not a database\n"), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s := openFor(t, path).Salvaged(); s == nil || strings.Contains(s.String(), "Nothing is missing") {
+		t.Error(s)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -161,6 +162,12 @@ func (j *Journal) Events(ctx context.Context, q Query) ([]Record, error) {
 	return records, failure(j.path, err)
 }
 
+// Chooses reports whether q chooses r, apart from After and Limit.
+func (q Query) Chooses(r Record) bool {
+	return (len(q.Servers) == 0 || slices.Contains(q.Servers, r.Server)) && (q.Tool == "" || q.Tool == r.Tool) &&
+		!r.Time.Before(q.Since) && (!q.Healed || slices.Contains(healing, r.Kind))
+}
+
 // sql returns the query, newest first.
 func (q Query) sql() (text string, args []any) {
 	where := []string{"seq > ?"}
@@ -178,7 +185,7 @@ func (q Query) sql() (text string, args []any) {
 		add("tool = ?", q.Tool)
 	}
 	if !q.Since.IsZero() {
-		add("time >= ?", q.Since.UnixNano())
+		add("time >= ?", nanos(q.Since))
 	}
 	if q.Healed {
 		anyOf("kind", anys(healing))
@@ -188,6 +195,17 @@ func (q Query) sql() (text string, args []any) {
 		text += fmt.Sprintf(" LIMIT %d", q.Limit)
 	}
 	return text, args
+}
+
+// nanos returns t as it is stored. Times that an int64 cannot hold become the first or last one.
+func nanos(t time.Time) int64 {
+	switch {
+	case t.Before(time.Unix(0, math.MinInt64)):
+		return math.MinInt64
+	case t.After(time.Unix(0, math.MaxInt64)):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
 }
 
 func anys[T ~string](values []T) (all []any) {

@@ -55,7 +55,7 @@ func failure(path string, err error) error {
 		p.What = fmt.Sprintf("cannot be written: a different gauze process has been writing for more than %v", busyTimeout)
 		p.Next = "check whether that process is stopped or waiting for a disk, then repeat the command"
 	case broken(err):
-		p.What, p.Next = "is damaged", "repeat the command: gauze then keeps what is intact"
+		p.What, p.Next = "is damaged", "repair it with gauze history, which keeps what is intact"
 	default:
 		p.What = "cannot be used: " + err.Error()
 		p.Next = "check the disk and the permissions of the directory, or set GAUZE_STATE_DIR to a different one"

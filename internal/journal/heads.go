@@ -62,25 +62,30 @@ func readHeads(path string) map[string]int {
 	return heads
 }
 
-// writeHeads replaces the file. The caller has the journal alone.
-func writeHeads(path string, heads map[string]int) error {
-	var lines []byte
+// headLines formats one line for each log.
+func headLines(heads map[string]int) (lines []byte) {
 	for task, last := range heads {
 		lines = append(lines, headLine(task, last)...)
 	}
+	return lines
+}
+
+// writeHeads replaces the file. The caller has the journal alone.
+func writeHeads(path string, heads map[string]int) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+headsSuffix+"-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
-	_, err = f.Write(lines)
+	_, err = f.Write(headLines(heads))
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path+headsSuffix)
 }
 
-// compactHeads rewrites a long file if no other process has the journal open.
+// compactHeads rewrites a long file if no other process has the journal open, and at least half of it
+// is superseded.
 func compactHeads(path string, use *os.File) {
 	info, err := os.Stat(path + headsSuffix)
 	if err != nil || info.Size() <= maxHeadsBytes {
@@ -90,7 +95,7 @@ func compactHeads(path string, use *os.File) {
 	if tryLock(use, true) != nil {
 		return
 	}
-	if heads := readHeads(path); len(heads) > 0 {
+	if heads := readHeads(path); len(heads) > 0 && int64(len(headLines(heads))) <= info.Size()/2 {
 		writeHeads(path, heads)
 	}
 }

@@ -20,67 +20,77 @@ const (
 
 	maxEventAge   = 30 * 24 * time.Hour
 	maxEventBytes = 64 << 20
-	maxPruned     = 1000 // events removed with one batch, so that no batch takes long
+	maxPruned     = 1000 // old events removed with one batch, so that no batch takes long
 )
 
 // Recorder writes the events of a stream to the journal, in batches and off the path of calls. If
 // the disk is full or the journal cannot be used, it counts what it could not write.
 type Recorder struct {
-	path   string
-	warn   func(error)
-	stop   func()
-	done   chan struct{}
-	mu     sync.Mutex
-	lost   int
-	warned bool
+	path     string
+	warn     func(error)
+	received <-chan event.Event
+	stop     func()
+	done     chan struct{}
+	mu       sync.Mutex
+	lost     int
+	pending  int // events of the batch that is gathered or written now
+	warned   bool
 }
 
 // NewRecorder writes the events of a stream, which has not emitted any yet, to the journal at path.
 // warn is called once, with the first error.
 func NewRecorder(path string, events *event.Stream, warn func(error)) *Recorder {
 	received, stop := events.Subscribe(maxBatch)
-	r := &Recorder{path: path, warn: warn, stop: stop, done: make(chan struct{})}
-	go r.run(received)
+	r := &Recorder{path: path, warn: warn, received: received, stop: stop, done: make(chan struct{})}
+	go r.run()
 	return r
 }
 
-// Close writes the rest. done is closed when that is finished: a dead disk may take any time.
+// Close writes the rest. done is closed when that is finished: a dead disk may take any time. A caller
+// that does not wait for it calls Abandon.
 func (r *Recorder) Close() (done <-chan struct{}) {
 	r.stop()
 	return r.done
 }
 
-// Lost returns how many events could not be written.
+// Abandon warns that the rest is not written, because the process exits.
+func (r *Recorder) Abandon() {
+	r.report(&Problem{Path: r.path, What: "cannot be written: the disk, or a different gauze process that is writing, takes too long",
+		Next: "check whether that process is stopped or waiting for a disk"})
+}
+
+// Lost returns how many events are not written: those that could not be, and those that still wait.
 func (r *Recorder) Lost() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.lost
+	return r.lost + r.pending + len(r.received)
 }
 
-func (r *Recorder) run(received <-chan event.Event) {
+func (r *Recorder) run() {
 	defer close(r.done)
 	next := uint64(1) // the number of the next event, if none is missed
 	missed := 0       // events that were not written since the last batch that was
-	for first := range received {
+	for first := range r.received {
 		var batch []Record
 		take := func(e event.Event) {
-			r.lose(int(e.Seq - next))
+			r.count(int(e.Seq-next), 1)
 			missed += int(e.Seq - next)
 			next = e.Seq + 1
 			batch = append(batch, recordOf(e, os.Getpid()))
 		}
 		take(first)
-		gather(received, take)
+		gather(r.received, take)
 		count := len(batch)
 		if missed > 0 {
 			batch = append([]Record{{Time: first.Time, Kind: Unrecorded, Server: batch[0].Server, Gauze: os.Getpid(), Count: missed}}, batch...)
 		}
 		if err := guard(func() error { return write(r.path, batch) }); err != nil {
 			missed += count
-			r.lose(count)
+			r.count(count, -count)
 			r.report(failure(r.path, err))
 			continue
 		}
+		r.count(0, -count)
 		missed = 0
 	}
 }
@@ -102,15 +112,21 @@ func gather(received <-chan event.Event, take func(event.Event)) {
 	}
 }
 
-func (r *Recorder) lose(n int) {
+// count adds to the events that are lost and to those that are pending.
+func (r *Recorder) count(lost, pending int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lost += n
+	r.lost += lost
+	r.pending += pending
 }
 
+// report warns once.
 func (r *Recorder) report(err error) {
-	if !r.warned && r.warn != nil {
-		r.warned = true
+	r.mu.Lock()
+	first := !r.warned
+	r.warned = true
+	r.mu.Unlock()
+	if first && r.warn != nil {
 		r.warn(err)
 	}
 }
@@ -125,6 +141,7 @@ func write(path string, records []Record) (err error) {
 		return err
 	}
 	defer use.Close()
+	defer compactHeads(path, use) // after the database is closed
 	if err := create(path); err != nil {
 		return err
 	}
@@ -203,21 +220,22 @@ func insertEvents(db *sql.DB, path string, records []Record) (last int, err erro
 	return last, tx.Commit()
 }
 
-// prune removes the oldest events that are too old or too many. The newest event stays.
+// prune removes the oldest events: all that are beyond the limit of bytes, which are about as many
+// bytes as the batch added, and some of those that are too old. The newest event stays.
 func prune(tx *sql.Tx, first, bytes *int, now time.Time, limit int) error {
-	rows, err := tx.Query("SELECT seq, time, "+eventSize+" FROM events WHERE seq < (SELECT max(seq) FROM events) ORDER BY seq LIMIT ?", maxPruned)
+	rows, err := tx.Query("SELECT seq, time, "+eventSize+" FROM events WHERE seq < (SELECT max(seq) FROM events) ORDER BY seq")
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	oldest := now.Add(-maxEventAge).UnixNano()
-	for rows.Next() {
+	for n := 0; rows.Next(); n++ {
 		var seq, size int
 		var at int64
 		if err := rows.Scan(&seq, &at, &size); err != nil {
 			return err
 		}
-		if at >= oldest && *bytes <= limit {
+		if *bytes <= limit && (at >= oldest || n >= maxPruned) {
 			break
 		}
 		*first, *bytes = seq+1, *bytes-size

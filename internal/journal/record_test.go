@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +82,11 @@ func TestEventsAreChosen(t *testing.T) {
 	} {
 		if got := timelineOf(t, path, c.q); got != c.want {
 			t.Errorf("%+v:\ngot  %s\nwant %s", c.q, got, c.want)
+		}
+		all, err := openFor(t, path).Events(context.Background(), Query{})
+		chosen := slices.DeleteFunc(all, func(r Record) bool { return !c.q.Chooses(r) })
+		if err != nil || c.q.Limit == 0 && c.q.After == 0 && len(chosen) != len(strings.FieldsFunc(c.want, func(r rune) bool { return r == ',' })) {
+			t.Errorf("%+v chooses %+v, want %s: %v", c.q, chosen, c.want, err)
 		}
 	}
 	names, err := openFor(t, path).Servers(context.Background())
@@ -199,5 +205,78 @@ func TestLostEventsAreRecordedLater(t *testing.T) {
 	records, err := openFor(t, path).Events(context.Background(), Query{})
 	if err != nil || len(records) != 2 || records[0].Kind != Unrecorded || records[0].Count != maxBatch || records[1].Kind != event.Ready {
 		t.Errorf("%+v, %v", records, err)
+	}
+}
+
+func TestEventsThatStillWaitAreCounted(t *testing.T) {
+	path := newPath(t)
+	record(t, path, event.Event{Kind: event.Ready})
+	tx, err := openFor(t, path).db.Begin() // a different process is writing
+	if err != nil {
+		t.Fatal(err)
+	}
+	var warnings []string
+	stream := event.New()
+	r := NewRecorder(path, stream, func(err error) { warnings = append(warnings, err.Error()) })
+	for range 3 {
+		stream.Emit(event.Event{Kind: event.Stray})
+	}
+	done := r.Close()
+	for deadline := time.Now().Add(busyTimeout / 2); r.Lost() != 3; { // one is between the stream and the batch
+		if time.Now().After(deadline) {
+			t.Fatalf("%d events are counted, want 3", r.Lost())
+		}
+	}
+	r.Abandon()
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	if r.Lost() != 0 {
+		t.Errorf("%d events are counted after all were written", r.Lost())
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "takes too long") {
+		t.Errorf("%q", warnings)
+	}
+}
+
+func TestTheHeadsDoNotGrowForever(t *testing.T) {
+	path := newPath(t)
+	record(t, path, event.Event{Kind: event.Ready})
+	heads, err := openHeads(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range maxHeadsBytes / len(headLine(timeline, 1)) {
+		heads.Write(headLine(timeline, 1))
+	}
+	heads.Close()
+	record(t, path, event.Event{Kind: event.Stopped})
+	info, err := os.Stat(path + headsSuffix)
+	if err != nil || info.Size() > maxHeadsBytes/2 {
+		t.Fatal(info, err)
+	}
+	if got := readHeads(path)[timeline]; got != 2 {
+		t.Errorf("the last event is %d, want 2", got)
+	}
+	if got := timelineOf(t, path, Query{}); got != "1 ready, 2 stopped" || openFor(t, path).Salvaged() != nil {
+		t.Error(got)
+	}
+}
+
+func TestSmallEventsMakeRoomForLargeOnes(t *testing.T) {
+	path := newPath(t)
+	const count = maxPruned + 200
+	if err := write(path, slices.Repeat([]Record{{Time: time.Now(), Kind: event.Ready}}, count)); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := openFor(t, path).db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	first, bytes := 1, count*1000
+	if err := prune(tx, &first, &bytes, time.Now(), 0); err != nil || first != count {
+		t.Errorf("the first event is %d, want %d: %v", first, count, err)
 	}
 }

@@ -22,6 +22,7 @@ type Salvage struct {
 	Losses     []*Damage
 	Events     int // Events is how many events were kept.
 	LostEvents int
+	Unsure     bool // Unsure means that the heads are missing, so more may be lost.
 }
 
 // String says in words what was kept and lost.
@@ -38,7 +39,10 @@ func (s *Salvage) String() string {
 	if s.LostEvents > 0 {
 		fmt.Fprintf(&b, "\n%s of the history lost", counted(s.LostEvents, "event", "events"))
 	}
-	if len(s.Losses) == 0 && s.LostEvents == 0 {
+	switch {
+	case s.Unsure:
+		b.WriteString("\nWhether more is missing is not known.")
+	case len(s.Losses) == 0 && s.LostEvents == 0:
 		b.WriteString(" Nothing is missing.")
 	}
 	fmt.Fprintf(&b, "\nThe damaged file was kept as %s", s.File)
@@ -182,6 +186,7 @@ func salvage(path string, alone bool) (*Salvage, error) {
 		return nil, err
 	}
 	heads := readHeads(path)
+	s.Unsure = len(heads) == 0
 	ctx, cancel := context.WithTimeout(context.Background(), salvageTimeout)
 	defer cancel()
 	kept := map[string]int{}

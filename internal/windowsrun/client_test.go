@@ -59,7 +59,7 @@ func run(t *testing.T, dir string, environ []string, args ...string) *client {
 	t.Helper()
 	cmd := exec.Command(part(t, "gauze.exe"), append([]string{"run", "--quiet"}, args...)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), environ...)
+	cmd.Env = append(append(os.Environ(), "GAUZE_STATE_DIR="+t.TempDir()), environ...)
 	c := &client{t: t, cmd: cmd, stderr: &output{}, pending: map[int]chan response{}}
 	cmd.Stderr = c.stderr
 	var err error

@@ -1,0 +1,33 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A pipe in place of the write-ahead log never responds, like a disk that hangs.
+func TestAJournalThatHangsDoesNotKeepGauzeFromExiting(t *testing.T) {
+	dir := t.TempDir()
+	w := startRun(t, []string{"GAUZE_STATE_DIR=" + dir}, "--quiet", "--", "faultyserver").initialize()
+	w.in.Close()
+	w.wantEnd(0)
+	if err := syscall.Mkfifo(filepath.Join(dir, "journal.db-wal"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status := filepath.Join(t.TempDir(), "status.json")
+	w = startRun(t, []string{"GAUZE_STATE_DIR=" + dir}, "--quiet", "--status-file", status, "--", "faultyserver").initialize()
+	w.in.Close()
+	w.wantEnd(0)
+	text, err := os.ReadFile(status)
+	if err != nil || !strings.Contains(string(text), `"unrecorded": `) || strings.Contains(string(text), `"unrecorded": 0`) {
+		t.Errorf("the events are not counted: %v\n%s", err, text)
+	}
+	if said := w.stderr.String(); strings.Count(said, "events are not recorded: ") != 1 || !strings.Contains(said, "takes too long") {
+		t.Errorf("got %q, want one warning", said)
+	}
+}
