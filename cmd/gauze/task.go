@@ -49,6 +49,7 @@ type taskFlags struct {
 	model        adviserFlag
 	timeout      time.Duration
 	startTimeout time.Duration
+	patience     time.Duration
 	json         bool
 }
 
@@ -56,6 +57,7 @@ func (f *taskFlags) add(cmd *cobra.Command) {
 	f.model.add(cmd, "chooses the calls of a task without steps, and judges failing servers")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", taskrun.CallTimeout, "maximum `time` without progress for a call")
 	cmd.Flags().DurationVar(&f.startTimeout, "start-timeout", 0, "idle `time` before a starting server is considered stuck (default 1m)")
+	cmd.Flags().DurationVar(&f.patience, "patience", 30*time.Second, "minimum `time` to wait for a server that keeps failing")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON, and report no progress")
 }
 
@@ -77,11 +79,10 @@ func openTasks(cmd *cobra.Command) (*taskrun.Store, error) {
 
 // run runs or resumes a task, reports how it ended, and returns its exit status.
 func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
-	if f.timeout < 0 {
-		return usage(cmd, fmt.Errorf("invalid --timeout %v: must be a duration of zero or more, such as 5m", f.timeout))
-	}
-	if f.startTimeout < 0 {
-		return usage(cmd, fmt.Errorf("invalid --start-timeout %v: must be a duration of zero or more, such as 30s", f.startTimeout))
+	for name, value := range map[string]time.Duration{"timeout": f.timeout, "start-timeout": f.startTimeout, "patience": f.patience} {
+		if value < 0 {
+			return usage(cmd, fmt.Errorf("invalid --%s %v: must be a duration of zero or more, such as 30s", name, value))
+		}
 	}
 	model, err := f.model.open(cmd)
 	if err != nil {
@@ -92,7 +93,7 @@ func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 	defer release()
 	machine := doctor.ThisMachine()
 	o := taskrun.Options{Model: model, Hurry: hurry, Configured: configuredServers(cmd), Wrap: proxy.Options{
-		Timeout: f.timeout, StartTimeout: f.startTimeout, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
+		Timeout: f.timeout, StartTimeout: f.startTimeout, Patience: f.patience, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
 	}}
 	progress := newTaskProgress(cmd.ErrOrStderr(), f.json)
 	o.Tell = progress.tell

@@ -34,8 +34,8 @@ func TestTaskWhoseServerDiesAtStepThirty(t *testing.T) {
 		flags, head, step, reported string
 		args                        []string
 	}{
-		"it exits":             {flags: "-exit-at-start=skip=1,code=3", step: dies, reported: `exit status 3`},
-		"it crashes in a loop": {flags: "-exit-after-initialize=skip=1,code=3", step: dies, reported: `exit status 3`},
+		"it exits":             {flags: "-exit-at-start=skip=1,code=3", step: dies, args: []string{"--patience", "3s"}, reported: `exit status 3`},
+		"it crashes in a loop": {flags: "-exit-after-initialize=skip=1,code=3", step: dies, args: []string{"--patience", "3s"}, reported: `exit status 3`},
 		"it hangs": {flags: fmt.Sprintf("-hang=1,n=%d -ignore-initialize=skip=1", messagesBefore), head: "budget: {time: 20s}\n",
 			step: "tool: echo, arguments: {text: hello}", args: []string{"--timeout", "1s", "--start-timeout", "1s"}, reported: `did not`},
 	} {
@@ -67,7 +67,7 @@ func TestTaskWhoseServerComesBackWithOtherTools(t *testing.T) {
 	k := newTasks(t, "-exit-at-start=skip=1,code=3")
 	file, keys := forty(theServer, dies)
 	k.write("forty.yaml", file)
-	id := k.gauze("run", "forty.yaml").want(3).id()
+	id := k.gauze("run", "--patience", "3s", "forty.yaml").want(3).id()
 	k.breaks("-tools-change=schema,skip=0")
 	k.gauze("resume", id).want(4, "unknown whether the call of die_read .* took effect, and the tool changed since", "gauze task decide "+id+" repeat\n")
 	k.wantEffects(keys[:29]...)
