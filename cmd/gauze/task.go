@@ -90,7 +90,7 @@ func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 	ctx, release := untilSignal(cmd.Context(), sync.OnceFunc(func() { close(hurry) }))
 	defer release()
 	machine := doctor.ThisMachine()
-	o := taskrun.Options{Model: model, Hurry: hurry, Configured: configuredServer, Wrap: proxy.Options{
+	o := taskrun.Options{Model: model, Hurry: hurry, Configured: configuredServer(cmd), Wrap: proxy.Options{
 		Timeout: f.timeout, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
 	}}
 	if !f.json {
@@ -175,20 +175,40 @@ func firstLineOf(text string) string {
 	return first
 }
 
-// configuredServer returns the server that a client knows by this name.
-func configuredServer(name string) (launch.Spec, error) {
+// configuredServer returns a function that returns the server that a client knows by a name, as
+// configured for dir. The user is asked about a server of a project, once.
+func configuredServer(cmd *cobra.Command) func(name, dir string) (launch.Spec, error) {
+	type result struct {
+		spec launch.Spec
+		err  error
+	}
+	known := map[string]result{}
+	return func(name, dir string) (launch.Spec, error) {
+		found, ok := known[name]
+		if !ok {
+			found.spec, found.err = findConfigured(cmd, name, dir)
+			known[name] = found
+		}
+		return found.spec, found.err
+	}
+}
+
+func findConfigured(cmd *cobra.Command, name, dir string) (launch.Spec, error) {
 	f, err := fleet.Here(versionText())
 	if err != nil {
 		return launch.Spec{}, err
+	}
+	if dir != "" {
+		f.Home.Project = dir
 	}
 	_, servers, err := chosen(f, fleet.Choice{Names: []string{name}})
 	if err != nil {
 		return launch.Spec{}, err
 	}
 	if len(servers) != 1 {
-		return launch.Spec{}, fmt.Errorf("%d servers are called %s: write CLIENT/NAME", len(servers), name)
+		return launch.Spec{}, fmt.Errorf("%d servers are called %s: rename one of them, or give the command or URL in the task", len(servers), redact.Quote(name))
 	}
-	return f.Launch(servers[0]), nil
+	return f.LaunchIfAllowed(servers[0], confirmProject(cmd, []string{name}))
 }
 
 // withTask opens the tasks and calls do.

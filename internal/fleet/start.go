@@ -1,12 +1,14 @@
 package fleet
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // folder returns the directory for servers that specify none. A project's servers start in the
@@ -71,6 +73,15 @@ func (f *Fleet) Launch(s *Server) launch.Spec {
 	inProject := s.Config.InProject()
 	dir := f.folder(inProject)
 	return f.start(s.Real(), dir, inProject).In(dir)
+}
+
+// LaunchIfAllowed is Launch for a server that may be started or reached. ask is asked about a server
+// of a project that the user has not approved. The error says why the server is not started.
+func (f *Fleet) LaunchIfAllowed(s *Server, ask func(*Server) error) (launch.Spec, error) {
+	if why := s.whyNotTried(CheckOptions{Ask: ask}); why != "" {
+		return launch.Spec{}, fmt.Errorf("%s is not started: %s", redact.Quote(s.ID()), why)
+	}
+	return f.Launch(s), nil
 }
 
 // outside returns a PATH without the directories of the project.

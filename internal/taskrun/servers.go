@@ -19,8 +19,9 @@ import (
 type Servers struct {
 	// Plan has the servers by name.
 	Plan map[string]task.Server
-	// Configured returns the server that a client knows by this name, such as cursor/notes.
-	Configured func(name string) (launch.Spec, error)
+	// Configured returns the server that a client knows by this name, such as cursor/notes, in the
+	// directory where the task was started, or why it must not be started.
+	Configured func(name, dir string) (launch.Spec, error)
 	// Wrap configures every session. Spec, Name, Tell and Events are set by Servers.
 	Wrap proxy.Options
 
@@ -120,7 +121,7 @@ func (s *Servers) spec(name string) (launch.Spec, error) {
 	case p.Configured != "" && s.Configured == nil:
 		return launch.Spec{}, fmt.Errorf("the server %s is not available here: give its command or URL instead", p.Configured)
 	case p.Configured != "":
-		return s.Configured(p.Configured)
+		return s.Configured(p.Configured, p.Cwd)
 	case p.URL != "":
 		return launch.Spec{URL: p.URL}, launch.CheckURL(p.URL)
 	}
@@ -134,8 +135,9 @@ func (s *Servers) spec(name string) (launch.Spec, error) {
 	return spec, nil
 }
 
-// Here returns a plan whose commands run in the current directory unless they say otherwise, so that
-// the task can be resumed from a different one.
+// Here returns a plan whose commands run in the current directory unless they say otherwise, and
+// whose configured servers are those of the current directory, so that the task can be resumed from
+// a different one.
 func Here(plan task.Plan) (task.Plan, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -143,7 +145,7 @@ func Here(plan task.Plan) (task.Plan, error) {
 	}
 	servers := maps.Clone(plan.Servers)
 	for name, server := range servers {
-		if len(server.Command) > 0 {
+		if len(server.Command) > 0 || server.Configured != "" {
 			server.Cwd = absolute(dir, server.Cwd)
 			servers[name] = server
 		}

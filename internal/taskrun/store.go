@@ -47,7 +47,7 @@ func (s *Store) Salvaged() string {
 // Options is what a run needs besides the task. Every field may be zero.
 type Options struct {
 	Model      llm.Model
-	Configured func(name string) (launch.Spec, error)
+	Configured func(name, dir string) (launch.Spec, error)
 	Wrap       proxy.Options
 	Tell       func(*task.State, task.Entry)
 	Hurry      <-chan struct{}
