@@ -189,13 +189,7 @@ func (s *Store) Stop(ctx context.Context, id string) (*task.State, error) {
 }
 
 // Running reports whether a process runs the task.
-func (s *Store) Running(id string) bool {
-	unlock, err := s.journal.Lock(id)
-	if err == nil {
-		unlock()
-	}
-	return errors.Is(err, journal.ErrRunning)
-}
+func (s *Store) Running(id string) bool { return s.journal.Running(id) }
 
 // Listed is one task of a list.
 type Listed struct {
