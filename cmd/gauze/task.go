@@ -20,6 +20,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
 	"github.com/gauze-mcp/gauze/internal/taskrun"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 // taskCommand returns gauze task, which runs lists of tool calls that keep their place.
@@ -49,6 +50,8 @@ type taskFlags struct {
 	model   adviserFlag
 	timeout time.Duration
 	json    bool
+
+	chooser llm.Model // set by open; nil if no model is configured
 }
 
 // defaultCallTimeout is how long a call of a task may take without progress: a task runs
@@ -77,20 +80,22 @@ func openTasks(cmd *cobra.Command) (*taskrun.Store, error) {
 	return s, nil
 }
 
-// run runs or resumes a task, reports how it ended, and returns its exit status.
-func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
+// open validates the flags, before anything is recorded.
+func (f *taskFlags) open(cmd *cobra.Command) (err error) {
 	if f.timeout < 0 {
 		return usage(cmd, fmt.Errorf("invalid --timeout %v: must be a duration of zero or more, such as 5m", f.timeout))
 	}
-	model, err := f.model.open(cmd)
-	if err != nil {
-		return err
-	}
+	f.chooser, err = f.model.open(cmd)
+	return err
+}
+
+// run runs or resumes a task, reports how it ended, and returns its exit status.
+func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 	hurry := make(chan struct{})
 	ctx, release := untilSignal(cmd.Context(), sync.OnceFunc(func() { close(hurry) }))
 	defer release()
 	machine := doctor.ThisMachine()
-	o := taskrun.Options{Model: model, Hurry: hurry, Configured: configuredServer(cmd), Wrap: proxy.Options{
+	o := taskrun.Options{Model: f.chooser, Hurry: hurry, Configured: configuredServer(cmd), Wrap: proxy.Options{
 		Timeout: f.timeout, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
 	}}
 	if !f.json {
@@ -226,12 +231,16 @@ func taskResumeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [flags] ID",
 		Short: "Continue a task where it stopped",
-		Long: "Continue a task where it stopped. Calls whose results are known are not sent again. A call\n" +
+		Long: "Continue a task where it stopped, with the steps that its file had when it was started; later\n" +
+			"changes to the file have no effect. Calls whose results are known are not sent again. A call\n" +
 			"that may have taken effect is sent again only if its tool only reads or is idempotent;\n" +
 			"otherwise the task asks for gauze task decide.\n\n" + taskExit,
 		Example: "gauze task resume weekly-report-k3x7qa",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.open(cmd); err != nil {
+				return err
+			}
 			return withTask(cmd, func(_ context.Context, s *taskrun.Store) error { return f.run(cmd, s, args[0]) })
 		},
 	}
@@ -251,6 +260,9 @@ func taskDecideCommand() *cobra.Command {
 		Example: "gauze task decide weekly-report-k3x7qa done",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.open(cmd); err != nil {
+				return err
+			}
 			return withTask(cmd, func(ctx context.Context, s *taskrun.Store) error {
 				if _, err := s.Decide(ctx, args[0], args[1]); err != nil {
 					return err
