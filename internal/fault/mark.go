@@ -40,7 +40,7 @@ func DisownedKey(key string) (renamed string, marked bool) {
 	return key[:n] + ".upstream" + key[n:], true
 }
 
-// maxNested limits how many gauzes behind each other are recognized.
+// maxNested limits how many gauzes that wrap one another are recognized.
 const maxNested = 8
 
 // IsDisownedFault reports whether a key of _meta is the fault of a gauze behind this one: MetaKey as
