@@ -18,6 +18,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/task"
 	"github.com/gauze-mcp/gauze/internal/taskrun"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 // taskCommand returns gauze task, which runs lists of tool calls that keep their place.
@@ -51,6 +52,8 @@ type taskFlags struct {
 	startTimeout time.Duration
 	patience     time.Duration
 	json         bool
+
+	chooser llm.Model // set by open; nil if no model is configured
 }
 
 func (f *taskFlags) add(cmd *cobra.Command) {
@@ -77,30 +80,32 @@ func openTasks(cmd *cobra.Command) (*taskrun.Store, error) {
 	return s, nil
 }
 
-// run runs or resumes a task, reports how it ended, and returns its exit status.
-func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
+// open validates the flags, before anything is recorded.
+func (f *taskFlags) open(cmd *cobra.Command) (err error) {
 	for name, value := range map[string]time.Duration{"timeout": f.timeout, "start-timeout": f.startTimeout, "patience": f.patience} {
 		if value < 0 {
 			return usage(cmd, fmt.Errorf("invalid --%s %v: must be a duration of zero or more, such as 30s", name, value))
 		}
 	}
-	model, err := f.model.open(cmd)
-	if err != nil {
-		return err
-	}
+	f.chooser, err = f.model.open(cmd)
+	return err
+}
+
+// run runs or resumes a task, reports how it ended, and returns its exit status.
+func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 	hurry := make(chan struct{})
 	ctx, release := untilSignal(cmd.Context(), sync.OnceFunc(func() { close(hurry) }))
 	defer release()
 	machine := doctor.ThisMachine()
-	o := taskrun.Options{Model: model, Hurry: hurry, Configured: configuredServers(cmd), Wrap: proxy.Options{
+	o := taskrun.Options{Model: f.chooser, Hurry: hurry, Configured: configuredServers(cmd), Wrap: proxy.Options{
 		Timeout: f.timeout, StartTimeout: f.startTimeout, Patience: f.patience, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
 	}}
 	progress := newTaskProgress(cmd.ErrOrStderr(), f.json)
 	o.Tell = progress.tell
 	configured := o.Configured
-	o.Configured = func(name string) (launch.Spec, error) {
+	o.Configured = func(name, dir string) (launch.Spec, error) {
 		progress.end() // it may ask
-		return configured(name)
+		return configured(name, dir)
 	}
 	state, err := s.Run(ctx, id, o)
 	progress.end()
@@ -135,14 +140,15 @@ func (f *taskFlags) report(cmd *cobra.Command, id string, state *task.State) err
 	return nil
 }
 
-// configuredServers returns the servers that clients know by their names. A project's server must be
-// confirmed first.
-func configuredServers(cmd *cobra.Command) func(name string) (launch.Spec, error) {
-	return func(name string) (launch.Spec, error) {
+// configuredServers returns the servers that clients know by their names, as configured for a
+// directory. A project's server must be confirmed first.
+func configuredServers(cmd *cobra.Command) func(name, dir string) (launch.Spec, error) {
+	return func(name, dir string) (launch.Spec, error) {
 		f, err := fleet.Here(versionText())
 		if err != nil {
 			return launch.Spec{}, err
 		}
+		f = f.At(dir)
 		server, err := f.Look().Use(name, confirmProject(cmd, []string{name}))
 		if err != nil {
 			return launch.Spec{}, err
@@ -166,12 +172,16 @@ func taskResumeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [flags] ID",
 		Short: "Continue a task where it stopped",
-		Long: "Continue a task where it stopped. Calls whose results are known are not sent again. A call\n" +
+		Long: "Continue a task where it stopped, with the steps that its file had when it was started; later\n" +
+			"changes to the file have no effect. Calls whose results are known are not sent again. A call\n" +
 			"that may have taken effect is sent again only if its tool only reads or is idempotent;\n" +
 			"otherwise the task asks for gauze task decide.\n\n" + taskExit,
 		Example: "gauze task resume weekly-report-k3x7qa",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.open(cmd); err != nil {
+				return err
+			}
 			return withTask(cmd, func(_ context.Context, s *taskrun.Store) error { return f.run(cmd, s, args[0]) })
 		},
 	}
@@ -191,6 +201,9 @@ func taskDecideCommand() *cobra.Command {
 		Example: "gauze task decide weekly-report-k3x7qa done",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.open(cmd); err != nil {
+				return err
+			}
 			return withTask(cmd, func(ctx context.Context, s *taskrun.Store) error {
 				if _, err := s.Decide(ctx, args[0], args[1]); err != nil {
 					return err

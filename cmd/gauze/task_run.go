@@ -72,6 +72,9 @@ func (f *taskRunFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usage(cmd, err)
 	}
+	if err := f.open(cmd); err != nil {
+		return err
+	}
 	return withTask(cmd, func(ctx context.Context, s *taskrun.Store) error {
 		id, err := s.Start(ctx, plan)
 		if err != nil {

@@ -211,8 +211,8 @@ func (c *call) sessions(plan *task.Plan) (all map[string]proxy.Options, closeAll
 }
 
 // configured returns a configured server of a task. A project's server must have been allowed exactly
-// as it is written now.
-func (svc *service) configured(name string) (launch.Spec, error) {
+// as it is written now. It is looked up where this server was started, and the user has confirmed it.
+func (svc *service) configured(name, _ string) (launch.Spec, error) {
 	server, err := svc.Fleet.Look().Use(name, func(s *fleet.Server) error {
 		if !svc.agreed(s.Written()) {
 			return s.NotAgreed()

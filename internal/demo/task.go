@@ -74,7 +74,7 @@ func (s *stage) runTask(ctx context.Context) error {
 func (s *stage) taskOptions(flags ...string) taskrun.Options {
 	path, args, env := faultyserver.Command(append([]string{"-ledger", s.ledger, "-state", filepath.Join(s.dir, "task-server")}, flags...)...)
 	return taskrun.Options{
-		Configured: func(string) (launch.Spec, error) {
+		Configured: func(string, string) (launch.Spec, error) {
 			return launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}, nil
 		},
 		Wrap: proxy.Options{

@@ -20,6 +20,8 @@ const (
 
 	Source = "gauze" // data.source of a JSON-RPC error. The error code alone marks nothing
 
+	DisownedSource = Source + ".upstream" // data.source of an error of a gauze behind this one
+
 	LogMark   = "gauze:" // begins a line on stderr
 	ModelMark = "[gauze" // begins a text for a model
 
@@ -36,6 +38,21 @@ func DisownedKey(key string) (renamed string, marked bool) {
 		return key, false
 	}
 	return key[:n] + ".upstream" + key[n:], true
+}
+
+// maxNested limits how many gauzes that wrap one another are recognized.
+const maxNested = 8
+
+// IsDisownedFault reports whether a key of _meta is the fault of a gauze behind this one: MetaKey as
+// DisownedKey renames it, once by each gauze that passed it on.
+func IsDisownedFault(key string) bool {
+	renamed := MetaKey
+	for range maxNested {
+		if renamed, _ = DisownedKey(renamed); renamed == key {
+			return true
+		}
+	}
+	return false
 }
 
 // FindMark returns where mark begins in text as a reader sees it: at the start of the text, after a

@@ -34,6 +34,16 @@ func (v *View) Use(name string, ask func(*Server) error) (*Server, error) {
 	return all[0], nil
 }
 
+// At returns the fleet as seen from a directory, whose project counts. Empty: the fleet itself.
+func (f *Fleet) At(dir string) *Fleet {
+	if dir == "" {
+		return f
+	}
+	there := *f
+	there.Home.Project = dir
+	return &there
+}
+
 // LaunchGiven returns how a server is started or reached that an agent named: outside of the project,
 // and only at addresses that the user could review. The Remote is nil for a command; otherwise the
 // caller closes it.

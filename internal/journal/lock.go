@@ -51,9 +51,44 @@ func share(f *os.File) error {
 	}
 }
 
+// lockTimeout is how long Lock waits: processes that only check whether a task runs have the lock for
+// a moment.
+const lockTimeout = 500 * time.Millisecond
+
 // Lock makes the caller the only runner of a task, across processes, until it calls unlock or its
 // process ends. The error is ErrRunning if there is a runner.
 func (j *Journal) Lock(task string) (unlock func(), err error) {
+	f, err := j.taskLock(task)
+	if err != nil {
+		return nil, err
+	}
+	for deadline := time.Now().Add(lockTimeout); ; time.Sleep(2 * time.Millisecond) {
+		if err = tryLock(f, true); !errors.Is(err, errLocked) || time.Now().After(deadline) {
+			break
+		}
+	}
+	if err != nil {
+		f.Close()
+		if errors.Is(err, errLocked) {
+			return nil, fmt.Errorf("%w: a different gauze process is running task %s", ErrRunning, task)
+		}
+		return nil, failure(j.path, err)
+	}
+	return func() { f.Close() }, nil // the file stays: a different process may be about to lock it
+}
+
+// Running reports whether a task has a runner. Several processes may check at the same time.
+func (j *Journal) Running(task string) bool {
+	f, err := j.taskLock(task)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(tryLock(f, false), errLocked)
+}
+
+// taskLock opens the lock of a task.
+func (j *Journal) taskLock(task string) (*os.File, error) {
 	if err := checkTask(task); err != nil {
 		return nil, err
 	}
@@ -65,12 +100,5 @@ func (j *Journal) Lock(task string) (unlock func(), err error) {
 	if err != nil {
 		return nil, failure(j.path, err)
 	}
-	if err := tryLock(f, true); err != nil {
-		f.Close()
-		if errors.Is(err, errLocked) {
-			return nil, fmt.Errorf("%w: a different gauze process is running task %s", ErrRunning, task)
-		}
-		return nil, failure(j.path, err)
-	}
-	return func() { f.Close() }, nil // the file stays: a different process may be about to lock it
+	return f, nil
 }

@@ -219,3 +219,34 @@ func TestOnlyTheUserMayReadTheJournal(t *testing.T) {
 		t.Error(found, err)
 	}
 }
+
+// To check whether a task runs is not to run it: neither a second check nor a runner is misled.
+func TestRunning(t *testing.T) {
+	path := newPath(t)
+	j, other := openFor(t, path), openFor(t, path)
+	check, err := j.taskLock("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tryLock(check, false); err != nil { // in the middle of Running
+		t.Fatal(err)
+	}
+	if other.Running("a") {
+		t.Error("a task that is only checked is running")
+	}
+	locked := make(chan error)
+	go func() {
+		unlock, err := other.Lock("a")
+		if err == nil {
+			defer unlock()
+			if !j.Running("a") {
+				err = errors.New("a task with a runner is not running")
+			}
+		}
+		locked <- err
+	}()
+	check.Close()
+	if err := <-locked; err != nil {
+		t.Error(err)
+	}
+}

@@ -223,7 +223,7 @@ func insertEvents(db *sql.DB, path string, records []Record) (last int, err erro
 // prune removes the oldest events: all that are beyond the limit of bytes, which are about as many
 // bytes as the batch added, and some of those that are too old. The newest event stays.
 func prune(tx *sql.Tx, first, bytes *int, now time.Time, limit int) error {
-	rows, err := tx.Query("SELECT seq, time, "+eventSize+" FROM events WHERE seq < (SELECT max(seq) FROM events) ORDER BY seq")
+	rows, err := tx.Query("SELECT seq, time, " + eventSize + " FROM events WHERE seq < (SELECT max(seq) FROM events) ORDER BY seq")
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func disownString(path [][]byte, raw []byte, key bool) []byte {
 		}
 	case at(path, "error", "data", "source"):
 		if source, _ := wire.Text(raw); source == fault.Source {
-			return jsonString(fault.Source + ".upstream")
+			return jsonString(fault.DisownedSource)
 		}
 	case at(path, "error", "message"), at(path, "result", "content", "", "text"):
 		return disownLines(raw)

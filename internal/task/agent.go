@@ -51,6 +51,7 @@ func (r *Runner) ask(ctx context.Context) error {
 		return r.stop(*stop)
 	}
 	var problem error
+	var spent llm.Usage // also for answers that were rejected
 	for try := range maxQuestions {
 		if try > 0 && !pause(ctx, r.Backoff<<(try-1)) {
 			return nil
@@ -59,9 +60,13 @@ func (r *Runner) ask(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
+		spent.InputTokens += answer.Usage.InputTokens
+		spent.OutputTokens += answer.Usage.OutputTokens
+		spent.Cost += answer.Usage.Cost
 		if err == nil {
 			var c Chosen
 			if c, err = r.chosen(answer, tools); err == nil {
+				c.Tokens, c.Cost = spent.InputTokens+spent.OutputTokens, spent.Cost
 				return r.write(KindChosen, c)
 			}
 		}
@@ -105,10 +110,13 @@ func (r *Runner) chosen(a llm.Answer, all []toolsOf) (c Chosen, err error) {
 	if err := json.Unmarshal(a.JSON, &reply); err != nil {
 		return c, fmt.Errorf("the answer is not the requested JSON: %w", err)
 	}
-	c = Chosen{Choice: len(r.state.Choices) + 1, Action: reply.Action, Reason: redact.Passage(reply.Reason),
-		Tokens: a.Usage.InputTokens + a.Usage.OutputTokens, Cost: a.Usage.Cost}
-	if c.Action != "call" {
+	c = Chosen{Choice: len(r.state.Choices) + 1, Action: reply.Action, Reason: redact.Passage(reply.Reason)}
+	switch c.Action {
+	case "call":
+	case "done", "give_up":
 		return c, nil
+	default:
+		return c, fmt.Errorf("the action %q is not one of call, done and give_up", redact.Quote(c.Action))
 	}
 	c.Server, c.Tool = reply.Server, reply.Tool
 	at := slices.IndexFunc(all, func(t toolsOf) bool { return t.server == c.Server })

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/llm"
 )
@@ -133,6 +134,35 @@ func TestUnusableChoices(t *testing.T) {
 	o.wantCalls(`write {"x":1}`)
 	if !strings.Contains(m.asked[1].Text, "has no tool") || !strings.Contains(m.asked[2].Text, "not a JSON object") {
 		t.Errorf("the reasons were not given: %s\n%s", m.asked[1].Text, m.asked[2].Text)
+	}
+}
+
+// An action that does not exist is such an answer, and every answer counts towards the budget.
+func TestRejectedChoicesCount(t *testing.T) {
+	o, _ := agent(t, goal, always(says("ok")), `{"action":"stop"}`, call("wrte", "{}"), modelDone)
+	if s := o.wantStatus("done", 0); s.Spent.Tokens != 300 || len(o.calls) > 0 {
+		t.Errorf("%d tokens, want 300; calls: %v", s.Spent.Tokens, o.calls)
+	}
+}
+
+// A choice that was never sent because its tool is gone is not sent after a resume: the model
+// chooses again.
+func TestAgentResumesAfterItsToolIsGone(t *testing.T) {
+	entries := []Entry{
+		entry(KindStarted, Started{Version: Version, Plan: Plan{Goal: "do it"}}, time.Now()),
+		entry(KindChosen, Chosen{Choice: 1, Action: "call", Server: "s", Tool: "old", Arguments: []byte("{}")}, time.Now()),
+		entry(KindStopped, Stopped{Why: ToolChanged}, time.Now()),
+		entry(KindResumed, Resumed{}, time.Now()),
+	}
+	for n := range entries {
+		entries[n].Seq = n + 1
+	}
+	s, err := Fold(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next := s.Next(); next.Do != DoAsk {
+		t.Errorf("after the resume: %s, want %s", next.Do, DoAsk)
 	}
 }
 

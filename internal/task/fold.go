@@ -27,7 +27,7 @@ type State struct {
 	latest  map[place]*Call // by the place in the plan
 	results map[string]*Result
 	resumes int
-	regret  int // choices up to this one do not end the task: it was resumed after them
+	regret  int // choices up to this one neither end the task nor are sent: it was resumed after them
 }
 
 // Call is one call of a task.
@@ -90,7 +90,7 @@ func (s *State) Apply(e Entry) error {
 	if (e.Seq == 1) != (e.Kind == KindStarted) {
 		return fmt.Errorf("entry %d of the task's log is %q: the first entry, and no other, must be %q", e.Seq, e.Kind, KindStarted)
 	}
-	if e.Seq > 1 && s.Stopped == nil && e.Kind != KindResumed {
+	if e.Seq > 1 && s.Stopped == nil && e.Kind != KindResumed && e.Kind != KindDecided { // no task runs before these
 		s.Spent.Time += max(0, e.Time.Sub(s.Changed))
 	}
 	if err := s.apply(e); err != nil {
@@ -233,7 +233,9 @@ func (s *State) resume() {
 		if stop.Call > 0 && stop.Call <= len(s.Calls) {
 			s.Calls[stop.Call-1].granted = true
 		}
-		s.regret = len(s.Choices)
+		if stop.Why != NeedsPerson {
+			s.regret = len(s.Choices)
+		}
 	case BudgetSpent:
 		s.Spent = Spent{}
 	case ServerDead:

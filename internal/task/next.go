@@ -269,6 +269,9 @@ func (s *State) nextChosen() Decision {
 		return Decision{Do: DoStop, Stop: &Stopped{Why: StepFailed, Message: "The model gave up: " + choice.Reason}}
 	}
 	last := s.latest[place{choice: choice.Choice}]
+	if last == nil && choice.Choice <= s.regret {
+		return Decision{Do: DoAsk} // it could not be sent, and was not
+	}
 	if last == nil {
 		return Decision{Do: DoCall, Intent: &Intent{Call: len(s.Calls) + 1, Choice: choice.Choice, Attempt: 1,
 			Server: choice.Server, Tool: choice.Tool, Arguments: choice.Arguments}}

@@ -22,8 +22,9 @@ func (p *Plan) ByModel() bool { return len(p.Steps) == 0 }
 type Server struct {
 	Command []string          `json:"command,omitempty"`
 	Env     map[string]string `json:"env,omitempty"` // in addition to the environment of gauze
-	Cwd     string            `json:"cwd,omitempty"` // relative to where the task was started
-	URL     string            `json:"url,omitempty"`
+	// Cwd is relative to where the task was started. For a configured server it is that directory.
+	Cwd string `json:"cwd,omitempty"`
+	URL string `json:"url,omitempty"`
 	// Configured is the name by which a client knows the server, such as cursor/notes.
 	Configured string `json:"configured,omitempty"`
 }

@@ -52,7 +52,7 @@ func (r *Runner) Run(ctx context.Context) (*State, error) {
 	}
 	r.begun = time.Now()
 	r.defaults()
-	if r.state.Seq > 1 && r.state.Done == nil {
+	if (r.state.Seq > 1 || r.state.PID != os.Getpid()) && r.state.Done == nil {
 		if err := r.write(KindResumed, Resumed{os.Getpid()}); err != nil {
 			return r.state, err
 		}

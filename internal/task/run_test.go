@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -362,6 +363,40 @@ func (d *deaf) Tools(ctx context.Context, server string) ([]Tool, *Reply) {
 }
 
 func (d *deaf) Reconnect(ctx context.Context, server string) { <-ctx.Done() }
+
+// The time between a kill and a decision is not part of the budget.
+func TestTimeBudgetAfterAKill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := begin(t, "budget: {time: 10s}\nsteps: [{id: a, server: s, tool: write}, {id: b, server: s, tool: read}]", always(says("ok")))
+		o.wantStatus("done", 0)
+		for n, e := range o.log.entries {
+			if e.Kind == KindIntent {
+				o.log.entries = o.log.entries[:n+1] // killed during the first call
+				break
+			}
+		}
+		time.Sleep(time.Hour)
+		if _, err := Decide(t.Context(), o.log, "id", "done"); err != nil {
+			t.Fatal(err)
+		}
+		o.wantStatus("done", 0)
+	})
+}
+
+// The log names the process that runs the task, even if a different one only started it.
+func TestProcessThatRuns(t *testing.T) {
+	o := begin(t, "steps: [{id: a, server: s, tool: read}]", always(says("ok")))
+	data, err := read[Started](o.log.entries[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	data.PID++
+	o.log.entries[0] = entry(KindStarted, data, time.Now())
+	o.log.entries[0].Seq = 1
+	if s := o.run(); s.PID != os.Getpid() {
+		t.Errorf("the task says that process %d runs it, not %d", s.PID, os.Getpid())
+	}
+}
 
 // An interrupt waits briefly for the call in progress, a second one does not; both resume.
 func TestInterrupt(t *testing.T) {

@@ -36,6 +36,9 @@ func replyOf(a answer) task.Reply {
 	if a.Error != nil {
 		r := reply{Status: task.Failed, Text: a.Error.Message, Asked: a.asked}
 		r.explain(a.Error.Data)
+		if f, ok := readFault(a.Error.Data); ok && f.Source == fault.DisownedSource {
+			r.doubt(a.Error.Data)
+		}
 		return task.Reply(r)
 	}
 	return resultOf(a)
@@ -66,6 +69,11 @@ func resultOf(a answer) task.Reply {
 	if got.IsError {
 		r.Status, r.Asked = task.Failed, a.asked
 		r.explain(got.Meta[fault.MetaKey])
+		for key, data := range got.Meta {
+			if fault.IsDisownedFault(key) {
+				r.doubt(data)
+			}
+		}
 	}
 	return task.Reply(r)
 }
@@ -74,8 +82,8 @@ type reply task.Reply
 
 // explain adds what a fault of gauze's own says: a call without a usable answer is lost.
 func (r *reply) explain(data json.RawMessage) {
-	var f foundFault
-	if len(data) == 0 || json.Unmarshal(data, &f) != nil || f.Source != fault.Source {
+	f, ok := readFault(data)
+	if !ok || f.Source != fault.Source {
 		return
 	}
 	r.Fault, r.Cause, r.Remedy = f.Code, f.Cause.Code, f.Cause.Remedy
@@ -85,13 +93,30 @@ func (r *reply) explain(data json.RawMessage) {
 	case "":
 		return
 	}
-	r.Status = task.Lost
+	r.Status, r.Delivery = task.Lost, f.delivery()
+}
+
+// doubt adds what a fault of a gauze behind this one says: the server may itself be wrapped. It is
+// the server's word, so it counts only against a repetition. A call that it says was not sent has
+// failed, as the server says.
+func (r *reply) doubt(data json.RawMessage) {
+	f, ok := readFault(data)
+	if _, known := fault.Lookup(f.Code); ok && known && f.delivery() != task.Unsent {
+		r.Status, r.Delivery, r.Fault = task.Lost, f.delivery(), f.Code
+	}
+}
+
+func readFault(data json.RawMessage) (f foundFault, ok bool) {
+	return f, len(data) > 0 && json.Unmarshal(data, &f) == nil
+}
+
+// delivery returns how far the call got. Anything that is not known to be harmless is unknown.
+func (f foundFault) delivery() task.Delivery {
 	switch f.Delivery {
 	case fault.Unsent.String():
-		r.Delivery = task.Unsent
+		return task.Unsent
 	case fault.Refused.String():
-		r.Delivery = task.Refused
-	default:
-		r.Delivery = task.Unknown
+		return task.Refused
 	}
+	return task.Unknown
 }

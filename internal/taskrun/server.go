@@ -252,6 +252,8 @@ func (s *server) greet(ctx context.Context) *task.Reply {
 	if greeted {
 		return nil
 	}
+	ctx, cancel := s.whilePatient(ctx)
+	defer cancel()
 	a, err := s.request(ctx, "initialize", json.RawMessage(hello))
 	modern := err == nil && rejectsInitialize(a)
 	if modern {

@@ -25,8 +25,9 @@ const CallTimeout = 10 * time.Minute
 type Servers struct {
 	// Plan has the servers by name.
 	Plan map[string]task.Server
-	// Configured returns the server that a client knows by this name, such as cursor/notes.
-	Configured func(name string) (launch.Spec, error)
+	// Configured returns the server that a client knows by this name, such as cursor/notes, in the
+	// directory where the task was started, or why it must not be started.
+	Configured func(name, dir string) (launch.Spec, error)
 	// Sessions configures the sessions of servers that are not started as the Plan says, by name.
 	Sessions map[string]proxy.Options
 	// Wrap configures every other session. Spec, Name, Tell and Events are set by Servers.
@@ -138,7 +139,7 @@ func (s *Servers) spec(name string) (launch.Spec, error) {
 	case p.Configured != "" && s.Configured == nil:
 		return launch.Spec{}, fmt.Errorf("the server %s is not available here: give its command or URL instead", p.Configured)
 	case p.Configured != "":
-		return s.Configured(p.Configured)
+		return s.Configured(p.Configured, p.Cwd)
 	case p.URL != "":
 		return launch.Spec{URL: p.URL}, launch.CheckURL(p.URL)
 	}
@@ -152,8 +153,9 @@ func (s *Servers) spec(name string) (launch.Spec, error) {
 	return spec, nil
 }
 
-// Here returns a plan whose commands run in the current directory unless they say otherwise, so that
-// the task can be resumed from a different one.
+// Here returns a plan whose commands run in the current directory unless they say otherwise, and
+// whose configured servers are those of the current directory, so that the task can be resumed from
+// a different one.
 func Here(plan task.Plan) (task.Plan, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -161,7 +163,7 @@ func Here(plan task.Plan) (task.Plan, error) {
 	}
 	servers := maps.Clone(plan.Servers)
 	for name, server := range servers {
-		if len(server.Command) > 0 {
+		if len(server.Command) > 0 || server.Configured != "" {
 			server.Cwd = absolute(dir, server.Cwd)
 			servers[name] = server
 		}

@@ -79,6 +79,31 @@ func (s *server) patience() time.Duration {
 	return cmp.Or(s.options.Patience, 30*time.Second) // as in package proxy
 }
 
+// whilePatient returns a context that ends when the server has been down for longer than a call
+// waits. The session keeps an initialize while it tries again, as a client expects; a task judges.
+func (s *server) whilePatient(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	s.mu.Lock()
+	session := s.session
+	s.mu.Unlock()
+	patience := s.patience()
+	go func() {
+		look := time.NewTicker(min(patience, time.Second))
+		defer look.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-look.C:
+				if t := session.Trouble(); t != nil && time.Since(t.Since) > patience {
+					cancel()
+				}
+			}
+		}
+	}()
+	return ctx, cancel
+}
+
 // reconnect waits for the next attempt of the session. A session that makes none, because its server
 // hangs or its failure is permanent, is replaced.
 func (s *server) reconnect(ctx context.Context) {

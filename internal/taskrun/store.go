@@ -48,7 +48,7 @@ func (s *Store) Salvaged() string {
 // Options is what a run needs besides the task. Every field may be zero.
 type Options struct {
 	Model      llm.Model
-	Configured func(name string) (launch.Spec, error)
+	Configured func(name, dir string) (launch.Spec, error)
 	Sessions   map[string]proxy.Options // of servers that are not started as the plan says
 	Wrap       proxy.Options
 	Tell       func(*task.State, task.Entry)
@@ -128,25 +128,24 @@ func (s *Store) State(ctx context.Context, id string) (*task.State, error) {
 func (s *Store) Entries(ctx context.Context, id string) ([]task.Entry, error) {
 	entries, err := s.log().Entries(ctx, id)
 	if err == nil && len(entries) == 0 {
-		return nil, fmt.Errorf("unknown task %q%s: gauze task list shows all tasks", redact.Quote(id), s.similar(ctx, id))
+		return nil, fmt.Errorf("unknown task %q; %s", redact.Quote(id), s.similar(ctx, id))
 	}
 	return entries, err
 }
 
-// similar suggests the task that was meant by an unknown id.
+// similar suggests the task that was meant by an unknown id, or where to find it.
 func (s *Store) similar(ctx context.Context, id string) string {
 	heads, err := s.journal.Tasks(ctx)
-	if err != nil {
-		return ""
+	if err == nil {
+		var ids []string
+		for _, head := range heads {
+			ids = append(ids, head.Task)
+		}
+		if near := plaintext.Nearest(id, ids); len(near) > 0 {
+			return fmt.Sprintf("did you mean %q?", near[0])
+		}
 	}
-	var ids []string
-	for _, head := range heads {
-		ids = append(ids, head.Task)
-	}
-	if near := plaintext.Nearest(id, ids); len(near) > 0 {
-		return fmt.Sprintf("; did you mean %q?", near[0])
-	}
-	return ""
+	return "gauze task list shows all tasks"
 }
 
 // ErrIdle means that no process runs the task.
@@ -189,13 +188,7 @@ func (s *Store) Stop(ctx context.Context, id string) (*task.State, error) {
 }
 
 // Running reports whether a process runs the task.
-func (s *Store) Running(id string) bool {
-	unlock, err := s.journal.Lock(id)
-	if err == nil {
-		unlock()
-	}
-	return errors.Is(err, journal.ErrRunning)
-}
+func (s *Store) Running(id string) bool { return s.journal.Running(id) }
 
 // Listed is one task of a list.
 type Listed struct {

@@ -1,6 +1,7 @@
 package taskrun
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -62,4 +63,19 @@ func TestURLGoesAwayAtStepThirty(t *testing.T) {
 	}
 	b.want(b.run(nil), "done", 0)
 	b.wantOnce(keys...)
+}
+
+// A server at a URL that cannot be reached from the start is judged as well, within the
+// patience of the session.
+func TestURLThatIsNotThere(t *testing.T) {
+	b, server := beginURL(t, "steps: [{id: a, server: s, tool: echo}]")
+	server.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	s := b.runIn(ctx, func(_ *task.Runner, servers *Servers) { servers.Wrap.Patience = 100 * time.Millisecond })
+	b.want(s, "server-dead", 3)
+	if err := server.StartAgain(); err != nil {
+		t.Fatal(err)
+	}
+	b.want(b.run(nil), "done", 0)
 }

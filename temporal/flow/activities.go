@@ -19,7 +19,7 @@ import (
 // The zero value works.
 type Activities struct {
 	Model      llm.Model                                    // may be nil
-	Configured func(name string) (launch.Spec, error)       // may be nil
+	Configured func(name, dir string) (launch.Spec, error)  // may be nil
 	Wrap       proxy.Options                                // configures the sessions with servers
 	Backoff    time.Duration                                // before the second attempt of a call. Default 1s
 	Servers    func(map[string]task.Server) closableServers // for tests; nil means real ones

@@ -66,22 +66,16 @@ func openModel(name string) (llm.Model, error) {
 	return c.Open()
 }
 
-// configured returns the server that a client on this machine knows by this name.
-func configured(name string) (launch.Spec, error) {
+// configured returns the server that a client on this machine knows by this name. The directory where
+// the task was started may be on a different machine.
+func configured(name, _ string) (launch.Spec, error) {
 	f, err := fleet.Here("")
 	if err != nil {
 		return launch.Spec{}, err
 	}
-	clients, err := fleet.Clients(nil)
+	server, err := f.Look().Use(name, (*fleet.Server).NotAgreed)
 	if err != nil {
 		return launch.Spec{}, err
 	}
-	servers, err := f.Look(clients...).Choose(fleet.Choice{Names: []string{name}})
-	if err != nil {
-		return launch.Spec{}, err
-	}
-	if len(servers) != 1 {
-		return launch.Spec{}, fmt.Errorf("%d servers are called %s on the worker's machine: write CLIENT/NAME", len(servers), redact.Quote(name))
-	}
-	return f.Launch(servers[0]), nil
+	return f.Launch(server), nil
 }
