@@ -74,6 +74,7 @@ import (
 
 var (
 	schema, arguments json.RawMessage
+	text              []byte
 	search            func(context.Context, json.RawMessage) (string, error)
 
 	ctx    = context.Background()
