@@ -123,6 +123,7 @@ func TestTaskWhoseServerDiesIsResumed(t *testing.T) {
 	state := t.TempDir()
 	o := e.with(gauze.TaskOptions{Log: openLog(t, state)}, "-exit-at-start=skip=1,code=3")
 	server, died := o.Servers["s"], make(chan struct{}, 100)
+	server.Patience = 2 * time.Second
 	server.OnEvent = func(e gauze.Event) {
 		if e.Kind == gauze.EventDied {
 			select {

@@ -17,7 +17,7 @@ import (
 )
 
 // injuries is how often TestDamageIsNoticed damages a journal. The full check uses 10,000.
-var injuries = flag.Int("injuries", 500, "damaged journals in TestDamageIsNoticed")
+var injuries = flag.Int("injuries", 200, "damaged journals in TestDamageIsNoticed")
 
 // image is a journal as files, and what it holds.
 type image struct {
