@@ -143,9 +143,17 @@ func publicEvent(e event.Event) Event {
 	return Event{
 		Seq: e.Seq, Time: e.Time, Kind: EventKind(e.Kind), Server: e.Server, Generation: e.Generation,
 		Method: e.Method, Tool: e.Tool, From: State(e.From), To: State(e.To), Code: Code(e.Code),
-		Cause: publicCause(e.Cause), Detail: e.Detail, Took: e.Took, Count: e.Count, PID: e.PID,
-		Model: (*Consultation)(e.Model),
+		Cause: publicCause(e.Cause), Detail: e.Detail, Took: e.Took, Count: e.Count, PID: e.PID, Task: e.Task,
+		Model: (*Consultation)(e.Model), Reason: e.Reason, Client: e.Client, Call: uint64(e.Call), Told: e.Told, Without: e.Without,
+		Changes: convertAll(e.Changes, func(c event.Change) EventChange { return EventChange(c) }),
 	}
+}
+
+func convertAll[A, B any](all []A, convert func(A) B) (converted []B) {
+	for _, one := range all {
+		converted = append(converted, convert(one))
+	}
+	return converted
 }
 
 func publicCause(c fault.Cause) *Cause {
@@ -166,8 +174,9 @@ func internalEvent(e Event) event.Event {
 	return event.Event{
 		Seq: e.Seq, Time: e.Time, Kind: event.Kind(e.Kind), Server: e.Server, Generation: e.Generation,
 		Method: e.Method, Tool: e.Tool, From: string(e.From), To: string(e.To), Code: fault.Code(e.Code),
-		Cause: internalCause(e.Cause), Detail: e.Detail, Took: e.Took, Count: e.Count, PID: e.PID,
-		Model: (*event.Consultation)(e.Model),
+		Cause: internalCause(e.Cause), Detail: e.Detail, Took: e.Took, Count: e.Count, PID: e.PID, Task: e.Task,
+		Model: (*event.Consultation)(e.Model), Reason: e.Reason, Client: e.Client, Call: event.CallID(e.Call), Told: e.Told, Without: e.Without,
+		Changes: convertAll(e.Changes, func(c EventChange) event.Change { return event.Change(c) }),
 	}
 }
 

@@ -129,6 +129,8 @@ func fill(t *testing.T, v reflect.Value) {
 				f.SetFloat(float64(i + 1))
 			case f.Type() == reflect.TypeFor[[]string]():
 				f.Set(reflect.ValueOf([]string{"value"}))
+			case f.Type() == reflect.TypeFor[[]event.Change]():
+				f.Set(reflect.ValueOf([]event.Change{{Path: "a", Rule: "b", Reason: "c", Before: "d", After: "e"}}))
 			case f.Kind() == reflect.String:
 				f.SetString(fmt.Sprint("value", i))
 			case f.CanInt():

@@ -25,6 +25,7 @@ const (
 	EventTreating      EventKind = "treating"       // a fix is being tried; Detail describes it
 	EventRefused       EventKind = "refused"        // the server is reachable but rejects every request; Detail says why
 	EventListChanged   EventKind = "list-changed"   // the server's tools, resources or prompts changed with a restart
+	EventJudged        EventKind = "judged"         // a task decided about a server that fails; Detail says what and why
 	EventStopping      EventKind = "stopping"       // the server is being stopped
 	EventStopped       EventKind = "stopped"        // the server was stopped
 )
@@ -38,6 +39,7 @@ const (
 	EventCancelled   EventKind = "cancelled"   // the client cancelled the call
 	EventQuarantined EventKind = "quarantined" // the call was in flight at two consecutive crashes and is rejected for a while
 	EventRepaired    EventKind = "repaired"    // the arguments or the tool's name were repaired
+	EventSaved       EventKind = "saved"       // the call would have failed without gauze, and succeeded; Detail says how: replayed, waited, repaired or corrected
 	EventUnverified  EventKind = "unverified"  // calls of this tool cannot be validated; reported once for each tool
 	EventExplained   EventKind = "explained"   // the server rejected the arguments, and gauze added what to change
 	EventDiagnosed   EventKind = "diagnosed"   // the call failed because of the server's setup, such as a database that is down; Cause says why
@@ -69,6 +71,22 @@ type Event struct {
 	Count      int           // Count is the number of attempts, restarts or messages, depending on Kind.
 	PID        int           // PID is the server's process ID.
 	Model      *Consultation // Model is the question to a model, or nil. Took is how long its answer took.
+	Task       string        // Task is the id of the task that uses the server, if one does.
+	Reason     string        // Reason is why the server ended in an EventDied: one word, such as exit, signal or hung.
+	Client     string        // Client is the name with which the client introduced itself.
+	Call       uint64        // Call identifies the call among all events; 0 if there is none.
+	Changes    []EventChange // Changes are what gauze changed in the arguments.
+	Told       string        // Told is what gauze added to the response for the caller's model.
+	Without    time.Duration // Without is when the call of an EventSaved would have failed without gauze, 0 if that is not known.
+}
+
+// EventChange is one change of a call's arguments.
+type EventChange struct {
+	Path   string `json:"path"`             // Path is the place in the arguments, such as filter.limit.
+	Rule   string `json:"rule"`             // Rule is the name of the rule.
+	Reason string `json:"reason,omitempty"` // Reason is why the rule applies.
+	Before string `json:"before,omitempty"` // Before is the value that was sent, as JSON, secrets masked.
+	After  string `json:"after,omitempty"`  // After is the value that the server received.
 }
 
 // Consultation is one question to a model and what came of it.
@@ -110,6 +128,9 @@ func (e Event) attrs() (attrs []slog.Attr) {
 	number("pid", clean.PID)
 	text("method", clean.Method)
 	text("tool", clean.Tool)
+	text("task", clean.Task)
+	text("client", clean.Client)
+	text("ended", clean.Reason)
 	text("from", clean.From)
 	text("to", clean.To)
 	number("count", clean.Count)

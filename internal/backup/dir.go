@@ -15,7 +15,7 @@ func StateDir() (string, error) {
 	if dir == "" {
 		return "", errors.New("no home directory to store state in\nnext: set GAUZE_STATE_DIR to a directory that you own")
 	}
-	return dir, nil
+	return filepath.Abs(dir)
 }
 
 // DefaultDir returns the directory of this user's backups in StateDir.

@@ -8,7 +8,11 @@ package event
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -27,20 +31,60 @@ type Event struct {
 	From, To   string // From and To are health states.
 	Code       fault.Code
 	Cause      fault.Cause // Cause is why the server failed, if that is known.
+	Reason     string      // Reason is why a connection ended, from a small set of words such as exit and hung.
 	Detail     string      // Detail may quote the server.
 	Took       time.Duration
 	Count      int
 	PID        int
+	Task       string        // Task is the id of the task that uses the server; empty without one.
 	Model      *Consultation // Model is the question to a model; nil if there was none. Took is how long the answer took.
+
+	Client  string        // Client is the name with which the client introduced itself.
+	Call    CallID        // Call is the call that the event is about; 0: none.
+	Changes []Change      // Changes are what gauze changed in the arguments.
+	Told    string        // Told is what gauze added to the response for the caller's model.
+	Without time.Duration // Without is after what time the call would have failed without gauze; 0: it would not have, or that is not known.
+}
+
+// CallID identifies a call among all calls of all gauze processes. NewCallID returns the next one.
+type CallID uint64
+
+// lastCall begins at a random number, so that processes do not use the same ids.
+var lastCall = func() *atomic.Uint64 {
+	n := new(atomic.Uint64)
+	n.Store(rand.Uint64() >> 8)
+	return n
+}()
+
+// NewCallID returns an id that no call has.
+func NewCallID() CallID { return CallID(lastCall.Add(1)) }
+
+// String returns the id as it is shown, such as 1k2f9qz4.
+func (id CallID) String() string { return strconv.FormatUint(uint64(id), 36) }
+
+// Change is one change of a call's arguments.
+type Change struct {
+	Path   string `json:"path"` // Path is the place in the arguments, as in receipts, such as filter.limit.
+	Rule   string `json:"rule"`
+	Reason string `json:"reason,omitempty"` // Reason is why the rule applies.
+	Before string `json:"before,omitempty"` // Before is the value that was sent, as JSON, secrets masked; empty: not recorded, or absent.
+	After  string `json:"after,omitempty"`
 }
 
 // Quoted returns e with every text cleaned and redacted, so that it is safe to show.
 func (e Event) Quoted() Event {
-	for _, text := range []*string{&e.Server, &e.Method, &e.Tool, &e.From, &e.To, &e.Detail} {
+	for _, text := range []*string{&e.Server, &e.Method, &e.Tool, &e.From, &e.To, &e.Reason, &e.Detail, &e.Client, &e.Told} {
 		*text = redact.Quote(*text)
 	}
 	e.Cause = e.Cause.Shown()
 	e.Model = e.Model.quoted()
+	e.Changes = slices.Clone(e.Changes)
+	for i := range e.Changes {
+		c := &e.Changes[i]
+		for _, text := range []*string{&c.Path, &c.Reason, &c.Before, &c.After} {
+			*text = redact.Quote(*text)
+		}
+	}
 	return e
 }
 

@@ -19,6 +19,7 @@ const (
 	Treating      Kind = "treating"       // a fix is being tried; Detail describes it
 	Refused       Kind = "refused"        // the server is reachable but rejects every request; Detail says why
 	ListChanged   Kind = "list-changed"   // the server's lists changed with a restart
+	Judged        Kind = "judged"         // a task decided about a server that fails; To is the verdict, Detail the reason
 	Stopping      Kind = "stopping"       // the server is being stopped
 	Stopped       Kind = "stopped"        // the server was stopped
 )
@@ -32,6 +33,7 @@ const (
 	Cancelled   Kind = "cancelled"   // the client cancelled the call
 	Quarantined Kind = "quarantined" // the call was in flight at two consecutive crashes
 	Repaired    Kind = "repaired"    // the arguments or the tool's name were repaired
+	Saved       Kind = "saved"       // the call would have failed without gauze, and succeeded; Detail says how
 	Unverified  Kind = "unverified"  // calls of this tool cannot be validated; reported once
 	Explained   Kind = "explained"   // the server rejected the arguments, and gauze added what to change
 	Diagnosed   Kind = "diagnosed"   // the call failed because of the server's setup; Cause says why. Reported once for each tool and cause

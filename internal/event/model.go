@@ -1,7 +1,6 @@
 package event
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -26,7 +25,7 @@ func (m *Consultation) quoted() *Consultation {
 	}
 	clean := *m
 	clean.Model, clean.Reason = redact.Quote(m.Model), redact.Quote(m.Reason)
-	clean.Before, clean.After = quotedJSON(m.Before), quotedJSON(m.After)
+	clean.Before, clean.After = redact.JSON(m.Before, redact.Quote), redact.JSON(m.After, redact.Quote)
 	return &clean
 }
 
@@ -53,47 +52,4 @@ func (m *Consultation) Spent() string {
 	default:
 		return tokens
 	}
-}
-
-// quotedJSON returns a JSON value with every string cleaned and redacted. Text that is not JSON
-// becomes a string.
-func quotedJSON(raw json.RawMessage) json.RawMessage {
-	if raw == nil {
-		return nil
-	}
-	var value any
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	if decoder.Decode(&value) != nil {
-		value = string(raw)
-	}
-	var quoted bytes.Buffer
-	encoder := json.NewEncoder(&quoted)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(quotedValue(value)) != nil {
-		return nil // cannot happen: the value was decoded from JSON
-	}
-	return bytes.TrimSpace(quoted.Bytes())
-}
-
-// quotedValue is quotedJSON for a decoded value.
-func quotedValue(value any) any {
-	switch v := value.(type) {
-	case string:
-		return redact.Quote(v)
-	case []any:
-		for i := range v {
-			v[i] = quotedValue(v[i])
-		}
-	case map[string]any:
-		clean := make(map[string]any, len(v))
-		for name, member := range v {
-			if text, ok := member.(string); ok && redact.NamesSecret(name, text) {
-				member = redact.Redacted
-			}
-			clean[redact.Quote(name)] = quotedValue(member)
-		}
-		return clean
-	}
-	return value
 }

@@ -17,6 +17,7 @@ type Tracker struct {
 	hits      int // Answered in a row
 	slow      int // slow Answered in a row
 	fast      int // Answered in a row, none of them slow
+	renewed   bool
 
 	seen Snapshot
 }
@@ -58,7 +59,8 @@ func (t *Tracker) Connected(gen int, at time.Time) (changed bool) {
 	if gen <= t.seen.Generation {
 		return false
 	}
-	first := t.seen.Generation == 0
+	first, renewed := t.seen.Generation == 0, t.renewed
+	t.renewed = false
 	t.seen.Generation = gen
 	t.connected = true
 	t.forget()
@@ -66,8 +68,15 @@ func (t *Tracker) Connected(gen int, at time.Time) (changed bool) {
 		return t.become(Healthy, at)
 	}
 	t.seen.Restarts++
+	if renewed {
+		return t.become(Healthy, at)
+	}
 	return t.become(Degraded, at)
 }
+
+// Renew records that the current generation was ended to replace it, which says nothing about the
+// next one: it is healthy immediately.
+func (t *Tracker) Renew() { t.renewed = true }
 
 // Closed records that the current generation has ended, and reports whether the state changed. Any
 // other generation is ignored.

@@ -12,7 +12,7 @@ import (
 
 var noon = time.Date(2026, 11, 14, 12, 0, 0, 0, time.UTC)
 
-// story plays one letter per second: C connects the next generation, X closes the current one, h is a hit, s a slow
+// story plays one letter per second: C connects the next generation, X closes the current one, R renews it, h is a hit, s a slow
 // hit, m a miss, b a broken answer, e an excluded outcome, o a late hit and O a late miss of the generation before.
 func story(tr *health.Tracker, script string) {
 	gen := tr.Snapshot().Generation
@@ -25,6 +25,8 @@ func story(tr *health.Tracker, script string) {
 			tr.Connected(gen, at)
 		case 'X':
 			tr.Closed(gen, at)
+		case 'R':
+			tr.Renew()
 		case 'h':
 			tr.Record(gen, health.Answered, time.Millisecond, at)
 		case 's':
@@ -54,6 +56,8 @@ func TestOutcomesMoveTheState(t *testing.T) {
 		{"the first connection is healthy at once", "C", health.Healthy},
 		{"a closed connection is dead", "CX", health.Dead},
 		{"a reconnected server is degraded", "CXC", health.Degraded},
+		{"a renewed server is healthy", "CXRC", health.Healthy},
+		{"a server is renewed once", "CXRCXC", health.Degraded},
 		{"one hit is not enough to trust a reconnected server", "CXCh", health.Degraded},
 		{"two hits make a reconnected server healthy", "CXChh", health.Healthy},
 		{"a miss between two hits starts the count again", "CXChmh", health.Degraded},
@@ -95,6 +99,39 @@ func TestOutcomesMoveTheState(t *testing.T) {
 				t.Errorf("%q ends %s, want %s", c.script, got, c.want)
 			}
 		})
+	}
+}
+
+// The scenarios of two agents that keep such states. Where gauze differs, the row says why.
+func TestStatesThatAgentsKeep(t *testing.T) {
+	for _, c := range []struct {
+		name, script, agent string
+		want                health.State
+		why                 string // it differs
+	}{
+		{"connected, no failure", "C", "healthy", health.Healthy, ""},
+		{"1 failure in a row", "Cm", "degraded", health.Healthy, "one missing response is chance"},
+		{"2 failures in a row", "Cmm", "degraded", health.Healthy, "two may be a pause of a garbage collector"},
+		{"3 failures in a row", "Cmmm", "unresponsive", health.Unresponsive, ""},
+		{"4 failures in a row", "Cmmmm", "unresponsive", health.Unresponsive, ""},
+		{"5 failures in a row", "Cmmmmm", "dead", health.Unresponsive, "a connected server is not dead: a verdict decides whether it is waited for"},
+		{"9 failures in a row", "Cmmmmmmmmm", "dead", health.Unresponsive, "as above"},
+		{"not connected, no failure", "", "disconnected", health.Dead, "gauze has one name for all that is not connected"},
+		{"not connected after 9 failures", "CmmmmmmmmmX", "dead", health.Dead, ""},
+		{"session without a call", "", "unhealthy", health.Dead, ""},
+		{"session, 3 of 4 succeeded", "Chmhh", "healthy", health.Healthy, ""},
+		{"session, 3 of 6 succeeded, 2 failures in a row", "Chmhhmm", "unhealthy", health.Healthy, "a rate includes failures that are long over; only a run counts"},
+		{"session, 9 of 12 succeeded, 3 failures in a row", "Chhhhhhhhhmmm", "unhealthy", health.Unresponsive, ""},
+	} {
+		tr := health.New(health.Config{})
+		story(tr, c.script)
+		if got := tr.State(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+		passes := c.want == health.Healthy || c.want == health.Degraded
+		if same := c.agent == c.want.String() || c.agent == "unhealthy" && !passes; same != (c.why == "") {
+			t.Errorf("%s: the agent's state is %s, and gauze's %s: %s", c.name, c.agent, c.want, c.why)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package plaintext
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -43,10 +44,11 @@ func Count(n int, noun string) string {
 
 // UpperFirst returns s with its first letter in upper case.
 func UpperFirst(s string) string {
-	if s == "" {
+	first, size := utf8.DecodeRuneInString(s)
+	if first == utf8.RuneError {
 		return s
 	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	return string(unicode.ToUpper(first)) + s[size:]
 }
 
 // Cap returns at most limit bytes of s, cut between characters and marked with an ellipsis.

@@ -15,6 +15,22 @@ const mark = Redacted
 // text cannot make them slow, and each is tried only if one of its hints is present, so plain text
 // costs next to nothing.
 func Text(s string) string {
+	at := variableFlag.FindStringSubmatchIndex(s)
+	if at == nil {
+		return hide(s)
+	}
+	if name := s[at[2]:at[3]]; hide(name) != name {
+		return hide(s)
+	}
+	return hide(s[:at[0]]) + s[at[0]:at[3]] + Text(s[at[3]:])
+}
+
+// variableFlag matches the flags of gauze that name a variable, as its own advice does: the name of
+// a variable is not a secret, even after Authorization=.
+var variableFlag = regexp.MustCompile(`--(?:header-env[ =]["']?[A-Za-z0-9-]+=|token-env[ =])([A-Z_][A-Z0-9_]*)(?:[ "'` + "`" + `,;)]|\.(?: |$)|$)`)
+
+// hide is Text for what does not contain the name of a variable after one of gauze's flags.
+func hide(s string) string {
 	lower := strings.ToLower(s)
 	for _, r := range shapes {
 		if hinted(lower, r.hints) {

@@ -252,7 +252,7 @@ func (d *Decision) Answered(sent []byte, r Response) (a Addition) {
 	}
 	if !d.Receipt.empty() {
 		a.Receipt, _ = json.Marshal(d.Receipt) // strings and JSON: cannot fail
-		a.Note = d.note()
+		a.Note = d.Note()
 	}
 	return a
 }

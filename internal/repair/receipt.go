@@ -30,8 +30,9 @@ const (
 	maxNoteChanges = 5
 )
 
-// note words a receipt for the model, as far as the mode asks for it.
-func (d *Decision) note() string {
+// Note words the receipt for the model, as far as the mode asks for it. It is added to the result of
+// the call.
+func (d *Decision) Note() string {
 	if d.mode == ModeSilent {
 		return ""
 	}
