@@ -54,8 +54,8 @@ var faults = []fault{
 	{name: "drop-capability", atStart: true, skip: 1, options: []string{"to"}, bare: "to", defaults: map[string]string{"to": "resources"},
 		about: "no longer has the capability to=, from the second start on"},
 
-	{name: "hang", atStart: true, options: []string{"n"},
-		about: "serves n messages, then keeps reading but never responds again"},
+	{name: "hang", atStart: true, options: []string{"n", "calls"},
+		about: "serves n messages, or calls= tool calls, then keeps reading but never responds again"},
 	{name: "spin", atStart: true, options: []string{"n"},
 		about: "serves n messages, then never responds again and uses one CPU"},
 	{name: "stop-reading", atStart: true, options: []string{"n"},

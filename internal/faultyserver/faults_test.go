@@ -44,6 +44,7 @@ var faultRuns = []struct {
 	{flags: "-other-version=2024-11-05,skip=0", lines: []string{hello}, stdout: []string{`"protocolVersion":"2024-11-05"`}},
 	{flags: "-drop-capability=resources+prompts,skip=0", lines: []string{hello, `{"id":2,"method":"resources/list"}`}, stdout: []string{`"id":2,"error":{"code":-32601`}, never: []string{`"resources":{`}},
 	{flags: "-hang=n=1", lines: []string{hello, ping}, stdout: []string{`"init"`}, never: []string{"ping"}},
+	{flags: "-lax -serial -hang=calls=1", lines: []string{toolCall("1", "echo", `{"text":"one"}`), ping, toolCall("2", "echo", `{"text":"two"}`)}, stdout: []string{`"one"`, `"ping"`}, never: []string{`"two"`}},
 	{flags: "-hang", lines: []string{ping}, never: []string{"ping"}},
 	{flags: "-spin=n=1 -lifetime=100ms", lines: []string{hello, ping}, code: 99, stdout: []string{`"init"`}, never: []string{"ping"}},
 	{flags: "-stop-reading=n=1 -lifetime=100ms", lines: []string{ping, hello}, code: 99, never: []string{"init"}},

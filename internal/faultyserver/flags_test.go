@@ -62,9 +62,9 @@ func TestBadFlagSaysWhatIsAllowed(t *testing.T) {
 	for flags, want := range map[string]string{
 		"-era=old":                    `-era "old": must be one of both, legacy, modern`,
 		"-stray=flag":                 `kind "flag": must be one or more of ansi, array, banner,`,
-		"-hang=often":                 `"often": must be a count [skip=, n=]`,
+		"-hang=often":                 `"often": must be a count [skip=, n=, calls=]`,
 		"-hang=0":                     "count 0: must be at least 1",
-		"-hang=after=1s":              `option "after": expected a count [skip=, n=]`,
+		"-hang=after=1s":              `option "after": expected a count [skip=, n=, calls=]`,
 		"-exit-after=soon":            `after "soon": must be a duration such as 100ms or 2s`,
 		"-exit-at-start=signal=NOPE":  `signal "NOPE": must be one of ABRT, BUS, HUP, INT, KILL,`,
 		"-exit-at-start=code=x":       `code "x": must be an integer`,

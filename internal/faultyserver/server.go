@@ -31,6 +31,7 @@ type server struct {
 	active       map[string]*armed // faults decided at start that apply to this generation
 	handlers     sync.WaitGroup
 	received     int // messages read so far; used only by the loop
+	called       int // tool calls among them
 	storm        sync.Once
 	handles      atomic.Int64
 	toolsChanged atomic.Bool   // change_tools was called an odd number of times
@@ -99,7 +100,10 @@ func (s *server) receive(ctx context.Context, line []byte) {
 	if a := s.active["exit-after"]; a != nil && a.has("n") && s.received > a.number("n") {
 		s.exit(a)
 	}
-	if a := s.active["hang"]; a != nil && s.received > a.number("n") {
+	if bytes.Contains(line, []byte(`"tools/call"`)) {
+		s.called++
+	}
+	if a := s.active["hang"]; a != nil && s.received > a.number("n") && (!a.has("calls") || s.called > a.number("calls")) {
 		s.out.silence()
 		return
 	}

@@ -71,7 +71,7 @@ func TestAServerWhoseCallsFailIsReportedAndItsPortRewritten(t *testing.T) {
 func TestAFailedCallWithoutAChangeIsLeftToThePerson(t *testing.T) {
 	h := newHome(t)
 	h.fleet.Calls = doctor.CallLogIn(t.TempDir())
-	s := h.fleet.Look().Servers[0]
+	s := must(h.fleet.Look().Choose(Choice{Names: []string{"codex/time"}}))[0]
 	h.fleet.Calls.Put(s.Real(), doctor.CallFailure{At: time.Now().Add(-3 * time.Hour), Tool: "count", Category: doctor.AuthFailed,
 		Cause: "invalid_api_key", Explanation: "The service rejected the key.", Fix: "Renew the key.", Said: "401 bad credentials"})
 	c := &Checked{Server: s, Tried: true, Report: doctor.Report{Healthy: true}}

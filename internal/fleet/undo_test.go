@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 func TestOneUndoRevertsAllFilesOfAPlan(t *testing.T) {
 	h := newHome(t)
 	before := map[string]string{}
-	for _, name := range []string{".cursor/mcp.json", ".codex/config.toml", ".config/goose/config.yaml"} {
+	for _, name := range []string{".cursor/mcp.json", ".codex/config.toml", gooseFile()} {
 		before[name] = h.read(name)
 	}
 	view := h.fleet.Look()
@@ -29,7 +30,7 @@ func TestOneUndoRevertsAllFilesOfAPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range before {
-		if !strings.Contains(back.Diff, name) {
+		if !strings.Contains(filepath.ToSlash(back.Diff), name) {
 			t.Errorf("the diff does not show %s", name)
 		}
 	}

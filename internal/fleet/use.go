@@ -34,6 +34,17 @@ func (v *View) Use(name string, ask func(*Server) error) (*Server, error) {
 	return all[0], nil
 }
 
+// LaunchNamed returns how the server with this name is started or reached, as configured for a
+// directory. ask is as in CheckOptions.
+func (f *Fleet) LaunchNamed(name, dir string, ask func(*Server) error) (launch.Spec, error) {
+	f = f.At(dir)
+	server, err := f.Look().Use(name, ask)
+	if err != nil {
+		return launch.Spec{}, err
+	}
+	return f.Launch(server), nil
+}
+
 // At returns the fleet as seen from a directory, whose project counts. Empty: the fleet itself.
 func (f *Fleet) At(dir string) *Fleet {
 	if dir == "" {

@@ -40,7 +40,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 	valid := (m.Result == nil) != (m.Error == nil)
 	var c *call
 	var said response
-	if s.Models != nil && valid {
+	if valid {
 		said = readResponse(m)
 	}
 	held, since := false, time.Time{}
@@ -56,6 +56,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 			return
 		}
 		s.move(c, done)
+		s.noteEnd(c, outcomeOf(said, valid), conn.LastHeard())
 		if c.own == nil && valid {
 			s.noteAnswered(conn, c, m)
 		}
@@ -70,8 +71,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 	})
 }
 
-// tellAnswer passes an answer on to the client, or to the part of gauze that made the request. said
-// is set if there are models.
+// tellAnswer passes an answer on to the client, or to the part of gauze that made the request.
 func (s *Session) tellAnswer(conn *upstream.Conn, c *call, m *wire.Message, said response, valid bool) {
 	now := conn.LastHeard() // when its last byte came, which saves reading the clock
 	outcome := health.Answered
@@ -91,11 +91,8 @@ func (s *Session) tellAnswer(conn *upstream.Conn, c *call, m *wire.Message, said
 	if c.class == Stream {
 		m = endOfStream(c, m)
 	}
-	switch read := c.fitting.Checked() || s.Calls != nil && c.msg.Method == "tools/call"; {
-	case !read:
-		said = response{} // also with a model: it changes nothing about other calls
-	case s.Models == nil:
-		said = readResponse(m)
+	if !c.fitting.Checked() && (s.Calls == nil || c.msg.Method != "tools/call") {
+		said = response{} // it changes nothing about other calls
 	}
 	if said.failed {
 		s.reportCorrected(c, failedAgain)
@@ -174,7 +171,7 @@ func (s *Session) unexpected(conn *upstream.Conn, m *wire.Message) {
 			detail = "an error without an id: " + string(m.Error[:min(len(m.Error), 200)])
 		}
 	}
-	s.Events.Emit(event.Event{Kind: event.Dropped, Server: s.Name, Generation: conn.Generation, Detail: detail})
+	s.emit(nil, event.Event{Kind: event.Dropped, Generation: conn.Generation, Detail: detail})
 }
 
 // TooLong handles a message above the size limit, which may be the answer to a call.
@@ -190,7 +187,7 @@ func (s *Session) TooLong(conn *upstream.Conn, long *wire.TooLong) {
 func (s *Session) Stray(conn *upstream.Conn, line []byte) {
 	s.spoilt(conn, idOfAnswer(line, line[max(0, len(line)-1024):]), fault.ResponseInvalid, "a line that is not a valid message")
 	s.count(func(n *Counters) { n.Stray++ })
-	s.Events.Emit(event.Event{Kind: event.Stray, Server: s.Name, Generation: conn.Generation,
+	s.emit(nil, event.Event{Kind: event.Stray, Generation: conn.Generation,
 		Detail: redact.Quote(string(line[:min(len(line), 200)]))})
 }
 

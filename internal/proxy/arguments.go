@@ -108,9 +108,13 @@ func (s *Session) reportRepair(c *call) {
 	for _, change := range receipt.Changes {
 		details = append(details, change.Path+": "+change.Rule)
 	}
-	s.Events.Emit(event.Event{Kind: event.Repaired, Server: s.Name, Method: c.msg.Method, Tool: c.fitting.Tool,
+	changes := s.changesOf(receipt)
+	s.emit(c, event.Event{Kind: event.Repaired, Tool: c.fitting.Tool, Changes: changes, Told: s.secrets.Load().Redact(c.fitting.Note()),
 		Detail: s.secrets.Load().Redact(strings.Join(details, "; ")), Count: len(details)})
-	s.count(func(n *Counters) { n.Repaired++ })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counters.Repaired++
+	s.tally.repair(changes)
 }
 
 // maxUnverified limits the tools remembered by reportUnverified.
@@ -125,7 +129,7 @@ func (s *Session) reportUnverified(tool, reason string) {
 	}
 	s.mu.Unlock()
 	if !known {
-		s.Events.Emit(event.Event{Kind: event.Unverified, Server: s.Name, Method: "tools/call", Tool: tool, Detail: reason})
+		s.emit(nil, event.Event{Kind: event.Unverified, Method: "tools/call", Tool: tool, Detail: reason})
 	}
 }
 
@@ -142,7 +146,7 @@ func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message, said respon
 	}
 	added := c.fitting.Answered(sent, said.Response)
 	if added.Explanation != "" {
-		s.Events.Emit(event.Event{Kind: event.Explained, Server: s.Name, Method: c.msg.Method, Tool: c.tool, Code: added.Code})
+		s.emit(c, event.Event{Kind: event.Explained, Code: added.Code, Told: s.secrets.Load().Redact(added.Explanation)})
 	} else if why.Known() {
 		added.Explanation = s.causeForModel(why)
 	}
@@ -159,6 +163,7 @@ func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message, said respon
 	default:
 		return m.AppendWithID(dst, c.id)
 	}
+	s.noteTold(c, added)
 	return append(wire.Replace(dst, m.Raw, edits...), '\n')
 }
 

@@ -54,6 +54,9 @@ type call struct {
 	state state // changed by move alone
 
 	// What it is.
+	number  event.CallID
+	client  string // who called, if the request says so
+	trace   Trace  // nil: the call is not followed
 	id      []byte // the client's, raw; nil: a notification
 	msg     wire.Message
 	tool    string
@@ -82,6 +85,9 @@ type call struct {
 	// What happened to it.
 	loss     *upstream.Loss // the last one; nil: it was never lost
 	lost     time.Time      // when a connection last ended with it in flight
+	failed   time.Time      // when it was first lost, or rejected: without gauze it would have failed then
+	waited   bool           // it arrived while the server was down
+	ended    uint64         // its place among the calls that ended
 	deaths   int            // losses after which it may have run
 	proven   int            // losses after which it had provably not run
 	suspect  bool           // a connection ended with it in flight, and it may be the reason
@@ -235,6 +241,7 @@ func (s *Session) dequeue(c *call) {
 func (s *Session) dispatch(c *call) {
 	s.arrivals++
 	c.seq = s.arrivals
+	c.waited = s.conn == nil && s.away
 	if s.conn == nil || s.isBehind(s.queue, c) || !s.admits(c) {
 		s.move(c, queued)
 		return
@@ -319,6 +326,9 @@ func (s *Session) transmit(c *call, conn *upstream.Conn) {
 // reportRepetition emits the event of a call that is sent again.
 func (s *Session) reportRepetition(c *call, conn *upstream.Conn) {
 	s.counters.Replayed++
+	if c.msg.Method == "tools/call" {
+		s.tally.replayed++
+	}
 	detail := "it is safe to repeat"
 	switch {
 	case c.loss.Session:
@@ -328,7 +338,7 @@ func (s *Session) reportRepetition(c *call, conn *upstream.Conn) {
 	case c.loss.Delivery == fault.Unsent:
 		detail = "the server never read it"
 	}
-	s.Events.Emit(event.Event{Kind: event.Replayed, Server: s.Name, Generation: conn.Generation, Method: c.msg.Method, Tool: c.tool, Detail: detail})
+	s.emit(c, event.Event{Kind: event.Replayed, Generation: conn.Generation, Detail: detail})
 }
 
 // mirrored returns the headers that repeat arguments of a tool: those the client sent, or those the
@@ -373,6 +383,9 @@ func (s *Session) fail(c *call, f *fault.Fault) {
 	if !s.move(c, done) {
 		return
 	}
+	if f != nil {
+		s.noteEnd(c, string(f.Code), time.Now())
+	}
 	s.later(func() {
 		switch {
 		case c.own != nil:
@@ -399,8 +412,7 @@ func (s *Session) faultAnswer(c *call, f *fault.Fault) []byte {
 	case fault.CallQuarantined:
 		kind = event.Quarantined
 	}
-	s.Events.Emit(event.Event{Kind: kind, Server: s.Name, Method: c.msg.Method, Tool: c.tool, Code: f.Code, Detail: s.secrets.Load().Redact(f.Detail),
-		Took: f.At.Sub(c.arrived)})
+	s.emit(c, event.Event{Kind: kind, Code: f.Code, Detail: s.secrets.Load().Redact(f.Detail), Took: f.At.Sub(c.arrived)})
 	s.count(func(n *Counters) {
 		n.Failed++
 		if f.Code == fault.OutcomeUnknown {

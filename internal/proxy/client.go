@@ -89,7 +89,7 @@ func (s *Session) refuse(id []byte, code fault.Code, detail string) {
 		id = []byte("null")
 	}
 	f := &fault.Fault{Code: code, Delivery: fault.Unsent, Server: s.Name, Name: s.label, Secrets: *s.secrets.Load(), Detail: detail, At: time.Now()}
-	s.Events.Emit(event.Event{Kind: event.Failed, Server: s.Name, Method: "a message", Code: code, Detail: detail})
+	s.emit(nil, event.Event{Kind: event.Failed, Method: "a message", Code: code, Detail: detail})
 	s.out.send(answer(about, reply(id, "error", f.RPCError())))
 }
 
@@ -102,12 +102,14 @@ func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 		return
 	}
 	c := s.newCall(m)
-	c.mirrors = mirrors
+	c.mirrors, c.number = mirrors, event.NewCallID()
 	if err := s.inspect(c); err != nil {
 		s.refuse(m.ID, fault.MessageInvalid, err.Error())
 		return
 	}
+	s.beginTrace(c)
 	if err := s.fit(c); err != nil {
+		c.endTrace(fault.MessageInvalid)
 		s.refuse(m.ID, fault.MessageInvalid, err.Error())
 		return
 	}
@@ -120,11 +122,13 @@ func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 // accept answers a new call without the server, or dispatches it.
 func (s *Session) accept(c *call) {
 	s.counters.Calls++
+	s.noteBegin(c)
 	s.classify(c)
 	switch {
 	case s.ended:
 		s.fail(c, &fault.Fault{Code: fault.Stopping, Delivery: fault.Unsent})
 	case s.calls[string(c.id)] != nil:
+		s.noteEnd(c, string(fault.IDInUse), c.arrived)
 		s.later(func() { s.refuse(c.id, fault.IDInUse, "another request with this id is still in flight") })
 	case c.fitting.refusal != nil:
 		if !s.holdRefusal(c) {
@@ -158,10 +162,15 @@ func (s *Session) inspect(c *call) error {
 		// not safe to repeat.
 		c.class = Unsafe
 	}
-	var inner [2][]byte
-	if wire.Fields(values[meta], inner[:], "progressToken", "io.modelcontextprotocol/protocolVersion") == nil {
+	var inner [3][]byte
+	if wire.Fields(values[meta], inner[:], "progressToken", "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientInfo") == nil {
 		c.token = tokenKey(inner[0])
 		c.modern = inner[1] != nil
+		c.client = s.introduced(inner[2])
+	}
+	if c.class == Start {
+		info, _ := wire.Field(c.msg.Params, "clientInfo")
+		c.client = s.introduced(info)
 	}
 	return nil
 }
@@ -284,18 +293,20 @@ func (s *Session) cancelFromClient(m *wire.Message) {
 	if err != nil || c == nil || c.class == Start {
 		return // answered already; initialize must not be cancelled
 	}
-	s.Events.Emit(event.Event{Kind: event.Cancelled, Server: s.Name, Method: c.msg.Method, Tool: c.tool})
+	now := time.Now()
+	s.emit(c, event.Event{Kind: event.Cancelled, Took: now.Sub(c.since())})
 	if c.correction != nil {
 		s.later(func() { s.reportCorrected(c, cancelled) })
 	}
 	if c.state == sent {
 		if c.conn == s.conn {
-			s.gaveUp = time.Now()
+			s.gaveUp = now
 		}
 		s.scratch = m.AppendWithParam(s.scratch[:0], id, AppendID(s.idBuffer[:0], c.n))
 		s.cancelUpstream(c, s.scratch)
 	}
 	s.abandon(c)
+	s.noteEnd(c, outcomeCancelled, now)
 }
 
 func (s *Session) tooLongFromClient(long *wire.TooLong) {

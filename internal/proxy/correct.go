@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/correct"
+	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/repair"
 	"github.com/gauze-mcp/gauze/internal/upstream"
@@ -37,6 +38,9 @@ const (
 type correction struct {
 	held   wire.Message // the server's rejection; without an id: strict mode refused the call
 	said   response
+	number event.CallID
+	client string
+	since  time.Time      // when the rejected call arrived
 	conn   *upstream.Conn // where the corrected call may be sent
 	sign   uint64         // of the rejected call
 	model  llm.Model
@@ -67,6 +71,7 @@ func (s *Session) holdRejection(c *call, m *wire.Message, said response) bool {
 		return false
 	}
 	k.held, k.said = keep(m), said
+	c.failed = c.conn.LastHeard()
 	if failed, ok := failedCall(c, m, said); ok && s.Calls != nil {
 		failed.Arguments = k.call.Arguments
 		conn, since := c.conn, c.sent
@@ -115,7 +120,7 @@ func (s *Session) newCorrection(c *call, r correct.Rejection) *correction {
 	}
 	arguments, _ := wire.Field(c.msg.Params, "arguments")
 	return &correction{
-		conn: s.conn, sign: c.sign, model: model, policy: policy,
+		number: c.number, client: c.client, since: c.arrived, conn: s.conn, sign: c.sign, model: model, policy: policy,
 		call: correct.Call{
 			Tool: c.tool, About: known.about, Schema: known.schema, Arguments: bytes.Clone(arguments),
 			Safe: !c.class.writes(), Tried: c.fitting.Receipt.Changes, Rejection: r, Class: class,
@@ -191,7 +196,7 @@ func (s *Session) causeOf(ctx context.Context, k *correction) (why fault.Cause) 
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	why = s.Calls.Examine(ctx, s.Spec, *k.failed)
-	s.endExamination(k.failed.Tool, why)
+	s.endExamination(k.number, k.client, k.failed.Tool, why)
 	return why
 }
 
@@ -273,6 +278,7 @@ func (s *Session) answerHeld(c *call, k *correction, why fault.Cause) {
 	s.updateAndTell(func() {
 		if held = c.state == consulting; held {
 			s.move(c, done)
+			s.noteEnd(c, outcomeOf(k.said, true), time.Now())
 			s.counters.Answered++
 			s.budget.earn()
 		}

@@ -56,6 +56,15 @@ func (k *correction) withHistory(result []byte) []byte {
 // changed describes the changes of a proposal, without secrets.
 func (k *correction) changed() string { return redact.Passage(correct.Describe(k.proposal.Changes)) }
 
+// places lists what a proposal changes, without values.
+func (k *correction) places() string {
+	paths := make([]string, len(k.proposal.Changes))
+	for i, change := range k.proposal.Changes {
+		paths[i] = change.Path
+	}
+	return strings.Join(paths, ", ")
+}
+
 // reportProposed reports a correction that was not sent, and offers it to the caller.
 func (s *Session) reportProposed(k *correction, why string) {
 	k.offered = true
@@ -92,8 +101,11 @@ func (s *Session) reportCorrected(c *call, ending string) {
 	if ending == failedAgain {
 		s.noteUncorrected(k)
 	}
-	s.count(func(n *Counters) { n.Corrected++ })
-	s.emitCorrection(event.Corrected, k, k.changed()+ending)
+	s.mu.Lock()
+	s.counters.Corrected++
+	s.tally.corrected++
+	s.mu.Unlock()
+	s.emitCorrection(event.Corrected, k, k.places()+ending)
 }
 
 // emitCorrection emits the event of a question, once for each, and counts what it cost.
@@ -103,8 +115,9 @@ func (s *Session) emitCorrection(kind event.Kind, k *correction, detail string) 
 		n.ModelOutputTokens += uint64(max(0, k.asked.Usage.OutputTokens))
 		n.ModelCost += k.asked.Usage.Cost
 	})
-	s.Events.Emit(event.Event{
-		Kind: kind, Server: s.Name, Method: "tools/call", Tool: k.call.Tool, Detail: s.secrets.Load().Redact(detail), Took: k.asked.Took,
+	s.emit(nil, event.Event{
+		Kind: kind, Client: k.client, Call: k.number, Method: "tools/call", Tool: k.call.Tool, Took: k.asked.Took,
+		Detail: s.secrets.Load().Redact(detail), Changes: s.changesOf(&repair.Receipt{Changes: k.proposal.Changes, Reason: k.proposal.Reason}),
 		Model: &event.Consultation{
 			Model: k.asked.Model, InputTokens: k.asked.Usage.InputTokens, OutputTokens: k.asked.Usage.OutputTokens, Cost: k.asked.Usage.Cost,
 			Reason: k.proposal.Reason, Before: k.asked.Before, After: k.asked.After,

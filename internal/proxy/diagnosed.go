@@ -78,7 +78,7 @@ func (s *Session) examineCall(c *call, m *wire.Message, said response) (deferred
 // it; otherwise it only reports it. A result that claims success is never changed.
 func (s *Session) examineLater(c *call, m *wire.Message, said response, failed upstream.FailedCall, deferred bool) {
 	failed.Arguments = bytes.Clone(failed.Arguments) // c is discarded with its response
-	conn, sent := c.conn, c.sent
+	conn, sent, number, client := c.conn, c.sent, c.number, c.client
 	failed.Stderr = func() string { return conn.StderrSince(sent) }
 	answer := func(fault.Cause) {}
 	if deferred {
@@ -100,7 +100,7 @@ func (s *Session) examineLater(c *call, m *wire.Message, said response, failed u
 		defer late.Stop()
 		why := s.Calls.Examine(ctx, s.Spec, failed)
 		answer(why)
-		s.endExamination(failed.Tool, why)
+		s.endExamination(number, client, failed.Tool, why)
 	})
 }
 
@@ -132,7 +132,7 @@ func (s *Session) beginExamination() bool {
 }
 
 // endExamination reports a cause, once for each tool until a call of the tool succeeds.
-func (s *Session) endExamination(tool string, why fault.Cause) {
+func (s *Session) endExamination(number event.CallID, client, tool string, why fault.Cause) {
 	s.mu.Lock()
 	s.examined--
 	news := why.Known() && s.ailing[tool] != why.Code
@@ -142,7 +142,7 @@ func (s *Session) endExamination(tool string, why fault.Cause) {
 	}
 	s.mu.Unlock()
 	if news {
-		s.Events.Emit(event.Event{Kind: event.Diagnosed, Server: s.Name, Method: "tools/call", Tool: tool, Cause: why})
+		s.emit(nil, event.Event{Kind: event.Diagnosed, Call: number, Client: client, Method: "tools/call", Tool: tool, Cause: why})
 	}
 }
 

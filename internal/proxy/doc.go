@@ -23,6 +23,10 @@
 //	corrected.go   what is said about a correction
 //	sampling.go    questions of ours to the client's own model
 //	outlet.go      messages to the client, in order
+//	observe.go     what is counted of tool calls, which of them were saved, and events
+//	trace.go       what follows tool calls: trace context in _meta
+//	observation.go what a session says about itself, for gauze status and the dashboard
+//	replace.go     a restart that the user asked for
 //	policy.go      what the user configured for each tool
 //	id.go          the ids of requests
 //	seeded.go      bugs for the kill storm to catch, in a build of their own

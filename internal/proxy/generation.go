@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -19,7 +20,8 @@ func (s *Session) Up(conn *upstream.Conn) {
 	}
 	s.update(func() {
 		s.conn, s.trouble, s.upSince = conn, nil, time.Now()
-		s.pulse = pulse{}
+		s.pulse, s.away, s.restarted = pulse{}, false, false
+		s.endRestart(nil)
 		if s.memory.legacy {
 			s.greet(conn)
 		}
@@ -98,6 +100,7 @@ func overall(c *call, last fault.Delivery) fault.Delivery {
 func (s *Session) Unreachable(t upstream.Trouble) {
 	s.update(func() {
 		s.trouble = &t
+		s.endRestart(fmt.Errorf("the server was stopped, and the new one is not available: %s", s.secrets.Load().Redact(t.Detail)))
 		now := time.Now()
 		for _, c := range slices.Clone(s.queue) {
 			if s.hopeless(c) {

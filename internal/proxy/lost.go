@@ -22,6 +22,7 @@ func (s *Session) Down(conn *upstream.Conn) {
 		s.withdrawQuestions(conn)
 		if s.conn == conn {
 			s.disconnect()
+			s.away = true
 		}
 		if crashed {
 			s.admission.crash(now)
@@ -95,6 +96,9 @@ func (s *Session) lose(c *call, kind lossKind, loss upstream.Loss, now time.Time
 		return
 	}
 	c.loss = &loss
+	if c.failed.IsZero() {
+		c.failed = now
+	}
 	if loss.Delivery != fault.Unsent {
 		c.deaths++
 	}
@@ -206,7 +210,7 @@ func jitter(base time.Duration, attempt int) time.Duration {
 // reopen opens a stream again that was cut. Its listener gets a hint once it is open: what happened
 // in the gap is unknown.
 func (s *Session) reopen(c *call, conn *upstream.Conn, now time.Time) {
-	s.Events.Emit(event.Event{Kind: event.Replayed, Server: s.Name, Generation: conn.Generation, Method: c.msg.Method, Detail: "its stream was interrupted"})
+	s.emit(c, event.Event{Kind: event.Replayed, Generation: conn.Generation, Detail: "its stream was interrupted"})
 	c.stream.swallow, c.stream.gap = c.stream.acked, c.stream.acked
 	s.move(c, cut)
 	if now.Sub(c.sent) > reopenCalm {

@@ -26,6 +26,25 @@ func TestACallWaitsOutAPauseOfTheRestarts(t *testing.T) {
 	s.wantOneAnswer(id)
 }
 
+// Calls that fail together because their server died share one restart, and are repeated on the new
+// generation.
+func TestCallsThatFailTogetherShareOneRestart(t *testing.T) {
+	const calls = 8
+	s := begin(t, unprobed()).initialize()
+	var ids []string
+	for range calls {
+		ids = append(ids, s.start("hang", ""))
+	}
+	s.taken()
+	s.kill()
+	s.await(event.Replayed, calls)
+	s.want(event.Started, 2)
+	s.want(event.Failed, 0)
+	for _, id := range ids {
+		s.withdraw(id)
+	}
+}
+
 // Tools that the client never listed are read in the background, once, and then
 // a read-only one is repeated like any other.
 func TestToolsTheClientNeverListedAreReadOnce(t *testing.T) {

@@ -29,7 +29,7 @@ func (s *Session) questionFromServer(conn *upstream.Conn, m *wire.Message) {
 		switch {
 		case s.memory.modern: // 2026-07-28 has no server-to-client requests
 			rejection = `{"code":-32601,"message":"this client does not accept requests"}`
-			s.Events.Emit(event.Event{Kind: event.Dropped, Server: s.Name, Generation: conn.Generation, Method: m.Method,
+			s.emit(nil, event.Event{Kind: event.Dropped, Generation: conn.Generation, Method: m.Method,
 				Detail: "a request from the server, which its protocol version does not support"})
 		case len(s.questions) >= maxQuestions:
 			rejection = fmt.Sprintf(`{"code":-32603,"message":"the client has not answered %d earlier requests"}`, maxQuestions)

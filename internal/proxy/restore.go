@@ -39,8 +39,16 @@ func (s *Session) Prepare(ctx context.Context, conn *upstream.Conn) error {
 	if err != nil {
 		return err
 	}
-	s.update(func() { s.news = s.updated(m) })
-	s.Events.Emit(event.Event{Kind: event.Restored, Server: s.Name, Generation: conn.Generation, PID: conn.PID(), Took: time.Since(began)})
+	healed := false
+	s.update(func() {
+		s.news = s.updated(m)
+		if healed = !s.restarted; healed {
+			s.tally.healed++
+		}
+	})
+	if healed {
+		s.emit(nil, event.Event{Kind: event.Restored, Generation: conn.Generation, PID: conn.PID(), Took: time.Since(began)})
+	}
 	return nil
 }
 
@@ -250,7 +258,7 @@ func (s *Session) updated(m memory) (lines [][]byte) {
 func (s *Session) changed(methods []string, m memory) (lines [][]byte) {
 	notices := map[string]bool{}
 	for _, method := range methods {
-		s.Events.Emit(event.Event{Kind: event.ListChanged, Server: s.Name, Method: method})
+		s.emit(nil, event.Event{Kind: event.ListChanged, Method: method})
 		notices[kinds[method].changed] = true
 	}
 	if !m.legacy {

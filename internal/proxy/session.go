@@ -56,6 +56,10 @@ type Options struct {
 	Events  *event.Stream
 	Doctor  upstream.Doctor // consulted when the server cannot be kept running
 	Calls   CallDoctor      // consulted when a tool call fails; may be nil
+	Tracer  Tracer          // follows tool calls; may be nil
+
+	// Opened is called when the session begins, and closed when it has ended. May be nil.
+	Opened func(*Session) (closed func())
 
 	// Models returns the model that corrects rejected calls: the one with the name that a policy
 	// specifies, or the configured one if name is empty; nil: there is none. client asks the model of
@@ -106,6 +110,7 @@ type Session struct {
 	up      *upstream.Upstream
 	out     outlet
 	secrets atomic.Pointer[redact.Secrets]
+	client  atomic.Pointer[clientInfo]
 
 	mu      sync.Mutex // guards everything below
 	conn    *upstream.Conn
@@ -173,7 +178,12 @@ type Session struct {
 	effects           []func() // to run once mu is free
 	check             func(*Session)
 	counters          Counters
-	illegalMoves      uint64 // moves that a call's state does not allow; 0 unless gauze has a bug
+	tally             tally
+	away              bool       // a server that worked is down
+	restart           chan error // the user asked for a restart, and gets its result here
+	replacing         chan error // gets the result of such a restart once the server was stopped
+	restarted         bool       // the next connection follows such a restart
+	illegalMoves      uint64     // moves that a call's state does not allow; 0 unless gauze has a bug
 }
 
 // Counters counts what a session has seen.
@@ -224,7 +234,7 @@ func New(o Options) *Session {
 	s.out.failed, s.out.tell = make(chan struct{}), o.Tell
 	s.up = upstream.New(upstream.Options{
 		Spec: o.Spec, Remote: o.Remote, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout,
-		Stderr: o.Stderr, Events: o.Events, Health: o.Health, Doctor: s.consult(o.Doctor),
+		Stderr: o.Stderr, Events: o.Events, Client: s.clientName, Health: o.Health, Doctor: s.consult(o.Doctor),
 	}, s)
 	return s
 }
@@ -267,6 +277,9 @@ func (s *Session) Attend(ctx context.Context) error { return s.serve(ctx, nil) }
 
 // serve runs the session until ctx ends or the client has left.
 func (s *Session) serve(ctx context.Context, left <-chan error) error {
+	if s.Opened != nil {
+		defer s.Opened(s)()
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var running sync.WaitGroup
@@ -286,9 +299,10 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 	case <-ctx.Done():
 		s.up.Hurry()
 	}
-	s.Events.Emit(event.Event{Kind: event.Stopping, Server: s.Name})
+	s.emit(nil, event.Event{Kind: event.Stopping})
 	s.update(func() {
 		s.closing = true
+		s.endRestart(errors.New("not restarted: the session is ending"))
 		s.roomy.Broadcast()
 	})
 	cancel()
@@ -304,7 +318,7 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 	if stuck := s.leave(done); stuck != nil {
 		return errors.Join(err, stuck)
 	}
-	s.Events.Emit(event.Event{Kind: event.Stopped, Server: s.Name})
+	s.emit(nil, event.Event{Kind: event.Stopped})
 	return errors.Join(err, served)
 }
 
@@ -444,6 +458,9 @@ func (s *Session) locked(change func()) (effects []func()) {
 	if s.freed {
 		s.release()
 		s.freed = false
+	}
+	if s.restart != nil {
+		s.restartIfIdle()
 	}
 	if s.dozing && s.due() {
 		s.dozing = false

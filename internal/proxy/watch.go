@@ -265,7 +265,7 @@ func (s *Session) takePulse(conn *upstream.Conn, now time.Time) {
 		p.probe = nil
 		p.misses++
 		s.up.Record(conn.Generation, health.NoAnswer, 0, now)
-		s.Events.Emit(event.Event{Kind: event.ProbeMissed, Server: s.Name, Generation: conn.Generation, Count: p.misses})
+		s.emit(nil, event.Event{Kind: event.ProbeMissed, Generation: conn.Generation, Count: p.misses})
 	case p.probe == nil && s.memory.known() && now.Sub(p.probed) >= s.ProbeInterval && now.Sub(s.silentSince(conn, now)) >= s.ProbeInterval:
 		s.probe(conn, now)
 	}
@@ -356,7 +356,7 @@ func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 	case !p.stopped.IsZero():
 		why = "it was stopped and did not continue"
 	}
-	s.Events.Emit(event.Event{Kind: event.Hung, Server: s.Name, Generation: conn.Generation, PID: conn.PID(), Detail: why})
+	s.emit(nil, event.Event{Kind: event.Hung, Generation: conn.Generation, PID: conn.PID(), Detail: why})
 	s.replace(conn, why)
 	return true
 }
@@ -366,6 +366,7 @@ func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 func (s *Session) replace(conn *upstream.Conn, why string) {
 	conn.End(why, true)
 	s.disconnect()
+	s.away = true
 	s.admission.crash(time.Now())
 }
 
@@ -392,7 +393,7 @@ func (s *Session) refuseDiscover(c *call) {
 		return
 	}
 	s.later(func() {
-		s.Events.Emit(event.Event{Kind: event.Failed, Server: s.Name, Method: c.msg.Method, Code: fault.MethodUnknownEra})
+		s.emit(c, event.Event{Kind: event.Failed, Code: fault.MethodUnknownEra})
 		f := &fault.Fault{Code: fault.MethodUnknownEra, Delivery: fault.Unknown, Server: s.Name, Name: s.label, Method: c.msg.Method, At: time.Now()}
 		s.out.send(answer(c.id, reply(c.id, "error", f.RPCError())))
 	})

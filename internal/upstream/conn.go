@@ -210,8 +210,11 @@ type Vitals struct {
 // Vitals returns the current state of the processes.
 func (c *Conn) Vitals() Vitals { return c.vitals() }
 
-// ClientLeft is the reason of an end that is not a failure.
-const ClientLeft = "the client left"
+// Reasons of an end that is not a failure.
+const (
+	ClientLeft  = "the client left"
+	UserRestart = "the user asked for a restart" // the next generation follows immediately
+)
 
 // End ends the connection for the given reason; now skips the wait for a voluntary exit. It returns
 // immediately; Done is closed when the end is complete.

@@ -4,6 +4,7 @@
 //	restart.go   when to retry, when to wait, when to give up; pure
 //	conn.go      one generation of one connection: once broken, never reused
 //	evidence.go  what was recorded: exit status, last stderr, stray stdout
+//	past.go      why connections ended, and how long the server was away
 //	single.go    one connection that is not restarted, for package probe
 //	program.go   the command on disk: mode, interpreter, format
 //	survey*.go   the server's processes: names, ports, downloads

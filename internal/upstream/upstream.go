@@ -56,6 +56,7 @@ type Options struct {
 	StartTimeout time.Duration
 	Stderr       io.Writer // receives the server's stderr; nil discards it
 	Events       *event.Stream
+	Client       func() string // names the client in events; may be nil
 	Health       health.Config
 	Doctor       Doctor // asked when the server cannot be kept running; may be nil
 }
@@ -79,6 +80,7 @@ type Upstream struct {
 	hurried    bool
 	died       time.Time // when the last generation ended; zero if none has
 	recoveries []Recovery
+	past       Past
 	learned    time.Duration // start timeout that earlier starts showed to be necessary
 }
 
@@ -155,6 +157,10 @@ func (u *Upstream) Serve(ctx context.Context) error {
 			}
 			return nil
 		}
+		if evidence.ByUs == UserRestart {
+			since, attempts = time.Time{}, 0
+			continue
+		}
 		if since.IsZero() || ready && evidence.Stage >= Spoke {
 			// It worked until now. Being ready alone does not show that: before the first handshake
 			// there is nothing to restore.
@@ -219,10 +225,10 @@ func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard, 
 	}
 	<-conn.Done()
 	u.lingering = append(slices.DeleteFunc(u.lingering, isGone), conn)
-	u.closed(conn)
 	e = conn.Evidence()
+	u.closed(conn, e.Reason(ready))
 	e.StderrTail = conn.stderr.tail(MaxStderrBytes)
-	u.emit(event.Event{Kind: event.Died, Generation: number, PID: conn.PID(), Detail: e.Sentence(), Took: e.Ran})
+	u.emit(event.Event{Kind: event.Died, Generation: number, PID: conn.PID(), Reason: e.Reason(ready), Detail: e.Sentence(), Took: e.Ran})
 	u.user.Down(conn)
 	return e, ready, err
 }
@@ -295,6 +301,9 @@ func (u *Upstream) announce(p plan, t Trouble, generation int) {
 
 func (u *Upstream) emit(e event.Event) {
 	e.Server = u.Name
+	if u.Client != nil {
+		e.Client = u.Client()
+	}
 	if e.Detail != "" {
 		e.Detail = u.Spec.Secrets().Redact(e.Detail)
 	}
@@ -349,20 +358,28 @@ func (u *Upstream) connected(c *Conn) {
 	u.tracker.Connected(c.Generation, now)
 	to := u.tracker.State()
 	u.learned = max(u.learned, 3*time.Duration(c.firstMessage.Load()))
-	if !u.died.IsZero() && len(u.recoveries) < maxRecoveries {
-		u.recoveries = append(u.recoveries, Recovery{Took: now.Sub(u.died), Start: time.Duration(c.firstMessage.Load())})
+	if !u.died.IsZero() {
+		u.past.Recovery.Add(now.Sub(u.died))
+		if len(u.recoveries) < maxRecoveries {
+			u.recoveries = append(u.recoveries, Recovery{Took: now.Sub(u.died), Start: time.Duration(c.firstMessage.Load())})
+		}
 	}
 	u.mu.Unlock()
 	u.changed(c.Generation, from, to)
 }
 
-// closed records that a connection ended.
-func (u *Upstream) closed(c *Conn) {
+// closed records that a connection ended, and why.
+func (u *Upstream) closed(c *Conn, reason string) {
 	u.mu.Lock()
 	from := u.tracker.State()
 	u.tracker.Closed(c.Generation, c.ended)
 	to := u.tracker.State()
 	u.conn, u.died = nil, c.ended
+	u.past.add(reason, c.ended)
+	if reason == ReasonRestart {
+		u.died = time.Time{} // what follows is not a recovery
+		u.tracker.Renew()
+	}
 	u.mu.Unlock()
 	u.changed(c.Generation, from, to)
 }

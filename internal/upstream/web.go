@@ -138,7 +138,7 @@ func (w *web) serve() {
 	case <-w.failed:
 		w.evidence.Spawn, w.evidence.Gone, w.evidence.Refused = w.failure.err, w.failure.gone, w.failure.refused
 	default:
-		if w.evidence.ByUs == ClientLeft {
+		if w.evidence.ByUs == ClientLeft || w.evidence.ByUs == UserRestart {
 			w.leave(session)
 		} else {
 			w.remote.Close() // the connections may be dead, and not the server

@@ -1,0 +1,186 @@
+package proxy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/redact"
+)
+
+// Observation is what a session, or several, can say about a server and its calls. Texts are cleaned,
+// and secrets are masked.
+type Observation struct {
+	Client    string
+	State     string    // State is a health state, or StateStarting.
+	Up        time.Time // Up is since when the server is connected; zero: it is not.
+	PID       int       // PID is the server's process; 0: none.
+	ToolCount int
+
+	Calls, Failed, Unknown, Cancelled            uint64 // tool calls; Unknown are a part of Failed
+	Open                                         int    // tool calls without an answer
+	Healed, Replayed, Repaired, Corrected, Saved uint64
+	Latency                                      health.Histogram // Latency is of answered tool calls.
+	Faults, Rules                                map[string]uint64
+
+	Restarts   uint64
+	Closures   map[string]uint64 // Closures counts ended connections by reason.
+	Recovery   health.Histogram
+	LastReason string // LastReason is why the last connection ended, other than because the client left.
+	LastDeath  time.Time
+
+	// The rest is set if details were asked for.
+	Tools  []ObservedTool // Tools are ordered by name.
+	Recent []EndedCall    // Recent are the last calls, newest last.
+	Log    []string       // Log is the end of the server's stderr.
+}
+
+// StateStarting is the state before the first connection.
+const StateStarting = "starting"
+
+// ObservedTool is one tool of a server.
+type ObservedTool struct {
+	Name          string
+	Class         Class
+	Policy        string // Policy is what the user configured for it.
+	Calls, Failed uint64
+	Latency       health.Histogram
+}
+
+// Observe returns what can be seen from outside. detail includes the tools, the last calls and the
+// log.
+func (s *Session) Observe(detail bool) Observation {
+	past, snapshot := s.up.Past(), s.up.Snapshot()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := &s.tally
+	o := Observation{
+		Client: s.clientName(), State: snapshot.State.String(), ToolCount: len(s.catalog.tools),
+		Calls: t.calls, Failed: t.failed, Unknown: t.unknown, Cancelled: t.cancelled, Open: int(t.calls - t.ended),
+		Healed: t.healed, Replayed: t.replayed, Repaired: t.repaired, Corrected: t.corrected, Saved: t.saved,
+		Latency: t.latency, Faults: maps.Clone(t.faults), Rules: maps.Clone(t.rules),
+		Restarts: snapshot.Restarts, Closures: past.Closures, Recovery: past.Recovery, LastReason: past.LastReason, LastDeath: past.LastDeath,
+	}
+	if snapshot.Generation == 0 && past.LastReason == "" && s.trouble == nil {
+		o.State = StateStarting
+	}
+	if s.conn != nil {
+		o.Up, o.PID = s.upSince, s.conn.PID()
+	}
+	if detail {
+		o.Tools, o.Recent, o.Log = s.observedTools(), t.last(), s.log()
+	}
+	return o
+}
+
+// last returns the calls that are kept, newest last.
+func (t *tally) last() []EndedCall {
+	next := int(t.ended % maxRecent)
+	if len(t.recent) < maxRecent {
+		next = 0
+	}
+	all := slices.Concat(t.recent[next:], t.recent[:next])
+	for i := range all {
+		e := &all[i]
+		e.Tool, e.Told = redact.Quote(e.Tool), redact.Passage(e.Told)
+	}
+	return all
+}
+
+// observedTools returns the tools that the server lists or that were called, by name.
+func (s *Session) observedTools() (all []ObservedTool) {
+	names := map[string]bool{}
+	for name := range s.catalog.tools {
+		names[name] = true
+	}
+	for name := range s.tally.tools {
+		names[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		policy, class := s.Tools[name], Unsafe
+		if known, listed := s.catalog.tools[name]; listed {
+			class = known.class
+		}
+		o := ObservedTool{Name: redact.Quote(name), Class: policy.class(class), Policy: policy.shown()}
+		if t := s.tally.tools[name]; t != nil {
+			o.Calls, o.Failed, o.Latency = t.calls, t.failed, t.latency
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// shown returns the policy as the user would write it, without what is about corrections.
+func (p Policy) shown() string {
+	var all []string
+	set := func(isSet bool, key string, value any) {
+		if isSet {
+			all = append(all, fmt.Sprintf("%s=%v", key, value))
+		}
+	}
+	set(p.Replay != "", "replay", p.Replay)
+	set(p.Timeout > 0, "timeout", p.Timeout)
+	set(p.MaxInFlight > 0, "max-in-flight", p.MaxInFlight)
+	set(p.Repair != "", "repair", p.Repair)
+	return strings.Join(all, ", ")
+}
+
+// log returns the last lines that the server wrote to stderr.
+func (s *Session) log() (lines []string) {
+	switch {
+	case s.conn != nil:
+		lines = s.conn.Glimpse().Stderr
+	case s.trouble != nil:
+		lines = slices.Clone(s.trouble.Evidence.Stderr)
+	}
+	secrets := s.secrets.Load()
+	for i, line := range lines {
+		lines[i] = redact.Quote(secrets.Redact(line))
+	}
+	return lines
+}
+
+// Add adds what a different session of the same server counted. Client, State, Up, PID and Log stay.
+func (o *Observation) Add(other Observation) {
+	for _, n := range []struct{ to, from *uint64 }{
+		{&o.Calls, &other.Calls}, {&o.Failed, &other.Failed}, {&o.Unknown, &other.Unknown}, {&o.Cancelled, &other.Cancelled},
+		{&o.Healed, &other.Healed}, {&o.Replayed, &other.Replayed}, {&o.Repaired, &other.Repaired}, {&o.Corrected, &other.Corrected},
+		{&o.Saved, &other.Saved}, {&o.Restarts, &other.Restarts},
+	} {
+		*n.to += *n.from
+	}
+	o.Open += other.Open
+	o.ToolCount = max(o.ToolCount, other.ToolCount)
+	o.Latency.Merge(other.Latency)
+	o.Recovery.Merge(other.Recovery)
+	for _, n := range []struct{ to, from *map[string]uint64 }{{&o.Faults, &other.Faults}, {&o.Rules, &other.Rules}, {&o.Closures, &other.Closures}} {
+		for word, count := range *n.from {
+			addN(n.to, word, count)
+		}
+	}
+	if other.LastDeath.After(o.LastDeath) {
+		o.LastReason, o.LastDeath = other.LastReason, other.LastDeath
+	}
+	o.addTools(other.Tools)
+	o.Recent = append(o.Recent, other.Recent...)
+	slices.SortStableFunc(o.Recent, func(a, b EndedCall) int { return a.Time.Compare(b.Time) })
+	o.Recent = o.Recent[max(0, len(o.Recent)-maxRecent):]
+}
+
+// addTools adds the counts of tools, by name.
+func (o *Observation) addTools(tools []ObservedTool) {
+	for _, t := range tools {
+		at, found := slices.BinarySearchFunc(o.Tools, t.Name, func(a ObservedTool, name string) int { return strings.Compare(a.Name, name) })
+		if !found {
+			o.Tools = slices.Insert(o.Tools, at, t)
+			continue
+		}
+		known := &o.Tools[at]
+		known.Calls += t.Calls
+		known.Failed += t.Failed
+		known.Latency.Merge(t.Latency)
+	}
+}
