@@ -62,7 +62,7 @@ func BenchmarkOpen(b *testing.B) {
 	path := newPath(b)
 	var batch []Record
 	for range 50_000 {
-		batch = append(batch, recordOf(event.Event{Time: time.Now(), Kind: event.Failed, Server: "npx -y notes-server", Tool: "read", Detail: "exit status 1"}, 1))
+		batch = append(batch, recordOf(event.Event{Time: time.Now(), Kind: event.Failed, Server: "npx -y notes-server", Tool: "read", Detail: "exit status 1"}, 1, false))
 	}
 	if err := write(path, batch); err != nil {
 		b.Fatal(err)
@@ -86,7 +86,7 @@ func BenchmarkOpen(b *testing.B) {
 // BenchmarkRecord writes one batch of two events, as at the start of a wrap.
 func BenchmarkRecord(b *testing.B) {
 	path := newPath(b)
-	batch := []Record{recordOf(event.Event{Time: time.Now(), Kind: event.Started, Server: "notes"}, 1), recordOf(event.Event{Time: time.Now(), Kind: event.Ready, Server: "notes"}, 1)}
+	batch := []Record{recordOf(event.Event{Time: time.Now(), Kind: event.Started, Server: "notes"}, 1, false), recordOf(event.Event{Time: time.Now(), Kind: event.Ready, Server: "notes"}, 1, false)}
 	for b.Loop() {
 		if err := write(path, batch); err != nil {
 			b.Fatal(err)

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -11,6 +12,7 @@ import (
 const (
 	maxGroup   = 512      // appends in one commit
 	maxDataLen = 64 << 20 // bytes in one entry
+	maxCacheKB = 4 << 10  // pages of the connection that commits: the ends of a thousand logs
 )
 
 const insertEntry = "INSERT INTO entries (task, seq, time, kind, data, sum) VALUES (?, ?, ?, ?, ?, ?)"
@@ -58,13 +60,18 @@ func (j *Journal) Append(ctx context.Context, task string, after int, entries ..
 // next requests gather, and they are written together.
 func (j *Journal) commitAll() {
 	defer close(j.stopped)
-	w := &writer{path: j.path, db: j.db, tips: map[string]tip{}}
+	w := &writer{db: j.db, tips: map[string]tip{}}
 	defer w.drop()
+	pages := &checkpointer{db: j.db}
+	defer pages.wait()
 	for {
 		var group []*request
 		select {
 		case r := <-j.requests:
 			group = append(group, r)
+		case err := <-pages.copied:
+			pages.finish(err, w.conn)
+			continue
 		case <-j.closing:
 			return
 		}
@@ -76,7 +83,7 @@ func (j *Journal) commitAll() {
 				more = false
 			}
 		}
-		if err := guard(func() error { return w.commit(group) }); err != nil {
+		if err := guard(func() error { return cmp.Or(w.commit(group), j.missing()) }); err != nil {
 			w.drop()
 			for _, r := range group {
 				r.last, r.err = 0, failure(j.path, err)
@@ -87,6 +94,7 @@ func (j *Journal) commitAll() {
 		for _, r := range group {
 			close(r.done)
 		}
+		pages.note(pagesOf(group))
 	}
 }
 
@@ -99,13 +107,15 @@ type tip struct {
 // writer is the connection that commits. It remembers the ends of logs as long as no other
 // connection writes.
 type writer struct {
-	path           string
-	db             *sql.DB
-	conn           *sql.Conn
-	lookup, insert *sql.Stmt
-	version        int64 // PRAGMA data_version when tips was valid
-	tips           map[string]tip
+	db   *sql.DB
+	conn *sql.Conn
+	prepared
+	version int64 // PRAGMA data_version when tips was valid
+	tips    map[string]tip
 }
+
+// prepared are the statements of a commit.
+type prepared struct{ begin, changes, lookup, insert, end *sql.Stmt }
 
 // drop closes the connection. The next commit opens a new one.
 func (w *writer) drop() {
@@ -116,8 +126,9 @@ func (w *writer) drop() {
 		return
 	}
 	guard(func() error {
-		w.lookup.Close()
-		w.insert.Close()
+		for _, statement := range []*sql.Stmt{w.begin, w.changes, w.lookup, w.insert, w.end} {
+			statement.Close()
+		}
 		conn.ExecContext(context.Background(), "ROLLBACK")
 		return conn.Close()
 	})
@@ -131,11 +142,19 @@ func (w *writer) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if w.lookup, err = conn.PrepareContext(ctx, "SELECT seq, sum FROM entries WHERE task = ? ORDER BY seq DESC LIMIT 1"); err != nil {
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA cache_size = %d", -maxCacheKB)); err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	if w.insert, err = conn.PrepareContext(ctx, insertEntry); err != nil {
-		return errors.Join(err, conn.Close())
+	for text, statement := range map[string]**sql.Stmt{
+		"BEGIN IMMEDIATE":     &w.begin,
+		"PRAGMA data_version": &w.changes,
+		"SELECT seq, sum FROM entries WHERE task = ? ORDER BY seq DESC LIMIT 1": &w.lookup,
+		insertEntry: &w.insert,
+		"COMMIT":    &w.end,
+	} {
+		if *statement, err = conn.PrepareContext(ctx, text); err != nil {
+			return errors.Join(err, conn.Close())
+		}
 	}
 	w.conn, w.version = conn, -1
 	return nil
@@ -148,11 +167,11 @@ func (w *writer) commit(group []*request) error {
 	if err := w.connect(ctx); err != nil {
 		return err
 	}
-	if _, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if _, err := w.begin.ExecContext(ctx); err != nil {
 		return err
 	}
 	var version int64
-	if err := w.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
+	if err := w.changes.QueryRowContext(ctx).Scan(&version); err != nil {
 		return err
 	}
 	if version != w.version {
@@ -164,7 +183,7 @@ func (w *writer) commit(group []*request) error {
 			return err
 		}
 	}
-	_, err := w.conn.ExecContext(ctx, "COMMIT")
+	_, err := w.end.ExecContext(ctx)
 	return err
 }
 

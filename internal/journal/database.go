@@ -36,13 +36,14 @@ CREATE TABLE events (
 // busyTimeout is how long a process waits for the writes of others.
 const busyTimeout = 10 * time.Second
 
-// connect opens a database that exists. synchronous is FULL if a commit must survive a power
-// failure, else NORMAL: then the last commits may be lost, but nothing is damaged.
-func connect(path, synchronous string) (*sql.DB, error) {
+// connect opens a database that exists. synchronous is FULL, so that every commit survives a power
+// failure and is on disk before the next one begins, or OFF for a file that is only read. more are
+// further pragmas.
+func connect(path, synchronous string, more ...string) (*sql.DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
-	return sql.Open("sqlite", source(path,
+	return sql.Open("sqlite", source(path, append(more,
 		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
 		"synchronous("+synchronous+")",
 		"cache_size(-256)",    // kB
@@ -50,7 +51,7 @@ func connect(path, synchronous string) (*sql.DB, error) {
 		"trusted_schema(OFF)", // a damaged schema runs nothing
 		"temp_store(MEMORY)",  // no files elsewhere
 		"mmap_size(0)",        // a read error is an error, not a signal
-	))
+	)...))
 }
 
 // source returns the name of the database for the driver.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +17,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// Record is one event of the timeline, as it is stored. It never has arguments or results of calls.
+// Record is one event of the timeline, as it is stored. It never has results of calls, and of their
+// arguments only those that gauze changed, if the user asked for it.
 type Record struct {
 	Seq        int           `json:"seq"` // Seq increases by 1 with each event in the journal.
 	Time       time.Time     `json:"time"`
@@ -31,10 +33,18 @@ type Record struct {
 	To         string        `json:"to,omitempty"`
 	Code       fault.Code    `json:"code,omitempty"`
 	Cause      *Cause        `json:"cause,omitempty"`
+	Reason     string        `json:"reason,omitempty"` // Reason is why a connection ended, from a small set of words.
 	Detail     string        `json:"detail,omitempty"`
 	Took       time.Duration `json:"took_ns,omitempty"`
 	Count      int           `json:"count,omitempty"`
+	Task       string        `json:"task,omitempty"` // Task is the id of the task that used the server.
 	Model      *Question     `json:"model,omitempty"`
+
+	Client  string         `json:"client,omitempty"`
+	Call    string         `json:"call,omitempty"` // Call identifies the call among all events.
+	Changes []event.Change `json:"changes,omitempty"`
+	Told    string         `json:"told,omitempty"` // Told is recorded only with values, because it quotes arguments.
+	Without time.Duration  `json:"without_ns,omitempty"`
 }
 
 // Question is a question to a model and what it cost. The arguments that the model saw and sent are
@@ -55,13 +65,27 @@ type Cause struct {
 	Changes     []string `json:"changes,omitempty"`
 }
 
-// recordOf returns an event as it is stored: cleaned, redacted, without what a call carried.
-func recordOf(e event.Event, gauze int) Record {
+// recordOf returns an event as it is stored: cleaned, redacted, and without what a call carried. If
+// values is set, it has the values that gauze changed and the text that quotes them.
+func recordOf(e event.Event, gauze int, values bool) Record {
 	e = e.Quoted()
 	r := Record{Time: e.Time, Kind: e.Kind, Server: e.Server, Gauze: gauze, Generation: e.Generation, PID: e.PID, Method: e.Method,
-		Tool: e.Tool, From: e.From, To: e.To, Code: e.Code, Detail: e.Detail, Took: e.Took, Count: e.Count}
+		Tool: e.Tool, From: e.From, To: e.To, Code: e.Code, Reason: e.Reason, Detail: e.Detail, Took: e.Took, Count: e.Count, Task: e.Task}
 	if e.Cause.Known() {
 		r.Cause = &Cause{e.Cause.Code, e.Cause.Explanation, e.Cause.Remedy, e.Cause.Changes}
+	}
+	r.Client, r.Without = e.Client, e.Without
+	if e.Call != 0 {
+		r.Call = e.Call.String()
+	}
+	for _, c := range e.Changes {
+		if !values {
+			c.Before, c.After = "", ""
+		}
+		r.Changes = append(r.Changes, c)
+	}
+	if values {
+		r.Told = e.Told
 	}
 	if m := e.Model; m != nil {
 		r.Model = &Question{m.Model, m.InputTokens, m.OutputTokens, m.Cost, m.Reason}
@@ -72,7 +96,11 @@ func recordOf(e event.Event, gauze int) Record {
 // Event returns r as the event that was recorded.
 func (r Record) Event() event.Event {
 	e := event.Event{Seq: uint64(r.Seq), Time: r.Time, Kind: r.Kind, Server: r.Server, Generation: r.Generation, PID: r.PID, Method: r.Method,
-		Tool: r.Tool, From: r.From, To: r.To, Code: r.Code, Detail: r.Detail, Took: r.Took, Count: r.Count}
+		Tool: r.Tool, From: r.From, To: r.To, Code: r.Code, Reason: r.Reason, Detail: r.Detail, Took: r.Took, Count: r.Count, Task: r.Task}
+	e.Client, e.Told, e.Without, e.Changes = r.Client, r.Told, r.Without, r.Changes
+	if id, err := strconv.ParseUint(r.Call, 36, 64); err == nil {
+		e.Call = event.CallID(id)
+	}
 	if r.Cause != nil {
 		e.Cause = fault.Cause{Code: r.Cause.Code, Explanation: r.Cause.Explanation, Remedy: r.Cause.Remedy, Changes: r.Cause.Changes}
 	}
@@ -86,7 +114,7 @@ func (r Record) Event() event.Event {
 const Unrecorded event.Kind = "unrecorded"
 
 // healing are the events in which gauze made something work that would have failed.
-var healing = []event.Kind{event.Restored, event.Replayed, event.Repaired, event.Corrected, event.Healed, event.Hung}
+var healing = []event.Kind{event.Restored, event.Replayed, event.Repaired, event.Corrected, event.Saved, event.Healed, event.Hung}
 
 // row is a row of the table of events.
 type row struct {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"syscall"
+	"slices"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -16,6 +16,7 @@ var (
 	ErrRunning = errors.New("the task is already running")      // a different process has the lock
 	ErrNewer   = errors.New("the journal has a newer format")
 	ErrClosed  = errors.New("the journal is closed")
+	ErrMissing = errors.New("the journal was removed while it was open")
 )
 
 // errBroken is damage that the database did not notice.
@@ -36,16 +37,16 @@ func (p *Problem) Unwrap() error { return p.Err }
 func failure(path string, err error) error {
 	var already *Problem
 	var damage *Damage
-	if err == nil || errors.As(err, &already) || errors.As(err, &damage) {
+	if err == nil || errors.As(err, &already) || errors.As(err, &damage) || errors.Is(err, ErrChanged) {
 		return err
 	}
 	p := &Problem{Path: path, Err: err}
 	code := sqliteCode(err)
 	switch {
-	case code == sqlite3.SQLITE_FULL, errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+	case code == sqlite3.SQLITE_FULL, isAny(err, fullErrors):
 		p.What, p.Next = "cannot be written: the disk is full", "free some space, or set GAUZE_STATE_DIR to a directory on a different disk"
 	case code == sqlite3.SQLITE_READONLY, code == sqlite3.SQLITE_CANTOPEN, code == sqlite3.SQLITE_PERM,
-		errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		errors.Is(err, fs.ErrPermission), errors.Is(err, errReadOnly):
 		p.What = "cannot be written: the file or its directory is read-only"
 		p.Next = "check the owner and the permissions of the directory, or set GAUZE_STATE_DIR to a different one"
 	case code == sqlite3.SQLITE_IOERR:
@@ -61,6 +62,11 @@ func failure(path string, err error) error {
 		p.Next = "check the disk and the permissions of the directory, or set GAUZE_STATE_DIR to a different one"
 	}
 	return p
+}
+
+// isAny reports whether err is one of the targets.
+func isAny(err error, targets []error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
 // broken reports whether the error means that the file is damaged.

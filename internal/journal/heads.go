@@ -14,10 +14,12 @@ import (
 // The heads are a text file beside the database with a line for each log that grew in a commit: the
 // task, the number of its last entry, and the line's checksum. They are written after the commit and
 // never synced, so they never claim more than the database has: an entry that they name and the
-// database lacks was lost. Lines that are damaged are ignored.
+// database lacks was lost. A line of a log that is about to be removed cancels those before it. Lines
+// that are damaged are ignored.
 const (
 	headsSuffix = ".heads"
 	timeline    = "-" // stands for the events in place of a task
+	removed     = 0   // stands for the last number of a log that was removed
 
 	maxHeadsBytes = 64 << 10 // before the file is compacted
 )
@@ -26,11 +28,15 @@ func openHeads(path string) (*os.File, error) {
 	return os.OpenFile(path+headsSuffix, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
-// headLine formats one line.
-func headLine(task string, last int) []byte {
-	line := fmt.Sprintf("%s %d", task, last)
-	return fmt.Appendf(nil, "%s %08x\n", line, crc32.ChecksumIEEE([]byte(line)))
+// appendHead formats one line after lines.
+func appendHead(lines []byte, task string, last int) []byte {
+	begin := len(lines)
+	lines = strconv.AppendInt(append(append(lines, task...), ' '), int64(last), 10)
+	return fmt.Appendf(lines, " %08x\n", crc32.ChecksumIEEE(lines[begin:]))
 }
+
+// headLine formats one line.
+func headLine(task string, last int) []byte { return appendHead(nil, task, last) }
 
 // appendHeads records what the requests of a commit appended. One write: lines of several processes
 // do not mix. If it fails, only the evidence of a later loss is missing.
@@ -38,7 +44,7 @@ func appendHeads(f *os.File, group []*request) {
 	var lines []byte
 	for _, r := range group {
 		if r.err == nil {
-			lines = append(lines, headLine(r.task, r.last)...)
+			lines = appendHead(lines, r.task, r.last)
 		}
 	}
 	f.Write(lines)
@@ -49,23 +55,47 @@ func readHeads(path string) map[string]int {
 	content, _ := os.ReadFile(path + headsSuffix)
 	heads := map[string]int{}
 	for line := range bytes.Lines(content) {
-		field := bytes.Fields(line)
-		if len(field) != 3 {
-			continue
-		}
-		task := string(field[0])
-		last, err := strconv.Atoi(string(field[1]))
-		if err == nil && bytes.Equal(line, headLine(task, last)) {
-			heads[task] = max(heads[task], last)
+		if task, last, ok := parseHead(line); ok {
+			if heads[task] = max(heads[task], last); last == removed {
+				delete(heads, task)
+			}
 		}
 	}
 	return heads
 }
 
+// readHead returns the last acknowledged number of one log, 0 if there is none. Many tasks that start
+// at the same time read the file, so it skips the lines of the others.
+func readHead(path, task string) (last int) {
+	content, _ := os.ReadFile(path + headsSuffix)
+	prefix := []byte(task + " ")
+	for line := range bytes.Lines(content) {
+		if bytes.HasPrefix(line, prefix) {
+			if _, number, ok := parseHead(line); ok && number == removed {
+				last = 0
+			} else if ok {
+				last = max(last, number)
+			}
+		}
+	}
+	return last
+}
+
+// parseHead reads a line. It is not ok if the line is damaged.
+func parseHead(line []byte) (task string, last int, ok bool) {
+	field := bytes.Fields(line)
+	if len(field) != 3 {
+		return "", 0, false
+	}
+	task = string(field[0])
+	last, err := strconv.Atoi(string(field[1]))
+	return task, last, err == nil && bytes.Equal(line, headLine(task, last))
+}
+
 // headLines formats one line for each log.
 func headLines(heads map[string]int) (lines []byte) {
 	for task, last := range heads {
-		lines = append(lines, headLine(task, last)...)
+		lines = appendHead(lines, task, last)
 	}
 	return lines
 }

@@ -3,7 +3,9 @@
 //
 //	journal.go   Journal: Open, Close, what a damaged journal lost
 //	database.go  the file: schema, version, connections
-//	log.go       the logs of tasks: Append, Entries, Tasks; commit.go groups commits
+//	log.go       the logs of tasks: Append, Entries, Tasks; commit.go groups commits,
+//	             and checkpoint.go keeps their write-ahead log short
+//	remove.go    removes the log of a task
 //	lock.go      one runner for each task, across processes
 //	event.go     the timeline: Events; record.go: Recorder, which writes it
 //	heads.go     how far each log got, outside the database
@@ -16,7 +18,7 @@
 // gauze run records its events, and users run dozens of these processes. Linking SQLite costs a
 // process 0.1 to 0.4 MB of private memory; most of its 4 MB are read-only and shared. The first batch
 // that is written costs up to 0.6 MB more. A Recorder opens the database only when it has a batch to
-// write and closes it afterwards, which takes a millisecond and two syncs, so a wrap keeps no
+// write and closes it afterwards, which takes a millisecond and a few syncs, so a wrap keeps no
 // connection. A healthy call emits no event and costs nothing.
 //
 // # Damage
@@ -32,6 +34,9 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -44,8 +49,9 @@ const FileName = "journal.db"
 type Journal struct {
 	path     string
 	db       *sql.DB
-	use      *os.File // a shared lock while the journal is open: nothing moves the file aside
-	heads    *os.File // opened for appending
+	file     os.FileInfo // identifies the database
+	use      *os.File    // a shared lock while the journal is open: nothing moves the file aside
+	heads    *os.File    // opened for appending
 	salvaged *Salvage
 
 	requests chan *request
@@ -104,10 +110,24 @@ func (j *Journal) open(everyRow bool) (err error) {
 	if j.heads, err = openHeads(j.path); err != nil {
 		return failure(j.path, err)
 	}
-	if j.db, err = connect(j.path, "FULL"); err != nil {
+	if j.db, err = connect(j.path, "FULL", "wal_autocheckpoint(0)", fmt.Sprintf("journal_size_limit(%d)", maxWALBytes)); err != nil {
 		return failure(j.path, err)
 	}
-	return nil
+	j.file, err = os.Stat(j.path)
+	return failure(j.path, err)
+}
+
+// missing returns an error if the file at the journal's path is not the one that is open: what is
+// written to that one is lost when it is closed.
+func (j *Journal) missing() error {
+	info, err := os.Stat(j.path)
+	same := err != nil || os.SameFile(info, j.file)
+	_, walErr := os.Stat(j.path + "-wal")
+	if same && !errors.Is(err, fs.ErrNotExist) && !errors.Is(walErr, fs.ErrNotExist) {
+		return nil // or it is not known
+	}
+	return &Problem{Path: j.path, What: "was removed or replaced while gauze was using it, and the tasks in it are lost",
+		Next: "check what the last calls of the running tasks did, then start the tasks again", Err: ErrMissing}
 }
 
 // Salvaged returns what Open had to do because the journal was damaged, nil if it was not.
@@ -139,7 +159,17 @@ func (j *Journal) release() (err error) {
 
 // makeDir creates a directory for the user alone. One that exists keeps its mode, because
 // GAUZE_STATE_DIR may name any; the files in it are the user's alone.
-func makeDir(dir string) error { return os.MkdirAll(dir, 0o700) }
+func makeDir(dir string) error {
+	err := os.MkdirAll(dir, 0o700)
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		// Windows reports a file in place of a directory as a path that does not exist.
+		if info, statErr := os.Stat(failed.Path); statErr == nil && !info.IsDir() {
+			return fmt.Errorf("%s is not a directory", failed.Path)
+		}
+	}
+	return err
+}
 
 // query reads rows. A panic in the database is an error.
 func (j *Journal) query(ctx context.Context, scan func(*sql.Rows) error, text string, args ...any) error {

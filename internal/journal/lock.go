@@ -92,13 +92,17 @@ func (j *Journal) taskLock(task string) (*os.File, error) {
 	if err := checkTask(task); err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(filepath.Dir(j.path), "tasks")
-	if err := makeDir(dir); err != nil {
+	name := j.lockPath(task)
+	if err := makeDir(filepath.Dir(name)); err != nil {
 		return nil, failure(j.path, err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, task+lockSuffix), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, failure(j.path, err)
 	}
 	return f, nil
+}
+
+func (j *Journal) lockPath(task string) string {
+	return filepath.Join(filepath.Dir(j.path), "tasks", task+lockSuffix)
 }

@@ -124,7 +124,7 @@ func (j *Journal) Entries(ctx context.Context, task string) ([]Entry, error) {
 	if err := checkTask(task); err != nil {
 		return nil, err
 	}
-	acknowledged := readHeads(j.path)[task] // before the rows: it must not be newer
+	acknowledged := readHead(j.path, task) // before the rows: it must not be newer
 	var entries []Entry
 	c := chain{task: task}
 	err := j.query(ctx, func(rows *sql.Rows) error {
@@ -162,9 +162,11 @@ func (j *Journal) Tasks(ctx context.Context) ([]Head, error) {
 			heads[len(heads)-1].Last = e
 		}
 		return nil
-	}, `SELECT e.task, e.seq, e.time, e.kind, e.data, e.sum FROM entries e
-		JOIN (SELECT task, max(seq) AS last FROM entries GROUP BY task) h ON e.task = h.task AND e.seq IN (1, h.last)
-		ORDER BY e.task, e.seq`)
+	}, `WITH RECURSIVE tasks(task) AS (SELECT min(task) FROM entries
+			UNION ALL SELECT (SELECT min(task) FROM entries e WHERE e.task > tasks.task) FROM tasks WHERE task IS NOT NULL)
+		SELECT e.task, e.seq, e.time, e.kind, e.data, e.sum FROM tasks
+		JOIN entries e ON e.task = tasks.task AND e.seq IN (1, (SELECT max(seq) FROM entries l WHERE l.task = tasks.task))
+		ORDER BY e.task, e.seq`) // skips the entries in between
 	slices.SortStableFunc(heads, func(a, b Head) int { return cmp.Or(b.Last.Time.Compare(a.Last.Time), cmp.Compare(a.Task, b.Task)) })
 	return heads, failure(j.path, err)
 }

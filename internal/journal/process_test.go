@@ -2,11 +2,15 @@ package journal
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,13 +36,52 @@ func TestMain(m *testing.M) {
 	case "stranger": // may not write
 		becomeStranger()
 		appendForever(path, task)
-	case "lock": // keeps a lock until it is killed
+	case "flood": // appends large entries, and prints the greatest size of the write-ahead log
+		j, err := Open(path)
+		size := int64(0)
+		for last := 0; err == nil && last < floodEntries; {
+			last, err = j.Append(context.Background(), task, last, Entry{Kind: "step", Data: bytes.Repeat([]byte("x"), floodBytes)})
+			if info, err := os.Stat(path + "-wal"); err == nil {
+				size = max(size, info.Size())
+			}
+		}
+		fmt.Println(size, err)
+		io.Copy(io.Discard, os.Stdin) // closing it would shorten the log
+		os.Exit(0)
+	case "lock": // keeps a lock until it is killed or its stdin is closed
 		j, err := Open(path)
 		if err == nil {
 			_, err = j.Lock(task)
 		}
 		fmt.Println("locked", err)
-		select {}
+		io.Copy(io.Discard, os.Stdin)
+	}
+}
+
+const floodEntries, floodBytes = 300, 64 << 10
+
+// While several processes write without a pause, the write-ahead log restarts again and again.
+func TestTheWriteAheadLogStaysShort(t *testing.T) {
+	path := filepath.Join(memoryDir(t), "state", FileName)
+	openFor(t, path)
+	const processes = 4
+	var all []process
+	for n := range processes {
+		all = append(all, start(t, "flood", path, fmt.Sprint("t", n)))
+	}
+	longest := 0
+	for _, p := range all {
+		p.lines.Scan()
+		var size int
+		if n, err := fmt.Sscanf(p.lines.Text(), "%d <nil>", &size); n != 1 || err != nil {
+			t.Fatal(p.lines.Text())
+		}
+		longest = max(longest, size)
+	}
+	written, limit := processes*floodEntries*floodBytes, processes*2*checkpointPages*pageSize
+	t.Logf("of %d kB, the log had at most %d", written>>10, longest>>10)
+	if longest > limit || written < 2*limit {
+		t.Errorf("of %d bytes, the log had %d, want at most %d", written, longest, limit)
 	}
 }
 
@@ -65,6 +108,9 @@ func start(t *testing.T, role, path, task string) process {
 	cmd.Env = append(os.Environ(), envRole+"="+strings.Join([]string{role, path, task}, " "))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cmd.StdinPipe(); err != nil { // open until Wait
 		t.Fatal(err)
 	}
 	cmd.Stderr = os.Stderr
@@ -94,7 +140,7 @@ func TestAKilledWriterLosesNothingThatWasAcknowledged(t *testing.T) {
 			p.lines.Scan()
 		}
 		seen := p.lines.Text()
-		acknowledged, err := strconv.Atoi(max(p.kill(), seen))
+		acknowledged, err := strconv.Atoi(cmp.Or(p.kill(), seen))
 		if err != nil {
 			t.Fatalf("%q", seen)
 		}

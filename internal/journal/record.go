@@ -18,15 +18,19 @@ const (
 	batchDelay = time.Second // from the first event of a batch until it is written
 	maxBatch   = 256         // events that are written earlier
 
-	maxEventAge   = 30 * 24 * time.Hour
-	maxEventBytes = 64 << 20
-	maxPruned     = 1000 // old events removed with one batch, so that no batch takes long
+	maxEventAge = 30 * 24 * time.Hour
+	maxPruned   = 1000 // old events removed with one batch, so that no batch takes long
 )
+
+// MaxEventBytes is how many bytes of events the journal keeps: the newest ones. The file is larger,
+// by what the database needs for itself.
+const MaxEventBytes = 64 << 20
 
 // Recorder writes the events of a stream to the journal, in batches and off the path of calls. If
 // the disk is full or the journal cannot be used, it counts what it could not write.
 type Recorder struct {
 	path     string
+	values   bool // record the values that gauze changed in arguments
 	warn     func(error)
 	received <-chan event.Event
 	stop     func()
@@ -38,10 +42,11 @@ type Recorder struct {
 }
 
 // NewRecorder writes the events of a stream, which has not emitted any yet, to the journal at path.
-// warn is called once, with the first error.
+// warn is called once, with the first error. The values that gauze changed in arguments are recorded
+// only if the user has set GAUZE_JOURNAL=values.
 func NewRecorder(path string, events *event.Stream, warn func(error)) *Recorder {
 	received, stop := events.Subscribe(maxBatch)
-	r := &Recorder{path: path, warn: warn, received: received, stop: stop, done: make(chan struct{})}
+	r := &Recorder{path: path, values: os.Getenv("GAUZE_JOURNAL") == "values", warn: warn, received: received, stop: stop, done: make(chan struct{})}
 	go r.run()
 	return r
 }
@@ -66,6 +71,13 @@ func (r *Recorder) Lost() int {
 	return r.lost + r.pending + len(r.received)
 }
 
+// Missed returns how many events could not be written so far.
+func (r *Recorder) Missed() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lost
+}
+
 func (r *Recorder) run() {
 	defer close(r.done)
 	next := uint64(1) // the number of the next event, if none is missed
@@ -76,7 +88,7 @@ func (r *Recorder) run() {
 			r.count(int(e.Seq-next), 1)
 			missed += int(e.Seq - next)
 			next = e.Seq + 1
-			batch = append(batch, recordOf(e, os.Getpid()))
+			batch = append(batch, recordOf(e, os.Getpid(), r.values))
 		}
 		take(first)
 		gather(r.received, take)
@@ -147,14 +159,14 @@ func write(path string, records []Record) (err error) {
 	}
 	if alone {
 		// SQLite would drop a damaged end, and with it the evidence.
-		if _, damaged, err := readWAL(path); err != nil || damaged {
+		if log, err := readWAL(path); err != nil || log.damaged {
 			return cmp.Or(err, errBroken)
 		}
 		if err := share(use); err != nil {
 			return err
 		}
 	}
-	db, err := connect(path, "NORMAL")
+	db, err := connect(path, "FULL")
 	if err != nil {
 		return err
 	}
@@ -209,7 +221,7 @@ func insertEvents(db *sql.DB, path string, records []Record) (last int, err erro
 		}
 		bytes += row.size()
 	}
-	if err := prune(tx, &first, &bytes, time.Now(), maxEventBytes); err != nil {
+	if err := prune(tx, &first, &bytes, time.Now(), MaxEventBytes); err != nil {
 		return 0, err
 	}
 	for name, value := range map[string]int{"first-event": first, "event-bytes": bytes} {

@@ -62,13 +62,24 @@ const maxCheckedBytes = 8 << 20
 // is damaged. Only if alone is true can the write-ahead log be checked: otherwise a different process
 // is writing it.
 func examine(path string, alone, everyRow bool) error {
-	if alone {
-		if _, damaged, err := readWAL(path); err != nil {
-			return err
-		} else if damaged {
-			return errBroken
-		}
+	if !alone {
+		return examineRows(path, everyRow)
 	}
+	log, err := readWAL(path)
+	if err == nil && log.damaged {
+		err = errBroken
+	}
+	if err != nil {
+		return err
+	}
+	if err = examineRows(path, everyRow); broken(err) && log.torn {
+		return errors.Join(err, log.restore(path))
+	}
+	return err
+}
+
+// examineRows checks the file as SQLite reads it.
+func examineRows(path string, everyRow bool) error {
 	heads := readHeads(path)
 	return guard(func() error {
 		db, err := connect(path, "FULL")

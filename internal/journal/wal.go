@@ -8,8 +8,8 @@ import (
 )
 
 // The format of the write-ahead log: https://www.sqlite.org/fileformat2.html#walformat. SQLite reads
-// it up to the first frame whose checksum is wrong and drops the rest without an error. So gauze
-// reads it first, if no other process has the journal open.
+// it up to the last commit before the first frame whose checksum is wrong, and drops the rest without
+// an error. So gauze reads it first, if no other process has the journal open.
 const (
 	pageSize       = 4096
 	walHeaderLen   = 32
@@ -25,43 +25,63 @@ type frame struct {
 	page   []byte
 }
 
-// readWAL returns the frames of the log that belong to its current use, through the last commit.
-// damaged reports whether one of them is not intact although a later one was written, which an
-// interrupted write cannot cause.
-func readWAL(path string) (frames []frame, damaged bool, err error) {
-	log, err := os.ReadFile(path + "-wal")
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(log) < walHeaderLen {
-		return nil, len(log) > 0, nil
+// writeAheadLog is the log before SQLite reads it.
+type writeAheadLog struct {
+	content []byte
+	frames  []frame // of the log's current use, through the last commit
+
+	// torn means that its last commit is not intact, which a power failure can cause: then it was not
+	// acknowledged. If it was, the heads tell.
+	torn bool
+	// damaged means that a commit is not intact that a later one follows. Every commit is synced before
+	// the next one begins, so it was acknowledged.
+	damaged bool
+}
+
+// readWAL reads the write-ahead log of the database at path.
+func readWAL(path string) (log writeAheadLog, err error) {
+	log.content, err = os.ReadFile(path + "-wal")
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(log.content) < walHeaderLen {
+		log.torn = len(log.content) > 0
+		return log, nil
 	}
 	if err != nil {
-		return nil, false, err
+		return log, err
 	}
 	var order binary.ByteOrder = binary.LittleEndian
-	if binary.BigEndian.Uint32(log)&1 == 1 {
+	if binary.BigEndian.Uint32(log.content)&1 == 1 {
 		order = binary.BigEndian
 	}
-	header := log[:walHeaderLen]
+	header, body := log.content[:walHeaderLen], log.content[walHeaderLen:]
 	salts, sum := string(header[16:24]), header[24:32]
-	damaged = !sumMatches(order, make([]byte, 8), header[:24], sum)
-	body := log[walHeaderLen:]
-	if damaged && len(body) >= frameLen {
+	gap := !sumMatches(order, make([]byte, 8), header[:24], sum) // something up to here is not intact
+	if gap && len(body) >= frameLen {
 		salts = string(body[8:16])
 	}
-	last, gap := 0, false
+	last, ended := 0, false // ended: a commit after the gap is complete
 	for ; len(body) >= frameLen; body = body[frameLen:] {
 		head, page := body[:frameHeaderLen], body[frameHeaderLen:frameLen]
-		intact := string(head[8:16]) == salts && sumMatches(order, sum, append(append([]byte{}, head[:8]...), page...), head[16:24])
-		if string(head[8:16]) == salts {
-			damaged = damaged || gap // a frame before this one is not intact
-		}
-		gap = gap || !intact
+		current := string(head[8:16]) == salts
+		f := frame{int(binary.BigEndian.Uint32(head)), binary.BigEndian.Uint32(head[4:]) != 0, false, page}
+		f.intact = current && sumMatches(order, sum, append(append([]byte{}, head[:8]...), page...), head[16:24])
 		sum = head[16:24]
-		frames = append(frames, frame{int(binary.BigEndian.Uint32(head)), binary.BigEndian.Uint32(head[4:]) != 0, intact, page})
-		if intact && frames[len(frames)-1].commit {
-			last = len(frames)
+		gap = gap || !f.intact
+		log.torn = log.torn || current && gap
+		log.damaged = log.damaged || current && ended
+		ended = ended || current && gap && f.commit
+		log.frames = append(log.frames, f)
+		if f.intact && f.commit {
+			last = len(log.frames)
 		}
 	}
-	return frames[:last], damaged, nil
+	log.frames = log.frames[:last]
+	return log, nil
+}
+
+// restore writes the log again as it was before SQLite dropped its end. The caller has the journal
+// alone.
+func (log *writeAheadLog) restore(path string) error {
+	return errors.Join(removeIfPresent(path+"-shm"), os.WriteFile(path+"-wal", log.content, 0o600))
 }
 
 // sumMatches reports whether the checksum of data, continued from a previous one, is want.
@@ -77,7 +97,7 @@ func sumMatches(order binary.ByteOrder, previous, data, want []byte) bool {
 // applyWAL writes the intact pages of the log into the database and removes the log. The caller has
 // the journal alone and kept a copy.
 func applyWAL(path string) error {
-	frames, _, err := readWAL(path)
+	log, err := readWAL(path)
 	if err != nil {
 		return err
 	}
@@ -86,7 +106,7 @@ func applyWAL(path string) error {
 		return err
 	}
 	defer f.Close()
-	for _, frame := range frames {
+	for _, frame := range log.frames {
 		if frame.intact && frame.number >= 1 {
 			if _, err := f.WriteAt(frame.page, int64(frame.number-1)*pageSize); err != nil {
 				return err
