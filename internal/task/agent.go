@@ -75,7 +75,8 @@ func (r *Runner) ask(ctx context.Context) error {
 			break
 		}
 	}
-	return r.stop(Stopped{Why: ModelUnavailable, Message: "The model did not choose a next step.", Diagnosis: redact.Passage(problem.Error())})
+	return r.stop(Stopped{Why: ModelUnavailable, Message: "The model did not choose a next step.", Diagnosis: redact.Passage(problem.Error()),
+		Tokens: spent.InputTokens + spent.OutputTokens, Cost: spent.Cost})
 }
 
 // toolsOf are the tools of one server.
@@ -140,6 +141,9 @@ func (r *Runner) chosen(a llm.Answer, all []toolsOf) (c Chosen, err error) {
 // question returns the question for the next choice. problem is what was wrong with the last answer.
 func (r *Runner) question(all []toolsOf, problem error) llm.Question {
 	text := map[string]any{"goal": r.state.Plan.Goal, "tools": shownTools(all), "calls": r.state.shownCalls()}
+	if same, _ := r.state.repeated(); same == stuckAfter-1 {
+		text["warning"] = fmt.Sprintf("The last call had the same outcome %d times in a row. The task stops as stuck if it has it once more.", stuckAfter-1)
+	}
 	if problem != nil {
 		text["last_answer_was_rejected"] = redact.Passage(problem.Error())
 	}
@@ -178,6 +182,9 @@ func (s *State) shownCalls() (shown []map[string]any) {
 		case c.Outcome != nil:
 			one["status"] = c.Outcome.Status
 			one["result"] = plaintext.Cap(plaintext.Clean(c.Outcome.Text), maxShownResult)
+			if c.Outcome.TooLarge > 0 {
+				one["result"] = "The result is missing: " + c.Outcome.tooLarge().Error()
+			}
 			if c.Outcome.Text == "" && len(c.Outcome.JSON) > 0 {
 				one["result"] = plaintext.Cap(string(c.Outcome.JSON), maxShownResult)
 			}

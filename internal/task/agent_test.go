@@ -143,6 +143,35 @@ func TestRejectedChoicesCount(t *testing.T) {
 	if s := o.wantStatus("done", 0); s.Spent.Tokens != 300 || len(o.calls) > 0 {
 		t.Errorf("%d tokens, want 300; calls: %v", s.Spent.Tokens, o.calls)
 	}
+	o, m := agent(t, "budget: {tokens: 500}\n"+goal, always(says("ok")), "{}", "{}", "{}")
+	if s := o.wantStatus("model-unavailable", 1); s.Spent.Tokens != 300 {
+		t.Errorf("%d tokens without a choice, want 300", s.Spent.Tokens)
+	}
+	m.answers = []string{"{}", "{}", "{}", modelDone}
+	o.wantStatus("model-unavailable", 1)
+	o.wantStatus("budget-spent", 1)
+	o.wantStatus("done", 0)
+}
+
+// A model is told before its repetition stops the task, so that it can do something different.
+func TestAgentIsWarned(t *testing.T) {
+	read := call("read", "{}")
+	o, m := agent(t, goal, always(says("pending")), read, read, call("write", "{}"), modelDone)
+	o.wantStatus("done", 0)
+	for i, q := range m.asked {
+		if warned := strings.Contains(q.Text, "stops as stuck"); warned != (i == stuckAfter-1) {
+			t.Errorf("question %d: warned is %v", i+1, warned)
+		}
+	}
+}
+
+// A result that is too large is reported to the model, and is not an empty one.
+func TestAgentIsToldOfALargeResult(t *testing.T) {
+	o, m := agent(t, goal, always(says(strings.Repeat("x", maxResult+1))), call("read", "{}"), modelDone)
+	o.wantStatus("done", 0)
+	if text := m.asked[1].Text; !strings.Contains(text, "The result is missing: it is 4194305 bytes long") {
+		t.Errorf("the question: %s", text)
+	}
 }
 
 // A choice that was never sent because its tool is gone is not sent after a resume: the model

@@ -14,7 +14,8 @@ import (
 // condition is one line of when:
 //
 //	${a.json.ok}             the value is not false, null, 0 or empty
-//	${a.json.n} == 3         equal; also !=. The right side is a JSON value, a word or a reference
+//	${a.json.n} == 3         equal; also !=. The right side is a JSON value, a word or a reference;
+//	                         with ${a.text}, both sides are compared as text
 //	exists ${a.json.next}    there is a value
 //	not CONDITION
 type condition struct {
@@ -89,11 +90,15 @@ func (c *condition) holds(v values) (bool, error) {
 	if c.op == "" {
 		return truthy(left) != c.not, nil
 	}
-	right := c.right
+	right, isText := c.right, c.left.part == "text"
 	if ref, ok := right.(*reference); ok {
 		if right, err = v.of(ref); err != nil {
 			return false, err
 		}
+		isText = isText || ref.part == "text"
+	}
+	if isText { // the text 200 is the number 200
+		left, right = inline(left), inline(right)
 	}
 	return (equal(left, right) == (c.op == "==")) != c.not, nil
 }

@@ -14,7 +14,7 @@ import (
 // (done), it is sent again (repeat), or the task goes on without it (skip).
 func Decide(ctx context.Context, log Log, id, decision string) (*State, error) {
 	if !slices.Contains(Decisions, decision) {
-		return nil, fmt.Errorf("invalid decision %q: must be %s", redact.Quote(decision), strings.Join(Decisions, ", "))
+		return nil, InvalidDecision(decision)
 	}
 	entries, err := log.Entries(ctx, id)
 	if err != nil {
@@ -33,6 +33,11 @@ func Decide(ctx context.Context, log Log, id, decision string) (*State, error) {
 		return s, err
 	}
 	return s, s.Apply(e)
+}
+
+// InvalidDecision returns the error for a decision that is not one of Decisions.
+func InvalidDecision(decision string) error {
+	return fmt.Errorf("invalid decision %q: must be %s", redact.Quote(decision), strings.Join(Decisions, ", "))
 }
 
 // Undecided returns the call that a person must decide about, or nil. That a task was killed before

@@ -67,7 +67,7 @@ func (c *Call) Line() string {
 		text += "  " + strings.Join(c.Outcome.Healed, ", ")
 	}
 	if c.Outcome.Status != OK {
-		first, _, _ := strings.Cut(strings.TrimSpace(c.Outcome.Text), "\n")
+		first, _, _ := strings.Cut(strings.TrimSpace(c.Outcome.told()), "\n")
 		text += "  " + redact.Quote(first)
 	}
 	return text

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // position is a place in a file, counted from 1.
@@ -45,6 +48,9 @@ const maxDepth = 64
 
 // readDocument reads a file: JSON if it begins with a brace, otherwise YAML.
 func readDocument(text []byte) (*node, *Problem) {
+	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
+		return nil, problemAt(position{1, 1}, "the file is not text: it must be YAML or JSON in UTF-8")
+	}
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && json.Valid(text) {
 		return readJSON(text)
 	}
@@ -86,9 +92,13 @@ func yamlProblem(err error) *Problem {
 		if token := syntax.GetToken(); token != nil {
 			at = position{token.Position.Line, token.Position.Column}
 		}
-		return problemAt(at, "the file is not valid YAML: "+syntax.GetMessage())
+		message := plaintext.Clean(syntax.GetMessage())
+		if strings.Contains(syntax.GetMessage(), "'\t'") {
+			message = "it is indented with a tab; use spaces"
+		}
+		return problemAt(at, "the file is not valid YAML: "+message)
 	}
-	return problemAt(at, "the file is not valid YAML: "+err.Error())
+	return problemAt(at, "the file is not valid YAML: "+plaintext.Clean(err.Error()))
 }
 
 func yamlPosition(n ast.Node) position {

@@ -75,16 +75,17 @@ type Status string
 const (
 	OK     Status = "ok"     // the server answered
 	Failed Status = "failed" // the server answered that the call failed
-	Lost   Status = "lost"   // the server did not answer; Delivery says how far the call got
+	Lost   Status = "lost"   // the server did not answer usably; Delivery says how far the call got
 )
 
 // Delivery is how far a lost call got.
 type Delivery string
 
 const (
-	Unsent  Delivery = "unsent"  // it had no effect
-	Refused Delivery = "refused" // the server rejected the request, most likely without running it
-	Unknown Delivery = "unknown" // it may have had its effect
+	Unsent   Delivery = "unsent"   // it had no effect
+	Refused  Delivery = "refused"  // the server rejected the request, most likely without running it
+	Answered Delivery = "answered" // the server answered, but not usably: it has most likely had its effect
+	Unknown  Delivery = "unknown"  // it may have had its effect
 )
 
 // Outcome is how a call ended.
@@ -92,7 +93,8 @@ type Outcome struct {
 	Call     int             `json:"call"`
 	Status   Status          `json:"status"`
 	Text     string          `json:"text,omitempty"`
-	JSON     json.RawMessage `json:"json,omitempty"` // structured content
+	Report   string          `json:"report,omitempty"` // what happened, if Text is for a model
+	JSON     json.RawMessage `json:"json,omitempty"`   // structured content
 	TooLarge int             `json:"too-large,omitempty"`
 	Limit    int             `json:"limit,omitempty"`    // that TooLarge exceeds, if it is not maxResult
 	Delivery Delivery        `json:"delivery,omitempty"` // of a lost call
@@ -156,6 +158,8 @@ type Stopped struct {
 	Message   string    `json:"message"`        // what happened
 	Diagnosis string    `json:"diagnosis,omitempty"`
 	Remedy    string    `json:"remedy,omitempty"`
+	Tokens    int       `json:"tokens,omitempty"` // for answers of a model that did not choose
+	Cost      float64   `json:"cost,omitempty"`
 }
 
 // Decided is what a person decided about a call whose outcome is unknown.

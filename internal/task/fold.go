@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -26,6 +27,8 @@ type State struct {
 
 	latest  map[place]*Call // by the place in the plan
 	results map[string]*Result
+	ids     []string // of the plan's steps, in order; filled by walkOf
+	walked  *walk    // the step that was walked last
 	resumes int
 	regret  int // choices up to this one neither end the task nor are sent: it was resumed after them
 }
@@ -154,6 +157,7 @@ func (s *State) apply(e Entry) error {
 			return err
 		}
 		s.Stopped = &data
+		s.Spent.Tokens, s.Spent.Cost = s.Spent.Tokens+data.Tokens, s.Spent.Cost+data.Cost
 	case KindDecided:
 		data, err := read[Decided](e)
 		if err != nil {
@@ -203,15 +207,15 @@ func (s *State) settle(o Outcome) error {
 	}
 	c := s.Calls[o.Call-1]
 	c.Outcome = &o
-	switch o.Status {
-	case OK:
+	switch {
+	case o.Status == OK:
 		c.failures, c.losses = 0, 0
 		if result := s.results[c.Step]; result != nil && result.loop {
 			result.list = append(result.list, &o)
 		} else if c.Step != "" {
 			s.results[c.Step] = &Result{list: []*Outcome{&o}}
 		}
-	case Failed:
+	case o.answered():
 		c.failures++
 		c.losses = 0
 	default:
@@ -247,17 +251,17 @@ func (s *State) resume() {
 
 // text returns the text of the result.
 func (r *Result) text() (string, error) {
-	text := ""
+	var text strings.Builder
 	for i, o := range r.list {
 		if o.TooLarge > 0 {
 			return "", fmt.Errorf("a result has %w that was kept: %w", errMissing, o.tooLarge())
 		}
 		if i > 0 {
-			text += "\n"
+			text.WriteByte('\n')
 		}
-		text += o.Text
+		text.WriteString(o.Text)
 	}
-	return text, nil
+	return text.String(), nil
 }
 
 // json returns the structured content of the result, or its text parsed as JSON.
@@ -294,6 +298,15 @@ func (o *Outcome) json() (any, error) {
 	o.value, o.parsed = value, true
 	return value, nil
 }
+
+// answered reports whether the server answered a call that did not succeed: sending it again may get
+// the same answer.
+func (o *Outcome) answered() bool {
+	return o.Status == Failed || o.Status == Lost && o.Delivery == Answered
+}
+
+// told returns what a person reads about a call that did not succeed.
+func (o *Outcome) told() string { return cmp.Or(o.Report, o.Text) }
 
 // tooLarge says why a result is missing.
 func (o *Outcome) tooLarge() error {

@@ -3,7 +3,9 @@ package task
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
@@ -101,15 +103,18 @@ type walk struct {
 	err   error // the loop has no list
 }
 
+// walkOf returns the step at an index. The last one is kept: all steps before it are settled, so its
+// list does not change while the task is at it.
 func (s *State) walkOf(index int) *walk {
-	w := &walk{s: s, step: &s.Plan.Steps[index], items: []any{nil}, vals: values{results: s.results}}
-	for i := range s.Plan.Steps {
-		if i < index {
-			w.in.steps = append(w.in.steps, s.Plan.Steps[i].ID)
-		} else {
-			w.in.later = append(w.in.later, s.Plan.Steps[i].ID)
-		}
+	if w := s.walked; w != nil && w.step == &s.Plan.Steps[index] {
+		return w
 	}
+	w := &walk{s: s, step: &s.Plan.Steps[index], items: []any{nil}, vals: values{results: s.results}}
+	for i := len(s.ids); i < len(s.Plan.Steps); i++ {
+		s.ids = append(s.ids, s.Plan.Steps[i].ID)
+	}
+	w.in = scope{steps: s.ids[:index], later: s.ids[index:]}
+	s.walked = w
 	if w.step.For != "" {
 		var l *loop
 		if l, w.err = parseLoop(w.step.For, w.in); w.err == nil {
@@ -169,8 +174,12 @@ func (w *walk) fail(item int, err error) *Decision {
 	if w.step.OnError.Continue {
 		return nil
 	}
+	reason := err.Error()
+	if !strings.HasSuffix(reason, "?") {
+		reason += "."
+	}
 	return &Decision{Do: DoStop, Stop: &Stopped{Why: StepFailed, Step: w.step.ID, Item: item, Server: w.step.Server,
-		Message: fmt.Sprintf("Step %q was not sent: %v.", w.step.ID, err)}}
+		Message: fmt.Sprintf("Step %q was not sent: %s", w.step.ID, reason)}}
 }
 
 // after returns what to do after a call: send it again, stop, or nil if its place is settled.
@@ -190,21 +199,26 @@ func (s *State) after(c *Call, e OnError) *Decision {
 			return s.again(c, false)
 		}
 		return stop(c, NeedsPerson, fmt.Sprintf("The server %q requires a person: %s.", c.Server, needs[o.Need]))
+	case !s.mayRepeat(c) && o != nil && o.Delivery == Answered:
+		return stop(c, NeedsDecision, fmt.Sprintf("The server %q answered the call of %s, but the answer cannot be used. The call has most likely taken effect, and repeating it may not be safe.", c.Server, c.Tool))
 	case !s.mayRepeat(c):
 		return stop(c, NeedsDecision, fmt.Sprintf("It is unknown whether the call of %s on the server %q took effect, and repeating it may not be safe.", c.Tool, c.Server))
+	case o != nil && o.answered():
+		return s.afterFailure(c, e)
 	case c.losses >= maxLosses && c.run == s.resumes:
 		return stop(c, ServerDead, fmt.Sprintf("The server %q did not answer the call of %s in %d attempts.", c.Server, c.Tool, c.losses))
 	}
 	return s.again(c, o == nil || o.Delivery != Unsent)
 }
 
-// afterFailure is after for a call that the server answered with an error.
+// afterFailure is after for a call that the server answered with an error, or with nothing usable
+// if the call may be repeated.
 func (s *State) afterFailure(c *Call, e OnError) *Decision {
-	switch {
+	switch repeats := c.Outcome.Status == Lost; {
 	case c.granted:
-		return s.again(c, false)
-	case c.Outcome.Need == "" && c.failures < max(1, e.Attempts) && !hopeless[c.Outcome.Fault]:
-		return s.again(c, false)
+		return s.again(c, repeats)
+	case c.Outcome.Need == "" && c.failures < max(1, e.Attempts) && !s.hopeless(c):
+		return s.again(c, repeats)
 	case e.Continue:
 		return nil
 	case c.Outcome.Need != "":
@@ -213,8 +227,18 @@ func (s *State) afterFailure(c *Call, e OnError) *Decision {
 	return stop(c, StepFailed, fmt.Sprintf("The call of %s on the server %q failed.", c.Tool, c.Server))
 }
 
-// hopeless lists the faults that the same call always gets.
-var hopeless = map[string]bool{"arguments-invalid": true, "tool-unknown": true, "tool-changed": true, "request-too-large": true}
+// hopeless reports whether the same call would fail in the same way: the server does not have its
+// tool, or gauze knows that a different call is needed.
+func (s *State) hopeless(c *Call) bool {
+	if c.Outcome == nil || !c.Outcome.answered() {
+		return false
+	}
+	if tools := s.Tools[c.Server]; len(tools) > 0 && tools[c.Tool] == "" {
+		return true
+	}
+	entry, ok := fault.Lookup(c.Outcome.Fault)
+	return ok && entry.Retry == fault.ChangeCall
+}
 
 // again returns the decision to send a call once more. repeats means that it may have had its
 // effect.
@@ -302,43 +326,51 @@ func (s *State) agentIsBlocked(c *Call) bool {
 	return false
 }
 
-// stuck returns why the task makes no progress, or nil. The same call is one with the same
-// arguments. Steps that a person wrote may succeed as often as the plan says, and the attempts of
-// one step count once.
+// stuck returns why the task makes no progress, or nil.
 func (s *State) stuck() *Stopped {
-	same := 0
-	var last *Call
-	for i := len(s.Calls) - 1; i >= 0; i-- {
+	same, c := s.repeated()
+	if same < stuckAfter {
+		return nil
+	}
+	return &Stopped{Why: Stuck, Step: c.Step, Call: len(s.Calls), Server: c.Server,
+		Message: fmt.Sprintf("The same call of %s on the server %q had the same outcome %d times in a row.", c.Tool, c.Server, stuckAfter)}
+}
+
+// repeated returns how often in a row the last call had its outcome in this run, at most stuckAfter,
+// and the first of these calls. The same call is one with the same arguments. Steps that a person wrote may succeed as often as
+// the plan says, and the attempts of one step count once.
+func (s *State) repeated() (same int, first *Call) {
+	for i := len(s.Calls) - 1; i >= 0 && same < stuckAfter; i-- {
 		c := s.Calls[i]
 		if c.run != s.resumes || c.Outcome == nil || c.Outcome.Status == Lost || c.Outcome.Status == OK && !s.Plan.ByModel() {
 			break
 		}
-		if last != nil && c.place() == last.place() {
+		if first != nil && c.place() == first.place() {
 			continue
 		}
-		if last != nil && !(c.Server == last.Server && c.Tool == last.Tool && string(c.Arguments) == string(last.Arguments) && c.Outcome.same(last.Outcome)) {
+		if first != nil && !(c.Server == first.Server && c.Tool == first.Tool && string(c.Arguments) == string(first.Arguments) && c.Outcome.same(first.Outcome)) {
 			break
 		}
-		last = c
-		if same++; same == stuckAfter {
-			return &Stopped{Why: Stuck, Step: c.Step, Call: s.Calls[len(s.Calls)-1].Call, Server: c.Server,
-				Message: fmt.Sprintf("The same call of %s on the server %q had the same outcome %d times in a row.", c.Tool, c.Server, stuckAfter)}
-		}
+		first = c
+		same++
 	}
-	return nil
+	return same, first
 }
 
 func (o *Outcome) same(p *Outcome) bool {
-	return o.Status == p.Status && o.Text == p.Text && string(o.JSON) == string(p.JSON) && o.Fault == p.Fault
+	return o.Status == p.Status && o.Text == p.Text && string(o.JSON) == string(p.JSON) && o.Fault == p.Fault && o.TooLarge == p.TooLarge
 }
 
 // overBudget returns which budget is spent, or nil. Time is checked by the loop, which has a clock.
 func (s *State) overBudget() *Stopped {
 	b, spent := s.Plan.Budget, s.Spent
-	text := ""
+	text, more := "", ""
 	switch most := s.Plan.maxSteps(); {
-	case most > 0 && spent.Steps >= most:
+	case spent.Steps >= most:
 		text = fmt.Sprintf("%d calls", most)
+		if b.Steps == 0 {
+			more = " It is the default; budget.steps in the file sets a different one."
+		}
 	case b.Tokens > 0 && spent.Tokens >= b.Tokens:
 		text = fmt.Sprintf("%d tokens", b.Tokens)
 	case b.Cost > 0 && spent.Cost >= b.Cost:
@@ -348,9 +380,9 @@ func (s *State) overBudget() *Stopped {
 	default:
 		return nil
 	}
-	return budgetStop(text)
+	return budgetStop(text, more)
 }
 
-func budgetStop(text string) *Stopped {
-	return &Stopped{Why: BudgetSpent, Message: "The budget of " + text + " is spent. Resuming the task grants it once more."}
+func budgetStop(text, more string) *Stopped {
+	return &Stopped{Why: BudgetSpent, Message: "The budget of " + text + " is spent." + more + " Resuming the task grants it once more."}
 }

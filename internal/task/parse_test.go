@@ -68,6 +68,9 @@ func TestParseReportsProblems(t *testing.T) {
 	}{
 		"empty":               {"", []string{"1:1: the file is empty"}},
 		"not YAML":            {"a: [", []string{"1:4: the file is not valid YAML"}},
+		"a tab":               {"servers:\n\ts: a/b\n", []string{"2:1: the file is not valid YAML: it is indented with a tab; use spaces"}},
+		"a program":           {"\x7fELF\x02\x00\x01", []string{"1:1: the file is not text: it must be YAML or JSON in UTF-8"}},
+		"UTF-16":              {"\xff\xfen\x00a\x00", []string{"1:1: the file is not text"}},
 		"a list":              {"- a", []string{"1:1: the task must be a mapping, not a list"}},
 		"misspelt key":        {"servers: {s: a/b}\nstep: []\n", []string{`2:1: unknown key "step" in the task; did you mean "steps"?`}},
 		"nothing there":       {"name: x\n", []string{"1:1: servers is missing", "1:1: steps is missing"}},
@@ -85,6 +88,7 @@ func TestParseReportsProblems(t *testing.T) {
 		"a later step":        {head + "  - {id: a, server: s, tool: t, arguments: {x: \"${b.text}\"}}\n  - {id: b, server: s, tool: t}\n", []string{`3:48: ${b.text} refers to step "b", which has not run yet`}},
 		"itself":              {head + "  - {id: a, server: s, tool: t, arguments: {x: [1, \"${a.text}\"]}}\n", []string{`3:52: ${a.text} refers to step "a", which has not run yet`}},
 		"an unknown step":     {head + "  - {id: list, server: s, tool: t}\n  - {id: b, server: s, tool: t, arguments: {x: \"${lst.text}\"}}\n", []string{`${lst.text} refers to step "lst", which does not exist; did you mean "list"?`}},
+		"one unknown step":    {head + "  - {id: a, server: s, tool: t, for: 'x in [1]', arguments: {x: \"${lst.text}\"}}\n  - {id: b, server: s, tool: t, arguments: {x: \"${a.text}\"}}\n", []string{`3:65: ${lst.text} refers to step "lst"`}},
 		"an unknown part":     {head + "  - {id: a, server: s, tool: t}\n  - {id: b, server: s, tool: t, arguments: {x: \"${a.txt}\"}}\n", []string{`a result has text and json, not "txt"; did you mean "text"?`}},
 		"no part":             {head + "  - {id: a, server: s, tool: t}\n  - {id: b, server: s, tool: t, arguments: {x: \"${a}\"}}\n", []string{"${a} does not say which part of the result: write ${a.text} or ${a.json}"}},
 		"a part of text":      {head + "  - {id: a, server: s, tool: t}\n  - {id: b, server: s, tool: t, arguments: {x: \"${a.text.x}\"}}\n", []string{"text has no parts"}},

@@ -44,7 +44,7 @@ var needOfWords = sync.OnceValue(func() []wordsOfNeed {
 	return []wordsOfNeed{
 		{regexp.MustCompile(`(?i)\bcaptcha\b|\bare (you )?(a )?human\b|\b(human|bot) (verification|check)\b`), needCaptcha},
 		{regexp.MustCompile(`(?i)\b(needs?|requires?|requiring|awaiting|waiting for|pending|without) (your |human |manual |user |an? )*(approval|confirmation|intervention)\b|\b(human|manual) (intervention|approval)\b`), needApproval},
-		{regexp.MustCompile(`(?i)\b(log ?in|login|sign ?in|authentication|authorization|re-?authenticate|verification( code)?|two[- ]factor|2fa|mfa)\b.{0,40}\b(required|needed|necessary|expired|failed)\b|\b(please|must|need to|have to) (first )?(log ?in|sign ?in|re-?authenticate|verify)\b|\b(requires?|needs?) (you to )?(log ?in|login|sign ?in|authentication|verification)\b|\bnot (logged|signed) in\b|\b(token|session|credentials?) (has |have |is |are )?expired\b|\bunauthenticated\b`), needLogin},
+		{regexp.MustCompile(`(?i)\b(log ?in|login|sign ?in|authentication|authorization|re-?authenticate|verification( code)?|two[- ]factor|2fa|mfa)( (is|was|are|has|first|again|code|token))* (required|needed|necessary|expired)\b|\b(log ?in|login|sign ?in|authentication|authorization) (has )?failed\b|^\W*(authentication|login|verification)\W*$|\b(please|must|need to|have to) (first )?(log ?in|sign ?in|re-?authenticate|verify)\b|\b(requires?|needs?) (you to )?(log ?in|login|sign ?in|authentication|verification)\b|\bnot (logged|signed) in\b|\b(token|session|credentials?) (has |have |is |are )?expired\b|\bunauthenticated\b`), needLogin},
 		{regexp.MustCompile(`(?i)\b(access|permission) (is |was )?denied\b`), needAccess},
 	}
 })

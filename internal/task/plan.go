@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -52,8 +53,8 @@ type OnError struct {
 // defaultAttempts is what on-error: retry means.
 const defaultAttempts = 3
 
-// Budget limits a task. The zero value of a field means no limit, except for the steps of a task
-// whose calls a model chooses.
+// Budget limits a task. The zero value of a field means no limit, except for the steps, which have a
+// default.
 type Budget struct {
 	Steps  int           `json:"steps,omitempty"`  // tool calls
 	Time   time.Duration `json:"time,omitempty"`   // while the task runs; it does not count while it is stopped
@@ -61,13 +62,17 @@ type Budget struct {
 	Cost   float64       `json:"cost,omitempty"`   // of models, in US dollars
 }
 
-// defaultAgentSteps limits the calls that a model chooses, so that a task always ends.
-const defaultAgentSteps = 50
+const (
+	// defaultSteps limits the calls of a plan with steps: a loop may be over a list of any length.
+	defaultSteps = 10_000
+	// defaultAgentSteps limits the calls that a model chooses, so that a task always ends.
+	defaultAgentSteps = 50
+)
 
-// maxSteps returns the limit in force; 0 means none.
+// maxSteps returns the limit in force.
 func (p *Plan) maxSteps() int {
-	if p.Budget.Steps == 0 && p.ByModel() {
-		return defaultAgentSteps
+	if p.ByModel() {
+		return cmp.Or(p.Budget.Steps, defaultAgentSteps)
 	}
-	return p.Budget.Steps
+	return cmp.Or(p.Budget.Steps, defaultSteps)
 }

@@ -45,6 +45,7 @@ type Tool struct {
 type Reply struct {
 	Status   Status
 	Text     string // of the result, or the error
+	Report   string // what happened, for a person; only for gauze's own faults, whose Text is for a model
 	JSON     json.RawMessage
 	Delivery Delivery // of a lost call
 	Fault    string   // code of gauze's fault

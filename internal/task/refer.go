@@ -82,7 +82,7 @@ func parseReference(source string, in scope) (*reference, error) {
 	case slices.Contains(in.later, ref.id):
 		return nil, fmt.Errorf("%s refers to step %q, which has not run yet at this point: move that step before this one", shown, ref.id)
 	case !slices.Contains(in.steps, ref.id):
-		return nil, fmt.Errorf("%s refers to step %q, which does not exist%s", shown, redact.Quote(ref.id), didYouMean(ref.id, append(in.steps, in.item)))
+		return nil, fmt.Errorf("%s refers to step %q, which does not exist%s", shown, redact.Quote(ref.id), didYouMean(ref.id, append(slices.Clone(in.steps), in.item)))
 	case len(words) == 1:
 		return nil, fmt.Errorf("%s does not say which part of the result: write ${%s.text} or ${%s.json}", shown, ref.id, ref.id)
 	}
@@ -131,14 +131,27 @@ func (v values) of(ref *reference) (any, error) {
 			return nil, fmt.Errorf("%s has %w: %v", ref.source, errMissing, err)
 		}
 	}
-	for i, key := range ref.path {
-		next, ok := member(value, key)
-		if !ok {
+	for i := 0; i < len(ref.path); {
+		key := ref.path[i]
+		next, used := memberAt(value, ref.path[i:])
+		if used == 0 {
 			return nil, fmt.Errorf("%s has %w: %s has no %q%s", ref.source, errMissing, strings.Join(append([]string{ref.start()}, ref.path[:i]...), "."), key, keysOf(value, key))
 		}
 		value = next
+		i += used
 	}
 	return value, nil
+}
+
+// memberAt returns the value at the first words of a path, and how many these are: one, or those of
+// a key that contains dots; 0 if nothing is there.
+func memberAt(value any, path []string) (next any, used int) {
+	for used = 1; used <= len(path); used++ {
+		if next, ok := member(value, strings.Join(path[:used], ".")); ok {
+			return next, used
+		}
+	}
+	return nil, 0
 }
 
 func (r *reference) start() string {

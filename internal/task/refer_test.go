@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// scopeOf is a scope after the steps a and list, inside a loop over item.
-var testScope = scope{steps: []string{"a", "list", "gone"}, later: []string{"b"}, item: "item"}
+// testScope is a scope after the steps a, n, list and gone, inside a loop over item.
+var testScope = scope{steps: []string{"a", "n", "list", "gone"}, later: []string{"b"}, item: "item"}
 
 func testValues(t *testing.T) values {
 	t.Helper()
@@ -17,7 +17,8 @@ func testValues(t *testing.T) values {
 		t.Fatal(err)
 	}
 	return values{item: "item", current: item, results: map[string]*Result{
-		"a":    {list: []*Outcome{{Text: `{"ok": true, "no": false, "count": 3, "items": [{"k": "v"}], "none": null}`}}},
+		"a":    {list: []*Outcome{{Text: `{"ok": true, "no": false, "count": 3, "items": [{"k": "v"}], "none": null, "x.y": {"z.0": 5, "z": [6]}}`}}},
+		"n":    {list: []*Outcome{{Text: "200"}}},
 		"list": {loop: true, list: []*Outcome{{Text: "one", JSON: json.RawMessage(`{"x":1}`)}, {Text: "2"}}},
 	}}
 }
@@ -35,6 +36,8 @@ func TestFill(t *testing.T) {
 		"${item.name}/${item.n}":         `"x/1.50"`,
 		"${item.sub.list.1}":             `2`,
 		"${item}":                        `{"n":1.50,"name":"x","sub":{"list":[1,2]}}`,
+		"${a.json.x.y.z.0}":              `6`,
+		"${a.json.x.y}":                  `{"z":[6],"z.0":5}`,
 		"${list.text}":                   `"one\n2"`,
 		"${list.json}":                   `[{"x":1},2]`,
 		"$${a.text} costs $5":            `"${a.text} costs $5"`,
@@ -54,6 +57,7 @@ func TestFill(t *testing.T) {
 
 func TestMissingValues(t *testing.T) {
 	for text, want := range map[string]string{
+		"${a.json.x.z}":         `a.json has no "x"`,
 		"${gone.text}":          `${gone.text} has no value: step "gone" was skipped, failed, or its result is not known`,
 		"${a.json.cuont}":       `a.json has no "cuont"; did you mean "count"?`,
 		"${a.json.items.1}":     `a.json.items has no "1"; it is a list of 1`,
@@ -94,6 +98,13 @@ func TestConditions(t *testing.T) {
 		"exists ${a.json.nope}":           false,
 		"not exists ${gone.text}":         true,
 		"${a.json.count} == \"3\"":        false,
+		"${n.text} == 200":                true,
+		"${n.text} == \"200\"":            true,
+		"${n.text} != 200":                false,
+		"${n.text} == 200.0":              false,
+		"${n.text} == ${n.json}":          true,
+		"${n.json} == ${n.text}":          true,
+		"${n.json} == 200.0":              true,
 	} {
 		c, err := parseCondition(text, testScope)
 		if err != nil {

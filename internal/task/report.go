@@ -88,7 +88,7 @@ func (s *State) Report(id string, now time.Time) string {
 	} else {
 		add("%s", redact.Passage(stop.Message))
 		if !stop.Since.IsZero() {
-			add("It has been unavailable since %s (%s).", stop.Since.Local().Format("15:04:05"), now.Sub(stop.Since).Round(time.Second))
+			add("It has been unavailable since %s (%s).", stop.Since.Local().Format("15:04:05"), max(0, now.Sub(stop.Since)).Round(time.Second))
 		}
 		if stop.Diagnosis != "" {
 			add("Reported: %s", redact.Passage(stop.Diagnosis))
@@ -111,8 +111,30 @@ func (s *State) Report(id string, now time.Time) string {
 			}
 		}
 	}
+	if !s.Resumable() {
+		add("Resuming would not help: the step would fail in the same way. Correct it in")
+		add("the file, and start a new task, which begins with the first step:")
+		add("  gauze task run FILE")
+		return b.String()
+	}
 	add("gauze task resume %s", id)
 	return b.String()
+}
+
+// Resumable reports whether resuming the task can change how it ended. It cannot if the step where
+// it stopped refers to a value that the recorded results do not have, or makes a call that always
+// fails.
+func (s *State) Resumable() bool {
+	switch stop := s.Stopped; {
+	case s.Done != nil:
+		return false
+	case stop == nil || stop.Why != StepFailed || s.Plan.ByModel():
+		return true
+	case stop.Call == 0:
+		return false
+	default:
+		return !s.hopeless(s.Calls[stop.Call-1])
+	}
 }
 
 // progress says how much was done.

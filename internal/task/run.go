@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/llm"
 )
 
@@ -78,7 +79,7 @@ func (r *Runner) act(ctx context.Context, d Decision) error {
 	case d.Do == DoStop:
 		return r.stop(r.explained(*d.Stop))
 	case r.left() < 0:
-		return r.stop(*budgetStop(r.state.Plan.Budget.Time.String()))
+		return r.stop(*budgetStop(r.state.Plan.Budget.Time.String(), ""))
 	}
 	work, cancel := r.withinTime(ctx)
 	defer cancel()
@@ -130,7 +131,7 @@ func (r *Runner) send(ctx context.Context, i Intent) Outcome {
 // outcomeOf returns a reply as an entry.
 func outcomeOf(call int, reply Reply, took time.Duration) Outcome {
 	o := Outcome{
-		Call: call, Status: reply.Status, Text: reply.Text, JSON: reply.JSON, Delivery: reply.Delivery,
+		Call: call, Status: reply.Status, Text: reply.Text, Report: reply.Report, JSON: reply.JSON, Delivery: reply.Delivery,
 		Fault: reply.Fault, Cause: reply.Cause, Healed: reply.Healed, Took: took,
 	}
 	if o.Status != OK {
@@ -217,7 +218,7 @@ func (r *Runner) explained(s Stopped) Stopped {
 func (s *State) Explain(stop Stopped) Stopped {
 	if stop.Call > 0 && stop.Diagnosis == "" {
 		if o := s.Calls[stop.Call-1].Outcome; o != nil && o.Status != OK {
-			stop.Diagnosis = o.Text
+			stop.Diagnosis = plaintext.Cap(o.told(), maxShownResult) // the outcome has all of it
 		}
 	}
 	return stop

@@ -239,7 +239,10 @@ func TestNeedOf(t *testing.T) {
 		"captcha": needCaptcha, "human verification": needCaptcha,
 		"this needs manual approval": needApproval, "human intervention": needApproval,
 		"permission denied": needAccess, "access denied": needAccess,
-		"no such file: login.txt": "", "unknown author": "", "approval rating: 3": "", "": "",
+		"authentication": needLogin, "login": needLogin, "verification": needLogin, "Login failed: wrong password": needLogin, "two-factor code required": needLogin,
+		"checksum verification failed": "", "certificate verification failed": "", "1 test failed: the login page\nFAIL login form test failed": "",
+		"authorization header could not be parsed, 2 retries needed": "",
+		"no such file: login.txt":                                    "", "unknown author": "", "approval rating: 3": "", "": "",
 	} {
 		if got := needOf(failed(text)); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -292,6 +295,25 @@ func TestLoopWithEqualResultsIsNotStuck(t *testing.T) {
 	o.wantStatus("done", 0)
 	if len(o.calls) != 5 {
 		t.Errorf("%d calls, want 5", len(o.calls))
+	}
+}
+
+// The next round of a loop costs the same however long the list is.
+func TestLongLoopIsNotReadInEveryRound(t *testing.T) {
+	const rounds = 2000
+	list := "[0" + strings.Repeat(", 0", rounds-1) + "]"
+	o := begin(t, "steps: [{id: a, server: s, tool: write, for: 'x in "+list+"'}]\nbudget: {steps: 10}", always(says("ok")))
+	s := o.wantStatus("budget-spent", 1)
+	if allocs := testing.AllocsPerRun(10, func() { s.nextStep() }); allocs > rounds/10 {
+		t.Errorf("%v allocations to find the next of %d rounds", allocs, rounds)
+	}
+}
+
+// A failure of many bytes is in the log once.
+func TestDiagnosisIsShort(t *testing.T) {
+	o := begin(t, "steps: [{id: a, server: s, tool: write}]", always(failed(strings.Repeat("x", 1<<20))))
+	if s := o.wantStatus("failed", 1); len(s.Stopped.Diagnosis) > maxShownResult || len(s.Calls[0].Outcome.Text) != 1<<20 {
+		t.Errorf("a diagnosis of %d bytes", len(s.Stopped.Diagnosis))
 	}
 }
 
@@ -384,6 +406,34 @@ func TestTimeBudgetAfterAKill(t *testing.T) {
 }
 
 // The log names the process that runs the task, even if a different one only started it.
+// A clock that was set back between two runs neither spends the budget nor extends it.
+func TestClockThatWasSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := true
+		o := begin(t, "budget: {time: 1m}\nsteps: [{id: a, server: s, tool: write}, {id: b, server: s, tool: write}]", func(ctx context.Context, _, _ string) Reply {
+			if !down {
+				<-ctx.Done()
+				return Reply{Status: Lost, Delivery: Unsent}
+			}
+			return failed("no")
+		})
+		o.wantStatus("failed", 1)
+		for i := range o.log.entries {
+			o.log.entries[i].Time = o.log.entries[i].Time.Add(24 * time.Hour)
+		}
+		down = false
+		start := time.Now()
+		s := o.wantStatus("budget-spent", 1)
+		if took := time.Since(start); took < time.Minute || took > 2*time.Minute {
+			t.Errorf("a budget of 1m lasted %v", took)
+		}
+		s.Stopped.Since = time.Now().Add(time.Hour)
+		if text := s.Report("id", time.Now()); !strings.Contains(text, "(0s)") {
+			t.Error(text)
+		}
+	})
+}
+
 func TestProcessThatRuns(t *testing.T) {
 	o := begin(t, "steps: [{id: a, server: s, tool: read}]", always(says("ok")))
 	data, err := read[Started](o.log.entries[0])

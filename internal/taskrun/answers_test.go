@@ -3,6 +3,7 @@ package taskrun
 import (
 	"encoding/json"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ func TestWhichAnswersAreFailures(t *testing.T) {
 		"null":                               {"raw", `null`, task.Lost},
 		"a string":                           {"raw", `"done"`, task.Lost},
 		"neither a result nor an error":      {"neither", "", task.Lost},
+		"a result and an error":              {"both", "", task.Lost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,8 +45,20 @@ func TestWhichAnswersAreFailures(t *testing.T) {
 			s := b.run(nil)
 			if o := s.Calls[0].Outcome; o == nil || o.Status != test.status {
 				t.Errorf("%+v, want %s", o, test.status)
+			} else if o.Status == task.Lost && o.Delivery != task.Answered {
+				t.Errorf("%+v, want %s", o, task.Answered)
 			}
 		})
+	}
+}
+
+// The text of a result is also that of the resources in it.
+func TestTextOfAResource(t *testing.T) {
+	const result = `{"content":[{"type":"text","text":"found"},` +
+		`{"type":"resource","resource":{"uri":"file:///a","text":"inside"}},{"type":"resource","resource":{"uri":"file:///b","blob":"AAAA"}}]}`
+	b := begin(t, "steps: [{id: a, server: s, tool: raw, arguments: {result: '"+result+"'}}]")
+	if o := b.run(nil).Calls[0].Outcome; o == nil || o.Text != "found\ninside" {
+		t.Errorf("%+v", o)
 	}
 }
 
@@ -53,8 +67,13 @@ func TestTimeoutSaysHowLong(t *testing.T) {
 	b := begin(t, "steps: [{id: a, server: s, tool: hang_unsafe, arguments: {key: one}}]")
 	s := b.run(func(_ *task.Runner, servers *Servers) { servers.Wrap.Timeout = 100 * time.Millisecond })
 	b.want(s, "needs-decision", 4)
-	if text := s.Calls[0].Outcome.Text; !regexp.MustCompile(`waited \d`).MatchString(text) {
-		t.Error(text)
+	for _, text := range []string{s.Calls[0].Outcome.Text, s.Calls[0].Outcome.Report} {
+		if !regexp.MustCompile(`waited \d`).MatchString(text) {
+			t.Errorf("%q", text)
+		}
+	}
+	if report := s.Calls[0].Outcome.Report; strings.Contains(report, "Check") {
+		t.Errorf("a person reads what a model should do: %q", report)
 	}
 	b.wantOnce("one")
 }

@@ -1,11 +1,14 @@
 package taskrun
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
 
+	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/journal"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
@@ -116,8 +119,40 @@ func (m *Memory) lock(id string) (unlock func(), err error) {
 
 // run runs a task of a log that no one else runs.
 func (o Options) run(ctx context.Context, log task.Log, id string, servers map[string]task.Server) (*task.State, error) {
-	open := &Servers{Plan: servers, Configured: o.Configured, Sessions: o.Sessions, Wrap: o.Wrap, Observe: o.Observe}
+	open := &Servers{Plan: servers, Configured: o.Configured, Sessions: o.Sessions, Wrap: o.Wrap, Observe: o.observer(id, servers)}
 	defer open.Close(o.Hurry)
-	r := &task.Runner{ID: id, Log: log, Servers: open, Model: o.Model, Hurry: o.Hurry, Tell: o.Tell}
+	r := &task.Runner{ID: id, Log: log, Servers: open, Model: o.Model, Hurry: o.Hurry, Tell: o.teller(id, servers)}
 	return r.Run(ctx)
+}
+
+// teller returns what receives every entry. The stream of events gets the verdicts among them.
+func (o Options) teller(id string, servers map[string]task.Server) func(*task.State, task.Entry) {
+	if o.Events == nil {
+		return o.Tell
+	}
+	return func(s *task.State, e task.Entry) {
+		if o.Tell != nil {
+			o.Tell(s, e)
+		}
+		var j task.Judged
+		if e.Kind != task.KindVerdict || json.Unmarshal(e.Data, &j) != nil {
+			return
+		}
+		o.Events.Emit(event.Event{Kind: event.Judged, Task: id, Server: cmp.Or(servers[j.Server].Configured, j.Server), To: j.Action, Detail: j.Reason})
+	}
+}
+
+// observer returns who receives the events of the servers of a task. The stream has them under the
+// name by which a client knows the server.
+func (o Options) observer(id string, servers map[string]task.Server) func(string, event.Event) {
+	if o.Events == nil {
+		return o.Observe
+	}
+	return func(server string, e event.Event) {
+		if o.Observe != nil {
+			o.Observe(server, e)
+		}
+		e.Task, e.Server = id, cmp.Or(servers[server].Configured, server)
+		o.Events.Emit(e)
+	}
 }

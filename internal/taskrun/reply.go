@@ -2,7 +2,9 @@ package taskrun
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/task"
@@ -11,8 +13,11 @@ import (
 // result is the result of a tools/call.
 type result struct {
 	Content []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
+		Type     string `json:"type"`
+		Text     string `json:"text"`
+		Resource struct {
+			Text string `json:"text"`
+		} `json:"resource"`
 	} `json:"content"`
 	StructuredContent json.RawMessage            `json:"structuredContent"`
 	IsError           bool                       `json:"isError"`
@@ -24,10 +29,14 @@ type result struct {
 type foundFault struct {
 	Source   string `json:"source"`
 	Code     string `json:"code"`
+	Title    string `json:"title"`
+	Detail   string `json:"detail"`
 	Delivery string `json:"delivery"`
+	WaitedMS int64  `json:"waitedMs"`
 	Cause    struct {
-		Code   string `json:"code"`
-		Remedy string `json:"remedy"`
+		Code        string `json:"code"`
+		Explanation string `json:"explanation"`
+		Remedy      string `json:"remedy"`
 	} `json:"cause"`
 }
 
@@ -47,13 +56,16 @@ func replyOf(a answer) task.Reply {
 func resultOf(a answer) task.Reply {
 	var got result
 	if len(a.Result) == 0 || a.Result[0] != '{' {
-		return task.Reply{Status: task.Lost, Delivery: task.Unknown, Text: "the server answered, but not with a result of a tool"}
+		return task.Reply{Status: task.Lost, Delivery: task.Answered, Text: "the server answered, but not with a result of a tool"}
 	}
 	_ = json.Unmarshal(a.Result, &got) // a result of a different form has no text
 	var texts []string
 	for _, block := range got.Content {
-		if block.Type == "text" {
+		switch {
+		case block.Type == "text":
 			texts = append(texts, block.Text)
+		case block.Type == "resource" && block.Resource.Text != "":
+			texts = append(texts, block.Resource.Text)
 		}
 	}
 	r := reply{Status: task.OK, Text: strings.Join(texts, "\n")}
@@ -93,7 +105,22 @@ func (r *reply) explain(data json.RawMessage) {
 	case "":
 		return
 	}
-	r.Status, r.Delivery = task.Lost, f.delivery()
+	r.Status, r.Delivery, r.Report = task.Lost, f.delivery(), f.report()
+}
+
+// report returns a fault as a person reads it. The fault's own text tells a model what to do.
+func (f foundFault) report() string {
+	text := f.Title
+	if f.WaitedMS > 0 {
+		text += fmt.Sprintf(" (waited %v)", (time.Duration(f.WaitedMS) * time.Millisecond).Round(100*time.Millisecond))
+	}
+	if f.Cause.Explanation != "" {
+		return text + ": " + f.Cause.Explanation
+	}
+	if f.Detail != "" {
+		text += ": " + f.Detail
+	}
+	return text
 }
 
 // doubt adds what a fault of a gauze behind this one says: the server may itself be wrapped. It is
@@ -117,6 +144,8 @@ func (f foundFault) delivery() task.Delivery {
 		return task.Unsent
 	case fault.Refused.String():
 		return task.Refused
+	case fault.Answered.String():
+		return task.Answered
 	}
 	return task.Unknown
 }

@@ -141,16 +141,25 @@ func (s *Servers) spec(name string) (launch.Spec, error) {
 	case p.Configured != "":
 		return s.Configured(p.Configured, p.Cwd)
 	case p.URL != "":
-		return launch.Spec{URL: p.URL}, launch.CheckURL(p.URL)
+		return Given(p), launch.CheckURL(p.URL)
 	}
-	spec := launch.Spec{Command: p.Command[0], Args: p.Command[1:], Dir: p.Cwd}
-	if len(p.Env) > 0 {
-		spec.Env = slices.Clone(spec.Environment())
-		for _, key := range slices.Sorted(maps.Keys(p.Env)) {
-			spec.Env = append(spec.Env, key+"="+p.Env[key])
-		}
+	spec := Given(p)
+	if len(spec.Env) > 0 {
+		spec.Env = append(slices.Clone(launch.Spec{}.Environment()), spec.Env...)
 	}
 	return spec, nil
+}
+
+// Given returns a server that is not configured as the plan says. Env has only the plan's variables.
+func Given(s task.Server) launch.Spec {
+	if s.URL != "" {
+		return launch.Spec{URL: s.URL}
+	}
+	spec := launch.Spec{Command: s.Command[0], Args: s.Command[1:], Dir: s.Cwd}
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		spec.Env = append(spec.Env, name+"="+s.Env[name])
+	}
+	return spec
 }
 
 // Here returns a plan whose commands run in the current directory unless they say otherwise, and

@@ -5,10 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -22,7 +22,12 @@ import (
 )
 
 // Store keeps tasks in the journal and runs them.
-type Store struct{ journal *journal.Journal }
+type Store struct {
+	dir     string // the state directory
+	journal *journal.Journal
+	mu      sync.Mutex
+	pruned  time.Time // when old tasks were last removed
+}
 
 // Open opens the journal in the state directory.
 func Open(stateDir string) (*Store, error) {
@@ -30,7 +35,7 @@ func Open(stateDir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{j}, nil
+	return &Store{dir: stateDir, journal: j}, nil
 }
 
 // Close closes the journal.
@@ -53,17 +58,24 @@ type Options struct {
 	Wrap       proxy.Options
 	Tell       func(*task.State, task.Entry)
 	Observe    func(server string, e event.Event)
+	Events     *event.Stream // receives the events of all servers, with the id of the task
 	Hurry      <-chan struct{}
 }
 
 // Start records a new task and returns its id. Run runs it.
 func (s *Store) Start(ctx context.Context, plan *task.Plan) (id string, err error) {
+	id = newID(plan.Name)
+	return id, s.StartAs(ctx, id, plan)
+}
+
+// StartAs records a new task with an id from NewID.
+func (s *Store) StartAs(ctx context.Context, id string, plan *task.Plan) error {
 	here, err := Here(*plan)
 	if err != nil {
-		return "", err
+		return err
 	}
-	id = newID(plan.Name)
-	return id, task.Start(ctx, s.log(), id, &here)
+	s.prune(ctx, time.Now())
+	return task.Start(ctx, s.log(), id, &here)
 }
 
 var unfit = regexp.MustCompile(`[^a-z0-9]+`)
@@ -99,6 +111,8 @@ func (s *Store) Run(ctx context.Context, id string, o Options) (*task.State, err
 	if err != nil {
 		return nil, err
 	}
+	ctx, done := s.untilStopped(ctx, id)
+	defer done()
 	return o.run(ctx, s.log(), id, state.Plan.Servers)
 }
 
@@ -146,45 +160,6 @@ func (s *Store) similar(ctx context.Context, id string) string {
 		}
 	}
 	return "gauze task list shows all tasks"
-}
-
-// ErrIdle means that no process runs the task.
-var ErrIdle = errors.New("the task is not running")
-
-// stopTimeout is how long Stop waits for the process that runs a task.
-const stopTimeout = 30 * time.Second
-
-// Stop interrupts the process that runs a task, as Ctrl-C does, and returns when the task has
-// stopped. On Windows the process is ended, which a task survives as well.
-func (s *Store) Stop(ctx context.Context, id string) (*task.State, error) {
-	state, err := s.State(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if !s.Running(id) || state.PID == 0 {
-		return state, ErrIdle
-	}
-	process, err := os.FindProcess(state.PID)
-	if err != nil {
-		return state, err
-	}
-	if process.Signal(os.Interrupt) != nil {
-		if err := process.Kill(); err != nil {
-			return state, fmt.Errorf("the process %d that runs the task cannot be stopped: %w", state.PID, err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
-	defer cancel()
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for s.Running(id) {
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			return state, fmt.Errorf("the process %d still runs the task", state.PID)
-		}
-	}
-	return s.State(ctx, id)
 }
 
 // Running reports whether a process runs the task.
