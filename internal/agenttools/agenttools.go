@@ -14,6 +14,7 @@
 //	task.go        run_task, get_task, resume_task
 //	task_run.go    tasks in the background, and their end with this process
 //	task_report.go a task as agents read it
+//	task_mcp.go    the runs of tasks as tasks of the protocol
 //	advise.go      diagnose, repair_arguments, search_servers
 //	report.go      servers and test results as agents read them
 //
@@ -51,7 +52,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/mcptasks"
 	"github.com/gauze-mcp/gauze/llm"
 )
 
@@ -65,6 +68,8 @@ type Options struct {
 	Model llm.Model
 	// StateDir is where the journal with the tasks is. If it is empty, tasks are not available.
 	StateDir string
+	// Events receives the events of the servers that tasks use. It may be nil.
+	Events *event.Stream
 }
 
 // service is a running server: its tools and its pending questions.
@@ -123,9 +128,13 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, o Options)
 	defer func() { stop(); d.tasks.close() }()
 	to := &syncWriter{WriteCloser: out}
 	stdio := &mcp.IOTransport{Reader: newLineReader(in, to), Writer: to, MaxLineLength: -1} // lineReader has its own limit
+	var transport mcp.Transport = &drainingTransport{Transport: stdio, ctx: ctx}
+	if o.StateDir != "" {
+		transport = &mcptasks.Transport{Transport: transport, Backend: protocolTasks{d}}
+	}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- d.server.Run(ctx, &drainingTransport{Transport: stdio, ctx: ctx})
+		ended <- d.server.Run(ctx, transport)
 	}()
 	var err error
 	select {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/mcptasks"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
@@ -119,7 +120,9 @@ func confirm[Out any, P interface {
 	}
 	switch c.askMode() {
 	case askDirectly:
-		said, err := c.request.Session.Elicit(c.ctx, q.elicit())
+		params := q.elicit()
+		params.Meta = mcptasks.Related(mcptasks.IDOf(c.request))
+		said, err := c.request.Session.Elicit(c.ctx, params)
 		if err != nil && c.ctx.Err() != nil {
 			return out, c.ctx.Err()
 		}

@@ -15,9 +15,11 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/mcptasks"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/internal/taskrun"
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
@@ -134,8 +136,8 @@ func (c *call) runTask(in runTaskIn) (out TaskRun, err error) {
 		if err != nil {
 			return TaskRun{}, err
 		}
-		id, err := store.Start(c.ctx, plan)
-		if err != nil {
+		id := cmp.Or(mcptasks.IDOf(c.request), taskrun.NewID(plan.Name))
+		if err := store.StartAs(c.ctx, id, plan); err != nil {
 			return TaskRun{}, err
 		}
 		return c.background(id, plan, wait)
@@ -197,23 +199,11 @@ func (c *call) serverOf(view *fleet.View, s task.Server) (one *candidate, outlin
 		}
 		return &candidate{trust.Project, found.Written(), found.Sends()}, name + " of the project: " + fleet.Outline(found.Written(), found.Sends()...), name + " of the project: " + whole, nil
 	}
-	spec := given(s)
+	spec := taskrun.Given(s)
 	if whole, err = fleet.Whole(spec); err != nil {
 		return nil, "", "", failure("nothing was done: "+err.Error(), "shorten the command")
 	}
 	return &candidate{from: trust.Agent, spec: spec}, fleet.Outline(spec), whole, nil
-}
-
-// given returns a server of a plan that is not configured, as the plan says.
-func given(s task.Server) launch.Spec {
-	if s.URL != "" {
-		return launch.Spec{URL: s.URL}
-	}
-	spec := launch.Spec{Command: s.Command[0], Args: s.Command[1:], Dir: s.Cwd}
-	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		spec.Env = append(spec.Env, name+"="+s.Env[name])
-	}
-	return spec
 }
 
 // stepText describes a step completely, on one line.

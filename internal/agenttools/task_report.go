@@ -67,7 +67,10 @@ const (
 )
 
 // reportTask reports on a task, or on the calls of one step.
-func (c *call) reportTask(id, step string) (*TaskReport, error) {
+func (c *call) reportTask(id, step string) (*TaskReport, error) { return c.reportRun(id, step, 0) }
+
+// reportRun reports on a task as a run left it, or as it is now if number is 0.
+func (c *call) reportRun(id, step string, number int) (*TaskReport, error) {
 	store, err := c.service.tasks.open()
 	if err != nil {
 		return nil, err
@@ -78,10 +81,19 @@ func (c *call) reportTask(id, step string) (*TaskReport, error) {
 	run := c.service.tasks.last(id)
 	active := run != nil && run.running() || run == nil && store.Running(id) // before the entries: its last ones are among them
 	entries, err := store.Entries(c.ctx, id)
+	if number > 0 {
+		if run != nil && run.number != number {
+			run, active = nil, false
+		}
+		runs := runsIn(entries)
+		active = active && number == len(runs)
+		entries = entries[:runs[min(number, len(runs))-1].end]
+	}
 	state, foldErr := task.Fold(entries)
 	if foldErr != nil {
 		return nil, errors.Join(err, foldErr)
 	}
+	active = active && (number == 0 || state.Stopped == nil)
 	out := &TaskReport{ID: id, State: state.Status(), Steps: len(state.Plan.Steps), Remaining: limited(state.Remaining())}
 	out.StepsDone = out.Steps - len(state.Remaining())
 	switch {
@@ -100,7 +112,9 @@ func (c *call) reportTask(id, step string) (*TaskReport, error) {
 	if step == "" {
 		out.Timeline = timelineOf(state, entries)
 	}
-	out.Next = nextOf(id, out.State, step)
+	if out.Next = nextOf(id, out.State, step); !active && state.Done == nil && !state.Resumable() {
+		out.Next = "it would stop in the same way again: tell the user why, correct the plan and call run_task"
+	}
 	return out, nil
 }
 

@@ -1,14 +1,17 @@
 package agenttools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/mcptasks"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
@@ -27,8 +30,11 @@ type tasks struct {
 
 // backgroundRun is the last run of a task in this process, so the user has confirmed the task.
 type backgroundRun struct {
-	done chan struct{}
-	err  error // valid once done is closed
+	handle string // its id in the protocol
+	number int    // among the runs of the task, from 1
+	stop   context.CancelFunc
+	done   chan struct{}
+	err    error // valid once done is closed
 }
 
 const (
@@ -109,26 +115,25 @@ func (t *tasks) wait(ctx context.Context, id string, limit time.Duration) {
 }
 
 // begin registers a run. It fails if the task is running here, if too many are, or at the end.
-func (t *tasks) begin(id string) (*backgroundRun, error) {
+func (t *tasks) begin(id string, r *backgroundRun) error {
 	if err := t.roomFor(); err != nil {
-		return nil, err
+		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if before := t.runs[id]; before != nil && before.running() {
-		return nil, failure("the task is already running", `call get_task with {"id": %q}`, redact.Quote(id))
+		return failure("the task is already running", `call get_task with {"id": %q}`, redact.Quote(id))
 	}
 	if t.ended {
-		return nil, errors.New("gauze mcp is stopping")
+		return errors.New("gauze mcp is stopping")
 	}
 	for old, r := range t.runs {
 		if len(t.runs) >= maxKnownRuns && !r.running() {
 			delete(t.runs, old)
 		}
 	}
-	r := &backgroundRun{done: make(chan struct{})}
 	t.runs[id] = r
-	return r, nil
+	return nil
 }
 
 // close waits until the tasks have saved their state and stopped their servers.
@@ -155,30 +160,51 @@ func (t *tasks) close() {
 	}
 }
 
+// taskGoesOn means that a client of the modern protocol era polls a task that is still running.
+type taskGoesOn struct{ id string }
+
+func (*taskGoesOn) Error() string { return "the task is running" }
+
 // background runs a task that the user has confirmed, and reports on it when it has ended or wait has
-// passed. The task outlives the call.
+// passed. The task outlives the call. A call that is a task of the protocol waits for the end.
 func (c *call) background(id string, plan *task.Plan, wait time.Duration) (out TaskRun, err error) {
 	store, err := c.service.tasks.open()
 	if err != nil {
+		return out, err
+	}
+	entries, err := store.Entries(c.ctx, id)
+	if err = cmp.Or(err, c.ctx.Err()); err != nil {
 		return out, err
 	}
 	sessions, closeAll, err := c.sessions(plan)
 	if err != nil {
 		return out, err
 	}
-	r, err := c.service.tasks.begin(id)
-	if err != nil {
+	r := &backgroundRun{number: nextRun(entries), done: make(chan struct{})}
+	if r.handle = mcptasks.IDOf(c.request); r.handle != "" {
+		wait = math.MaxInt64
+	} else {
+		r.handle = runID(id, r.number)
+	}
+	ctx, stop := context.WithCancel(c.service.ctx)
+	r.stop = stop
+	if err := c.service.tasks.begin(id, r); err != nil {
+		stop()
 		closeAll()
 		return out, err
 	}
-	o := taskrun.Options{Model: c.service.Model, Configured: c.service.configured, Sessions: sessions, Wrap: proxy.Options{Timeout: taskrun.CallTimeout}}
+	o := taskrun.Options{Model: c.service.Model, Events: c.service.Events, Configured: c.service.configured, Sessions: sessions, Wrap: proxy.Options{Timeout: taskrun.CallTimeout}}
 	go func() {
 		defer close(r.done)
 		defer closeAll()
-		_, r.err = store.Run(c.service.ctx, id, o)
+		defer stop()
+		_, r.err = store.Run(ctx, id, o)
 	}()
 	c.progress("task %s is running", id)
 	c.service.tasks.wait(c.ctx, id, wait)
+	if mcptasks.MayDefer(c.request) && r.running() {
+		return out, &taskGoesOn{r.handle}
+	}
 	out.Status = done
 	out.Task, err = c.reportTask(id, "")
 	return out, err
@@ -197,7 +223,7 @@ func (c *call) sessions(plan *task.Plan) (all map[string]proxy.Options, closeAll
 		if s.Configured != "" {
 			continue
 		}
-		spec, remote, err := c.service.Fleet.LaunchGiven(given(s))
+		spec, remote, err := c.service.Fleet.LaunchGiven(taskrun.Given(s))
 		if err != nil {
 			closeAll()
 			return nil, nil, err

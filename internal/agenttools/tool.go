@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/mcptasks"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
@@ -88,7 +89,10 @@ func finish[Out answer](c *call, arguments []byte, run func() (Out, error)) (*mc
 		}
 	}
 	var input *inputNeeded
+	var later *taskGoesOn
 	switch {
+	case errors.As(err, &later):
+		return mcptasks.Defer(later.id), nil
 	case errors.As(err, &input):
 		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{answerName: input.params}, RequestState: input.state}, nil
 	case c.ctx.Err() != nil:
@@ -200,7 +204,7 @@ func (c *call) progress(format string, args ...any) {
 	c.steps++
 	c.told = time.Now()
 	_ = c.request.Session.NotifyProgress(c.ctx, &mcp.ProgressNotificationParams{
-		ProgressToken: token, Progress: float64(c.steps), Message: redact.Quote(c.hide(fmt.Sprintf(format, args...))),
+		Meta: mcptasks.Related(mcptasks.IDOf(c.request)), ProgressToken: token, Progress: float64(c.steps), Message: redact.Quote(c.hide(fmt.Sprintf(format, args...))),
 	}) // the client may be gone
 }
 
