@@ -1,5 +1,5 @@
-// Command release builds gauze for every system it is released for, and writes the checksums, the
-// manual pages and the shell completions.
+// Command release builds gauze and gauze-temporal for every system they are released for, and writes
+// the checksums, the manual pages and the shell completions.
 //
 //	go run ./internal/release              into dist/, version from git describe
 //	go run ./internal/release -version v1  a given version
@@ -31,6 +31,15 @@ var targets = []target{
 	{"windows", "amd64"}, {"windows", "arm64"},
 }
 
+// program is a binary of a release.
+type program struct {
+	name string
+	dir  string // of its module, from the root of the repository
+}
+
+// programs are separate so that gauze does not contain Temporal.
+var programs = []program{{"gauze", "."}, {"gauze-temporal", "temporal"}}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -55,16 +64,18 @@ func release(ctx context.Context, dir, version string, out io.Writer) error {
 		return err
 	}
 	var sums strings.Builder
-	for _, t := range targets {
-		file := filepath.Join(dir, t.name())
-		if err := build(ctx, ".", file, version, t); err != nil {
-			return err
+	for _, p := range programs {
+		for _, t := range targets {
+			file := filepath.Join(dir, p.file(t))
+			if err := p.build(ctx, ".", file, version, t); err != nil {
+				return err
+			}
+			binary, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(binary), p.file(t))
 		}
-		binary, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(binary), t.name())
 	}
 	if err := manual(ctx, filepath.Join(dir, "share"), version); err != nil {
 		return err
@@ -103,18 +114,18 @@ func manual(ctx context.Context, dir, version string) error {
 	return nil
 }
 
-// name returns the file name of the binary.
-func (t target) name() string {
-	name := "gauze-" + t.os + "-" + t.arch
+// file returns the file name of the binary for a system.
+func (p program) file(t target) string {
+	name := p.name + "-" + t.os + "-" + t.arch
 	if t.os == "windows" {
 		name += ".exe"
 	}
 	return name
 }
 
-// build compiles gauze from the module in dir. The result depends only on the source, the version
-// and Go itself: not on paths, times, a C compiler or the user's flags.
-func build(ctx context.Context, dir, file, version string, t target) error {
+// build compiles the program from the repository in root. The result depends only on the source, the
+// version and Go itself: not on paths, times, a C compiler or the user's flags.
+func (p program) build(ctx context.Context, root, file, version string, t target) error {
 	file, err := filepath.Abs(file)
 	if err != nil {
 		return err
@@ -124,12 +135,12 @@ func build(ctx context.Context, dir, file, version string, t target) error {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
-		"-ldflags", "-s -w -X main.version="+version, "-o", file, "./cmd/gauze")
-	cmd.Dir = dir
+		"-ldflags", "-s -w -X main.version="+version, "-o", file, "./cmd/"+p.name)
+	cmd.Dir = filepath.Join(root, p.dir)
 	cmd.Env = append(append(os.Environ(), origins...), "GOENV=off", "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0",
 		"GOFLAGS=", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOFIPS140=off", "GOWORK=off")
 	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building for %s on %s: %w\n%s", t.os, t.arch, err, output)
+		return fmt.Errorf("building %s for %s on %s: %w\n%s", p.name, t.os, t.arch, err, output)
 	}
 	return nil
 }

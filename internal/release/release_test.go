@@ -22,7 +22,7 @@ func TestBuildIsReproducible(t *testing.T) {
 	copied := filepath.Join(dir, "copied")
 	copyGo(t, source, copied)
 	first, second := filepath.Join(dir, "first.exe"), filepath.Join(dir, "second.exe") // Windows starts no other
-	if err := build(t.Context(), source, first, version, here); err != nil {
+	if err := programs[0].build(t.Context(), source, first, version, here); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("GOFLAGS", "-buildvcs=true -tags=seededbugs")
@@ -31,7 +31,7 @@ func TestBuildIsReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("GOENV", settings)
-	if err := build(t.Context(), copied, second, version, here); err != nil {
+	if err := programs[0].build(t.Context(), copied, second, version, here); err != nil {
 		t.Fatal(err)
 	}
 	one, two := read(t, first), read(t, second)
@@ -81,17 +81,19 @@ func TestVersionNamesTheCommitAndChanges(t *testing.T) {
 	}
 }
 
-func TestEveryTargetHasAName(t *testing.T) {
+func TestEveryBinaryHasAName(t *testing.T) {
 	seen := map[string]bool{}
-	for _, target := range targets {
-		seen[target.name()] = true
+	for _, program := range programs {
+		for _, target := range targets {
+			seen[program.file(target)] = true
+		}
 	}
-	for _, want := range []string{"gauze-windows-amd64.exe", "gauze-windows-arm64.exe", "gauze-darwin-arm64", "gauze-linux-amd64"} {
+	for _, want := range []string{"gauze-windows-amd64.exe", "gauze-windows-arm64.exe", "gauze-darwin-arm64", "gauze-linux-amd64", "gauze-temporal-linux-arm64", "gauze-temporal-windows-amd64.exe"} {
 		if !seen[want] {
 			t.Errorf("%s is missing", want)
 		}
 	}
-	if len(seen) != 6 {
+	if len(seen) != 12 {
 		t.Errorf("%d names", len(seen))
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
@@ -30,8 +32,19 @@ type Client struct {
 // ErrNoWorker means that no worker answered.
 var ErrNoWorker = errors.New("no worker answered: start one with gauze worker --temporal HOST:PORT, on a machine that has the servers of the task")
 
+// IsUnreachable reports whether an error means that the Temporal server did not answer. It may have
+// done what it was asked for.
+func IsUnreachable(err error) bool {
+	var unavailable *serviceerror.Unavailable
+	var deadline *serviceerror.DeadlineExceeded
+	code := status.Code(err)
+	return errors.As(err, &unavailable) || errors.As(err, &deadline) || errors.Is(err, context.DeadlineExceeded) ||
+		code == codes.Unavailable || code == codes.DeadlineExceeded
+}
+
 // Start starts a task and returns its id. Servers run where the worker is, in its directory unless
-// the plan says otherwise.
+// the plan says otherwise. If Temporal did not answer, the task may have been started, and its id is
+// returned with the error.
 func (c *Client) Start(ctx context.Context, plan *task.Plan) (id string, err error) {
 	first := task.NewEntry(task.KindStarted, task.Started{Version: task.Version, Plan: *plan}, time.Now())
 	if n := len(first.Data); n > maxPlan {
@@ -43,6 +56,9 @@ func (c *Client) Start(ctx context.Context, plan *task.Plan) (id string, err err
 		ID: id, TaskQueue: c.Queue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		Memo: map[string]any{memoStatus: task.StatusRunning, memoName: plan.Name},
 	}, WorkflowName, Input{Entries: []task.Entry{first}, Timing: c.Timing})
+	if IsUnreachable(err) {
+		return id, fmt.Errorf("it is unknown whether the task was started: %w", err)
+	}
 	if err != nil {
 		return "", fmt.Errorf("the task was not started: %w", err)
 	}
@@ -63,25 +79,31 @@ func (c *Client) Entries(ctx context.Context, id string) (entries []task.Entry, 
 func (c *Client) explained(ctx context.Context, id string, err error) error {
 	var missing *serviceerror.NotFound
 	var notReady *serviceerror.WorkflowNotReady
+	var unanswered *serviceerror.FailedPrecondition
 	var failed *serviceerror.QueryFailed
 	switch {
 	case errors.As(err, &missing):
 		return fmt.Errorf("the cluster has no task %q: gauze task list --temporal HOST:PORT shows all tasks", redact.Quote(id))
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, &notReady), isTimeout(err):
+	case errors.As(err, &notReady):
 		return ErrNoWorker
+	case errors.As(err, &unanswered), IsUnreachable(err):
+		return c.silent(ctx)
 	case errors.As(err, &failed):
 		return fmt.Errorf("the task %q cannot be read: %w", redact.Quote(id), err)
 	}
 	return err
 }
 
-// isTimeout reports whether Temporal waited for a worker until its own deadline.
-func isTimeout(err error) bool {
-	var deadline *serviceerror.DeadlineExceeded
-	var failed *serviceerror.FailedPrecondition
-	return errors.As(err, &deadline) || errors.As(err, &failed) || errors.Is(err, context.DeadlineExceeded)
+// silent returns whether it was the Temporal server or a worker that did not answer.
+func (c *Client) silent(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	if _, err := c.Temporal.CheckHealth(ctx, nil); IsUnreachable(err) {
+		return err
+	}
+	return ErrNoWorker
 }
 
 // State returns a task as its log says.
@@ -139,8 +161,9 @@ func (c *Client) signal(ctx context.Context, id, name string, data any) error {
 // pollInterval is how often Wait looks at a task.
 const pollInterval = 500 * time.Millisecond
 
-// Wait returns when the task has stopped or is done, later than the entry after. tell is called for
-// every new entry, and for each look without an answer; it may be nil.
+// Wait returns when the task has stopped or is done, later than the entry after. It also waits while
+// the Temporal server does not answer. tell is called for every new entry, and for each look without
+// an answer; it may be nil.
 func (c *Client) Wait(ctx context.Context, id string, after int, tell func(*task.State, []task.Entry, error)) (*task.State, error) {
 	look := time.NewTicker(pollInterval)
 	defer look.Stop()
@@ -151,7 +174,7 @@ func (c *Client) Wait(ctx context.Context, id string, after int, tell func(*task
 		if err == nil {
 			s, err = task.Fold(entries)
 		}
-		if err != nil && !errors.Is(err, ErrNoWorker) {
+		if err != nil && !errors.Is(err, ErrNoWorker) && !IsUnreachable(err) {
 			return nil, err
 		}
 		if tell != nil {

@@ -24,11 +24,13 @@ const DefaultHeartbeat = 15 * time.Second
 
 // Timeouts.
 const (
-	maxCall      = 30 * 24 * time.Hour // the wrap limits calls; this only bounds a mistake
-	maxSession   = 365 * 24 * time.Hour
-	maxQueued    = 24 * time.Hour   // then the wait for a worker begins again
-	reuseTimeout = 20 * time.Second // for the worker that has the servers already
-	closeTimeout = 30 * time.Second
+	maxCall       = 30 * 24 * time.Hour // the wrap limits calls; this only bounds a mistake
+	maxSession    = 365 * 24 * time.Hour
+	maxQueued     = 24 * time.Hour   // then the wait for a worker begins again
+	reuseTimeout  = 20 * time.Second // for the worker that has the servers already
+	closeTimeout  = 30 * time.Second
+	reportTimeout = 5 * time.Second // of one attempt to report a result
+	healthTimeout = 5 * time.Second // for the Temporal server to say that it is alive
 )
 
 // size returns about how many bytes the entries have as JSON.

@@ -3,12 +3,14 @@ package flow
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+	"google.golang.org/grpc"
 )
 
 // DefaultTasks is how many tasks a worker has at the same time. Each has its own server processes.
@@ -35,7 +37,25 @@ func Register(r Registry, a *Activities) {
 	r.RegisterActivityWithOptions(a.Close, activity.RegisterOptions{Name: activityClose})
 }
 
-// Serve runs tasks of a queue until ctx is done.
+// KeepReporting returns an option for the client of a worker: results are reported until Temporal
+// answers or ctx is done. The SDK gives up after ten seconds, and a call whose result is lost needs a
+// person.
+func KeepReporting(ctx context.Context) grpc.DialOption {
+	return grpc.WithChainUnaryInterceptor(func(call context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+		err := invoke(call, method, request, reply, conn, options...)
+		if !strings.Contains(method, "/RespondActivityTask") {
+			return err
+		}
+		for IsUnreachable(err) && ctx.Err() == nil {
+			again, cancel := context.WithTimeout(context.WithoutCancel(call), reportTimeout)
+			err = invoke(again, method, request, reply, conn, append(options, grpc.WaitForReady(true))...)
+			cancel()
+		}
+		return err
+	})
+}
+
+// Serve runs tasks of a queue until ctx is done. The client should have the option KeepReporting.
 func Serve(ctx context.Context, c client.Client, queue string, tasks int, a *Activities) error {
 	w := worker.New(c, queue, worker.Options{
 		EnableSessionWorker: true, MaxConcurrentSessionExecutionSize: tasks, WorkerStopTimeout: stopTimeout,

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/client"
+
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/task"
 	"github.com/gauze-mcp/gauze/temporal/flow"
@@ -22,16 +24,23 @@ const heartbeat = 3 * time.Second
 
 // bench is a task with a queue of its own, a server whose binary can be removed, and its ledger.
 type bench struct {
-	t     *testing.T
-	dir   string
-	queue string
+	t                  *testing.T
+	dir                string
+	address, namespace string // of the Temporal server
+	queue              string
 	*flow.Client
 }
 
+// newBench returns a bench on the server that all tests share.
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, dir: t.TempDir(), queue: "queue-" + t.Name()}
-	b.Client = connected(b.queue)
+	return newBenchOn(t, server.GetFrontendHostPort(), server.GetDefaultNamespace(), server.GetDefaultClient())
+}
+
+func newBenchOn(t *testing.T, address, namespace string, c client.Client) *bench {
+	t.Helper()
+	b := &bench{t: t, dir: t.TempDir(), address: address, namespace: namespace, queue: "queue-" + t.Name()}
+	b.Client = &flow.Client{Temporal: c, Queue: b.queue, Timing: flow.Timing{Heartbeat: heartbeat}}
 	b.repair()
 	return b
 }
@@ -138,13 +147,8 @@ func (b *bench) untilEffects(n int) []faultyserver.Entry {
 // worker starts a worker in a process of its own.
 func (b *bench) worker(args ...string) *exec.Cmd {
 	b.t.Helper()
-	return startWorker(b.t, b.queue, args...)
-}
-
-func startWorker(t *testing.T, queue string, args ...string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.Command(filepath.Join(bin, "gauze-temporal"), append([]string{"worker", "--temporal", server.GetFrontendHostPort(),
-		"--namespace", server.GetDefaultNamespace(), "--queue", queue}, args...)...)
+	t := b.t
+	cmd := exec.Command(filepath.Join(bin, "gauze"), append([]string{"worker", "--temporal", b.address, "--namespace", b.namespace, "--queue", b.queue}, args...)...)
 	cmd.Env = append(os.Environ(), "GAUZE_STATE_DIR="+t.TempDir())
 	said, err := cmd.StderrPipe()
 	if err != nil {

@@ -9,8 +9,6 @@ import (
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/server/temporaltest"
-
-	"github.com/gauze-mcp/gauze/temporal/flow"
 )
 
 // What all tests share.
@@ -19,7 +17,12 @@ var (
 	server *temporaltest.TestServer
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(envDurable); dir != "" {
+		serveDurable(dir)
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "gauze-temporal-*")
@@ -39,11 +42,6 @@ func run(m *testing.M) int {
 	server = temporaltest.NewServer(temporaltest.WithBaseClientOptions(client.Options{Logger: noLog{}, Identity: "test"}))
 	defer server.Stop()
 	return m.Run()
-}
-
-// connected returns a client of the server. Tasks notice a dead worker soon.
-func connected(queue string) *flow.Client {
-	return &flow.Client{Temporal: server.GetDefaultClient(), Queue: queue, Timing: flow.Timing{Heartbeat: heartbeat}}
 }
 
 type noLog struct{}

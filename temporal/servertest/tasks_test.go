@@ -1,12 +1,9 @@
 package servertest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -170,13 +167,7 @@ func TestDeadServerParksTheTask(t *testing.T) {
 	b := newBench(t)
 	b.worker()
 	steps, keys := appends(4, 300)
-	file := filepath.Join(b.dir, "task.json")
-	plan := b.plan(steps)
-	text := fmt.Sprintf("name: dying\nservers: {s: {command: %s, env: {%s: '1'}}}\n%s", list(plan.Servers["s"].Command), onlyKey(plan.Servers["s"].Env), steps)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	running := b.gauze("task", "run", "--heartbeat", heartbeat.String(), file)
+	running := b.launch("task", "run", "--heartbeat", heartbeat.String(), b.file(steps))
 	effects := b.untilEffects(2)
 	b.remove()
 	process, err := os.FindProcess(effects[len(effects)-1].PID)
@@ -184,59 +175,43 @@ func TestDeadServerParksTheTask(t *testing.T) {
 		t.Fatal(err)
 	}
 	kill(t, process)
-	status, said := running()
+	status, said := running.wait()
 	id := said[strings.LastIndex(strings.TrimSpace(said), " ")+1:]
 	id = strings.TrimSpace(id)
 	if status == 4 { // the call during which the server died may have had its effect, as it has
-		status, said = b.gauze("task", "decide", id, "done")()
+		status, said = b.gauze("task", "decide", id, "done")
 	}
 	if status != 3 {
 		t.Fatalf("exit status %d\n%s", status, said)
 	}
-	resume := fmt.Sprintf("\ngauze task resume --temporal %s --namespace %s %s\n", server.GetFrontendHostPort(), server.GetDefaultNamespace(), id)
+	resume := fmt.Sprintf("\ngauze task resume --temporal %s --namespace %s %s\n", b.address, b.namespace, id)
 	for _, want := range []string{`The server "s" is not available`, "It has been unavailable since", "Done: ", "Remaining: ", resume} {
 		if !strings.Contains(said, want) {
 			t.Errorf("gauze did not say %q:\n%s", want, said)
 		}
 	}
-	if status, said := b.gauze("task", "show", id)(); status != 0 || !strings.Contains(said, "stopped: server-dead") {
+	if status, said := b.gauze("task", "show", id); status != 0 || !strings.Contains(said, "stopped: server-dead") {
 		t.Errorf("exit status %d\n%s", status, said)
 	}
 	b.listed(id, "server-dead")
 	b.repair()
-	if status, said = b.gauze("task", "resume", id)(); status != 0 {
+	if status, said = b.gauze("task", "resume", id); status != 0 {
 		t.Fatalf("exit status %d\n%s", status, said)
 	}
 	b.wantKeys(keys)
 	b.listed(id, "done")
-	if status, said := b.gauze("task", "resume", id)(); status != 0 {
+	if status, said := b.gauze("task", "resume", id); status != 0 {
 		t.Errorf("resuming a task that is done: exit status %d\n%s", status, said)
 	}
 	b.wantKeys(keys)
 	b.replays(id, "server-dead")
 }
 
-func onlyKey(m map[string]string) string {
-	for key := range m {
-		return key
-	}
-	return ""
-}
-
-// list returns words as a list in YAML.
-func list(words []string) string {
-	var quoted []string
-	for _, w := range words {
-		quoted = append(quoted, fmt.Sprintf("%q", w))
-	}
-	return "[" + strings.Join(quoted, ", ") + "]"
-}
-
 // listed checks the status in gauze task list. Lists follow a little later.
 func (b *bench) listed(id, status string) {
 	b.t.Helper()
 	for look := time.NewTicker(50 * time.Millisecond); b.t.Context().Err() == nil; <-look.C {
-		exit, said := b.gauze("task", "list")()
+		exit, said := b.gauze("task", "list")
 		if exit != 0 {
 			b.t.Fatalf("exit status %d\n%s", exit, said)
 		}
@@ -246,25 +221,6 @@ func (b *bench) listed(id, status string) {
 				return
 			}
 		}
-	}
-}
-
-// gauze starts a command of gauze on the cluster. The function returns its exit status and output.
-func (b *bench) gauze(args ...string) func() (int, string) {
-	b.t.Helper()
-	args = slices.Concat(args[:2], []string{"--temporal", server.GetFrontendHostPort(), "--namespace", server.GetDefaultNamespace(), "--queue", b.queue}, args[2:])
-	cmd := exec.Command(filepath.Join(bin, "gauze"), args...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		b.t.Fatal(err)
-	}
-	return func() (int, string) {
-		var exit *exec.ExitError
-		if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
-			b.t.Fatal(err)
-		}
-		return cmd.ProcessState.ExitCode(), out.String()
 	}
 }
 
@@ -337,4 +293,16 @@ func TestNoWorker(t *testing.T) {
 	}
 	b.worker()
 	b.finish(id, 0)
+}
+
+// A namespace that does not exist is reported by every command, and starts nothing.
+func TestWrongNamespace(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.namespace = "no-such-namespace"
+	for _, args := range [][]string{{"task", "run", b.file("steps: [{id: a, server: s, tool: echo}]")}, {"task", "list"}, {"task", "show", "x"}} {
+		if status, said := b.gauze(args...); status != 2 || !strings.Contains(said, `has no namespace "no-such-namespace"`) {
+			t.Errorf("%v: exit status %d\n%s", args, status, said)
+		}
+	}
 }

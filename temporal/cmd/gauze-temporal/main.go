@@ -9,9 +9,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/contrib/envconfig"
-	"go.temporal.io/sdk/log"
 
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/temporal/flow"
@@ -41,9 +38,6 @@ func execute(args []string) int {
 	return 2
 }
 
-// cluster is where Temporal is.
-type cluster struct{ address, namespace, queue string }
-
 func commands() *cobra.Command {
 	root := &cobra.Command{
 		Use: "gauze-temporal", Short: "Run tasks on a Temporal cluster", SilenceUsage: true, SilenceErrors: true,
@@ -60,45 +54,3 @@ func commands() *cobra.Command {
 	root.AddCommand(tasks, workerCommand(at))
 	return root
 }
-
-// dial connects to the cluster.
-func (c *cluster) dial() (client.Client, error) {
-	options, err := envconfig.LoadDefaultClientOptions()
-	if err != nil {
-		return nil, fmt.Errorf("the configuration of Temporal is invalid: %w", err)
-	}
-	if c.address != "" {
-		options.HostPort = c.address
-	}
-	if c.namespace != "" {
-		options.Namespace = c.namespace
-	}
-	options.Logger = quiet{}
-	connected, err := client.Dial(options)
-	if err != nil {
-		return nil, fmt.Errorf("the Temporal server at %s cannot be reached: %w", redact.Quote(options.HostPort), err)
-	}
-	return connected, nil
-}
-
-// with calls do with a client.
-func (c *cluster) with(do func(*flow.Client) error) error {
-	connected, err := c.dial()
-	if err != nil {
-		return err
-	}
-	defer connected.Close()
-	return do(&flow.Client{Temporal: connected, Queue: c.queue})
-}
-
-// quiet is a logger that reports only errors.
-type quiet struct{}
-
-func (quiet) Debug(string, ...any) {}
-func (quiet) Info(string, ...any)  {}
-func (quiet) Warn(string, ...any)  {}
-func (quiet) Error(message string, pairs ...any) {
-	fmt.Fprintln(os.Stderr, "gauze:", redact.Passage(fmt.Sprint(append([]any{message}, pairs...)...)))
-}
-
-var _ log.Logger = quiet{}

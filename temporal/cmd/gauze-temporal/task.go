@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,27 +11,26 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/taskcli"
 	"github.com/gauze-mcp/gauze/temporal/flow"
 )
 
 func runCommand(at *cluster) *cobra.Command {
 	v := &view{at: at}
+	var what taskcli.PlanFlags
 	detach := false
 	var heartbeat time.Duration
 	cmd := &cobra.Command{
-		Use:   "run FILE",
+		Use:   "run [flags] FILE | --goal TEXT --server SERVER...",
 		Short: "Run a task on the cluster",
 		Long: "Run a task on the cluster and wait for it. Ctrl-C stops the task; it can be resumed. Its servers\n" +
 			"run on the machine of a worker. The plan, all arguments and all results are stored by Temporal:\n" +
-			"give secrets to workers in their environment, not in the file.",
-		Args: cobra.ExactArgs(1),
+			"give secrets to workers in their environment, not in the file. With --goal, or a file with a\n" +
+			"goal and no steps, the model of the worker chooses the calls.\n\n" + taskcli.ExitStatuses,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := os.ReadFile(args[0])
-			if err != nil {
-				return fmt.Errorf("cannot read the task: %w", err)
-			}
-			plan, err := task.Parse(args[0], text)
+			plan, err := what.Plan(args)
 			if err != nil {
 				return err
 			}
@@ -43,17 +41,18 @@ func runCommand(at *cluster) *cobra.Command {
 				c.Timing.Heartbeat = heartbeat
 				id, err := c.Start(cmd.Context(), plan)
 				if err != nil {
-					return err
+					return v.unconfirmed(cmd, id, err)
 				}
 				if detach {
 					_, err = fmt.Fprintln(cmd.OutOrStdout(), id)
 					return err
 				}
-				return v.wait(cmd, c, id, 0, true)
+				return v.wait(cmd, c, id, 0)
 			})
 		},
 	}
 	v.add(cmd)
+	what.Add(cmd.Flags())
 	cmd.Flags().DurationVar(&heartbeat, "heartbeat", flow.DefaultHeartbeat, "`time` without a response after which a worker is considered dead")
 	cmd.Flags().BoolVar(&detach, "detach", false, "print the id of the task and do not wait for it")
 	return cmd
@@ -69,7 +68,7 @@ func resumeCommand(at *cluster) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return v.wait(cmd, c, args[0], after, true)
+				return v.wait(cmd, c, args[0], after)
 			})
 		},
 	}
@@ -87,7 +86,7 @@ func decideCommand(at *cluster) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return v.wait(cmd, c, args[0], after, true)
+				return v.wait(cmd, c, args[0], after)
 			})
 		},
 	}
@@ -100,7 +99,7 @@ func watchCommand(at *cluster) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "watch ID", Short: "Follow a task until it stops or is done", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return at.with(func(c *flow.Client) error { return v.wait(cmd, c, args[0], 0, false) })
+			return at.with(func(c *flow.Client) error { return v.watch(cmd, c, args[0]) })
 		},
 	}
 	v.add(cmd)
@@ -137,9 +136,8 @@ func listCommand(at *cluster) *cobra.Command {
 					return err
 				}
 				if asJSON {
-					encoder := json.NewEncoder(cmd.OutOrStdout())
 					for _, one := range all {
-						if err := encoder.Encode(one); err != nil {
+						if err := taskcli.WriteJSON(cmd.OutOrStdout(), one); err != nil {
 							return err
 						}
 					}
@@ -148,7 +146,7 @@ func listCommand(at *cluster) *cobra.Command {
 				table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 				fmt.Fprintln(table, "ID\tSTATUS\tSTARTED")
 				for _, one := range all {
-					fmt.Fprintf(table, "%s\t%s\t%s\n", one.ID, one.Status, one.Started.Local().Format(time.DateTime))
+					fmt.Fprintf(table, "%s\t%s\t%s\n", redact.Quote(one.ID), redact.Quote(one.Status), one.Started.Local().Format(time.DateTime))
 				}
 				return table.Flush()
 			})
@@ -176,21 +174,44 @@ func showCommand(at *cluster) *cobra.Command {
 	return cmd
 }
 
-// wait waits for a task and reports how it ended. Ctrl-C stops the task if it belongs to this
-// command; a second one only ends the command.
-func (v *view) wait(cmd *cobra.Command, c *flow.Client, id string, after int, owned bool) error {
+// wait waits for a task and reports how it ended. Ctrl-C stops the task; a second one only ends the
+// command.
+func (v *view) wait(cmd *cobra.Command, c *flow.Client, id string, after int) error {
 	ctx, release := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer release()
-	s, err := c.Wait(ctx, id, after, v.tell(cmd))
-	if errors.Is(err, context.Canceled) && owned && cmd.Context().Err() == nil {
+	s, err := c.Wait(ctx, id, after, v.progress(cmd))
+	if errors.Is(err, context.Canceled) && cmd.Context().Err() == nil {
 		release()
 		if err = c.Stop(cmd.Context(), id); err == nil {
 			s, err = c.Wait(cmd.Context(), id, after, nil)
 		}
 	}
 	if err != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "gauze: %v\n%s\n", err, v.resume(id))
-		return exitStatus(1)
+		return v.unconfirmed(cmd, id, err)
 	}
 	return v.report(cmd, id, s)
+}
+
+// watch follows a task without stopping it.
+func (v *view) watch(cmd *cobra.Command, c *flow.Client, id string) error {
+	ctx, release := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	defer release()
+	s, err := c.Wait(ctx, id, 0, v.follow(cmd))
+	if errors.Is(err, context.Canceled) {
+		return exitStatus(130)
+	}
+	if err != nil {
+		return err
+	}
+	return v.report(cmd, id, s)
+}
+
+// unconfirmed reports an error after which the task may be running. The last line on stderr is the
+// command that finds it again.
+func (v *view) unconfirmed(cmd *cobra.Command, id string, err error) error {
+	if id == "" {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "gauze: %s\n%s\n", redact.Passage(v.at.explained(err).Error()), v.at.ref(id).Resume())
+	return exitStatus(1)
 }

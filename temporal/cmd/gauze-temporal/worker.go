@@ -14,12 +14,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/modelconfig"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/taskrun"
 	"github.com/gauze-mcp/gauze/llm"
 	"github.com/gauze-mcp/gauze/temporal/flow"
 )
-
-// defaultCallTimeout is how long a call may take without progress, as for tasks on one machine.
-const defaultCallTimeout = 10 * time.Minute
 
 func workerCommand(at *cluster) *cobra.Command {
 	var tasks int
@@ -40,20 +38,20 @@ func workerCommand(at *cluster) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			c, err := at.dial()
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			c, err := at.dial(flow.KeepReporting(ctx))
 			if err != nil {
 				return err
 			}
 			defer c.Close()
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
 			fmt.Fprintf(cmd.ErrOrStderr(), "gauze: waiting for tasks in the queue %s\n", redact.Quote(at.queue))
-			return flow.Serve(ctx, c, at.queue, tasks, &flow.Activities{Model: chosen, Configured: configured, Wrap: proxy.Options{Timeout: timeout}})
+			return at.explained(flow.Serve(ctx, c, at.queue, tasks, &flow.Activities{Model: chosen, Configured: configured, Wrap: proxy.Options{Timeout: timeout}}))
 		},
 	}
 	cmd.Flags().IntVar(&tasks, "tasks", flow.DefaultTasks, "maximum `number` of tasks at the same time")
 	cmd.Flags().StringVar(&model, "model", "", "`PROVIDER:NAME` of a model that chooses the calls of tasks without steps (default: $GAUZE_MODEL, or model.yaml)")
-	cmd.Flags().DurationVar(&timeout, "timeout", defaultCallTimeout, "maximum `time` without progress for a call")
+	cmd.Flags().DurationVar(&timeout, "timeout", taskrun.CallTimeout, "maximum `time` without progress for a call")
 	return cmd
 }
 
