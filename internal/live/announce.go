@@ -1,0 +1,199 @@
+package live
+
+import (
+	"bufio"
+	"crypto/hmac"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+)
+
+// announcement is the content of a wrap's file.
+type announcement struct {
+	PID     int       `json:"pid"`
+	Host    string    `json:"host"` // Host is the machine: a home directory may be on several.
+	Since   time.Time `json:"since"`
+	Name    string    `json:"name"`
+	Network string    `json:"network"`
+	Address string    `json:"address"`
+	Token   string    `json:"token"`
+}
+
+const (
+	fileSuffix   = ".json"
+	socketSuffix = ".sock"
+
+	maxSocketPath  = 100 // bytes; systems allow 104 to 108
+	askTimeout     = 2 * time.Second
+	restartTimeout = 15 * time.Second // a restart waits for the calls in flight
+	maxRequest     = 4 << 10
+	maxResponse    = 32 << 20
+	maxFile        = 64 << 10
+)
+
+// Announcement is a wrap that can be asked.
+type Announcement struct {
+	ID       string
+	file     string
+	token    string
+	source   Source
+	listener net.Listener
+}
+
+var announced atomic.Uint64 // by this process
+
+// Announce makes a wrap visible to the other commands of this user until Close. dir is the state
+// directory. A wrap that cannot be announced still works.
+func Announce(dir, name string, source Source) (*Announcement, error) {
+	dir = liveDir(dir)
+	if err := own(dir); err != nil {
+		return nil, err
+	}
+	id := fmt.Sprintf("%d-%d", os.Getpid(), announced.Add(1))
+	a := &Announcement{ID: id, file: filepath.Join(dir, id+fileSuffix), token: rand.Text(), source: source}
+	var err error
+	if a.listener, err = listen(filepath.Join(dir, id+socketSuffix)); err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname()
+	about := announcement{PID: os.Getpid(), Host: host, Since: time.Now(), Name: name, Token: a.token,
+		Network: a.listener.Addr().Network(), Address: a.listener.Addr().String()}
+	if err := writeFile(a.file, about); err != nil {
+		a.listener.Close()
+		return nil, err
+	}
+	go a.serve()
+	return a, nil
+}
+
+// liveDir returns the directory of the announcements.
+func liveDir(dir string) string { return filepath.Join(dir, "live") }
+
+// own creates the directory of the announcements. It belongs to this user alone: a token in it lets
+// its reader restart servers.
+func own(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if err := isDir(dir, info); err != nil {
+		return err
+	}
+	if info.Mode().Perm() == 0o700 {
+		return nil
+	}
+	return os.Chmod(dir, 0o700) // fails if it belongs to a different user
+}
+
+// isDir rejects a symbolic link, which can lead to a directory of a different user.
+func isDir(dir string, info fs.FileInfo) error {
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a directory (a symbolic link is not followed)", dir)
+	}
+	return nil
+}
+
+// listen opens a socket in the file system, which only its user can reach, or one on the loopback
+// interface where that is not possible. Either requires the token.
+func listen(path string) (net.Listener, error) {
+	if len(path) <= maxSocketPath {
+		os.Remove(path) // of an earlier process with the same number
+		if l, err := net.Listen("unix", path); err == nil {
+			if os.Chmod(path, 0o600) == nil {
+				return l, nil
+			}
+			l.Close()
+		}
+	}
+	return net.Listen("tcp", "127.0.0.1:0")
+}
+
+// writeFile replaces the file as a whole.
+func writeFile(path string, about announcement) error {
+	text, err := json.Marshal(about)
+	if err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(text)
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+	}
+	return err
+}
+
+// Close ends the announcement. It does not wait for those who ask: they must not delay the end of a
+// wrap. A nil one has nothing to end.
+func (a *Announcement) Close() {
+	if a == nil {
+		return
+	}
+	os.Remove(a.file)
+	a.listener.Close() // removes the socket
+}
+
+func (a *Announcement) serve() {
+	for {
+		conn, err := a.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // such as too many open files
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		go a.answer(conn)
+	}
+}
+
+// answer answers one question.
+func (a *Announcement) answer(conn net.Conn) {
+	defer conn.Close()
+	conn.SetReadDeadline(time.Now().Add(askTimeout))
+	line, err := bufio.NewReader(io.LimitReader(conn, maxRequest)).ReadBytes('\n')
+	var q request
+	if err != nil || json.Unmarshal(line, &q) != nil || !hmac.Equal(q.Proof, proof(a.token, "request", q.Nonce, q.Ask)) {
+		return
+	}
+	var r response
+	if r.Value, err = a.value(q.Ask); err != nil {
+		r = response{Error: err.Error()}
+	}
+	r.Proof = proof(a.token, "response", q.Nonce, r.Error, string(r.Value))
+	conn.SetWriteDeadline(time.Now().Add(askTimeout))
+	json.NewEncoder(conn).Encode(r)
+}
+
+// value returns what was asked for, as JSON.
+func (a *Announcement) value(ask string) (json.RawMessage, error) {
+	switch ask {
+	case "server":
+		s := a.source.Server()
+		s.ID = a.ID
+		return json.Marshal(s)
+	case "detail":
+		d := a.source.Detail()
+		d.ID = a.ID
+		return json.Marshal(d)
+	case "restart":
+		return nil, a.source.Restart()
+	}
+	return nil, fmt.Errorf("unknown question %q: a different version of gauze asked", ask)
+}

@@ -1,0 +1,128 @@
+// Package live shows which wraps run on this machine, without a daemon: every gauze run and gauze
+// serve announces itself with a small file in the state directory and answers questions on a socket.
+// gauze status, gauze top and the dashboard ask all of them. A wrap that is not asked does nothing.
+//
+//	live.go      what a wrap says about itself: Server, Detail, Tool, Call
+//	announce.go  Announce: the file and the socket of one wrap
+//	ask.go       All, One and Restart ask the wraps of this user
+//	running_*.go whether a process runs
+package live
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/health"
+)
+
+// Server is one wrapped server. All texts are cleaned and secrets are masked.
+type Server struct {
+	ID      string `json:"id"`      // ID identifies the wrap among those of this user.
+	Name    string `json:"name"`    // Name is what the user called the server, or its command line or URL.
+	Client  string `json:"client"`  // Client is the name with which the client introduced itself.
+	PID     int    `json:"pid"`     // PID is gauze's process.
+	Via     string `json:"via"`     // Via is run, serve or task.
+	Version string `json:"version"` // Version is gauze's.
+
+	State     string    `json:"state"`     // State is a health state, starting before the first connection, or StateSilent.
+	Since     time.Time `json:"since"`     // Since is when the wrap began.
+	Up        time.Time `json:"up"`        // Up is since when the server is connected; zero: it is not.
+	ServerPID int       `json:"serverPid"` // ServerPID is the server's process; 0: none, or at a URL.
+	Sessions  int       `json:"sessions"`  // Sessions is the number of client sessions.
+
+	Restarts   uint64    `json:"restarts"`
+	LastReason string    `json:"lastReason,omitempty"` // LastReason is why the server was last restarted.
+	LastDeath  time.Time `json:"lastDeath,omitzero"`
+
+	ToolCount int    `json:"tools"`
+	Calls     uint64 `json:"calls"` // Calls are tool calls from the client. Each is answered, failed or cancelled, or still open.
+	Failed    uint64 `json:"failed"`
+	Unknown   uint64 `json:"unknown"` // Unknown are those of Failed whose outcome is unknown.
+	Cancelled uint64 `json:"cancelled"`
+	Open      int    `json:"open"`
+
+	Healed    uint64 `json:"healed"`    // Healed are crashes, hangs and lost connections after which the session was restored.
+	Replayed  uint64 `json:"replayed"`  // Replayed are calls that were sent again.
+	Repaired  uint64 `json:"repaired"`  // Repaired are calls that gauze changed by rules so that they match the tool's schema.
+	Corrected uint64 `json:"corrected"` // Corrected are calls that a model corrected.
+	Saved     uint64 `json:"saved"`     // Saved are calls that would have failed without gauze, and succeeded.
+
+	Latency    health.Histogram  `json:"latency"` // Latency is how long answered tool calls took for the client.
+	P95        float64           `json:"p95Ms"`
+	Closures   map[string]uint64 `json:"closures,omitempty"`   // Closures are ended connections by reason, from a small set of words.
+	Recovery   health.Histogram  `json:"recovery"`             // Recovery is how long the server was away.
+	Rules      map[string]uint64 `json:"rules,omitempty"`      // Rules counts repairs by rule.
+	Faults     map[string]uint64 `json:"faults,omitempty"`     // Faults counts calls answered with a fault, by its code.
+	Unrecorded int               `json:"unrecorded,omitempty"` // Unrecorded are events that are missing from the journal.
+}
+
+// StateSilent is the state of a wrap that does not answer although its process runs.
+const StateSilent = "not responding"
+
+// Detail is everything about one wrapped server.
+type Detail struct {
+	Server
+	Command string   `json:"command"` // Command is how the server is started or reached, secrets masked.
+	Tools   []Tool   `json:"toolList,omitempty"`
+	Recent  []Call   `json:"recent,omitempty"` // Recent are the last calls, newest last.
+	Log     []string `json:"log,omitempty"`    // Log is the end of the server's stderr.
+}
+
+// Tool is one tool of a server.
+type Tool struct {
+	Name    string           `json:"name"`
+	Class   string           `json:"class"`            // Class is read-only, idempotent or unsafe: whether a call may be repeated.
+	Policy  string           `json:"policy,omitempty"` // Policy is what the user configured for it.
+	Calls   uint64           `json:"calls"`
+	Failed  uint64           `json:"failed"`
+	Latency health.Histogram `json:"latency"`
+}
+
+// Call is one tool call. Results are never part of it, and arguments only as far as gauze changed them.
+type Call struct {
+	ID      string         `json:"id"`
+	Time    time.Time      `json:"time"`
+	Client  string         `json:"client,omitempty"`
+	Tool    string         `json:"tool"`
+	Outcome string         `json:"outcome"` // Outcome is ok, error (the tool's own), cancelled, or the code of a fault.
+	Took    time.Duration  `json:"tookNs"`
+	Without time.Duration  `json:"withoutNs,omitempty"` // Without is when it would have failed without gauze; 0: it would not have.
+	Healed  string         `json:"healed,omitempty"`    // Healed is replayed, waited, repaired or corrected.
+	Changes []event.Change `json:"changes,omitempty"`
+	Told    string         `json:"told,omitempty"` // Told is what gauze added for the caller's model.
+}
+
+// Source is what a wrap can be asked.
+type Source struct {
+	Server  func() Server
+	Detail  func() Detail
+	Restart func() error // Restart replaces the server's process, as after a crash but when no call is in flight.
+}
+
+// request is one line from who asks. The token itself is never sent: a stale address may belong to a
+// different program by now.
+type request struct {
+	Nonce string `json:"nonce"`
+	Ask   string `json:"ask"` // server, detail or restart
+	Proof []byte `json:"proof"`
+}
+
+// response is one line.
+type response struct {
+	Error string          `json:"error,omitempty"`
+	Value json.RawMessage `json:"value,omitempty"`
+	Proof []byte          `json:"proof"`
+}
+
+// proof shows that its sender knows the token.
+func proof(token string, words ...string) []byte {
+	h := hmac.New(sha256.New, []byte(token))
+	for _, w := range words {
+		fmt.Fprintf(h, "%d:%s", len(w), w)
+	}
+	return h.Sum(nil)
+}
