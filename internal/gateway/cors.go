@@ -6,7 +6,7 @@ import "net/http"
 // requests. It reports whether the request was one. Other origins get no CORS headers.
 func (g *guard) allowCORS(w http.ResponseWriter, r *http.Request) (preflight bool) {
 	origin := r.Header.Get("Origin")
-	if !g.named(origin) {
+	if !g.Named(origin) {
 		return false
 	}
 	h := w.Header()

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/time/rate"
+	"github.com/gauze-mcp/gauze/internal/httpguard"
 )
 
 // crafted is a request that must not reach a server.
@@ -178,7 +178,7 @@ var craftedRequests = []crafted{
 	{"a bare carriage return in a header", "POST /mcp HTTP/1.1\nHost: HOST\nX-A: b\rX-B: c\n" + usual + "Content-Length: 2\n\n{}", 400},
 	{"a zero byte in a header", "POST /mcp HTTP/1.1\nHost: HOST\nX-A: b\x00\n" + usual + "Content-Length: 2\n\n{}", 400},
 	{"a header name with a space", "POST /mcp HTTP/1.1\nHost: HOST\nX A: b\n" + usual + "Content-Length: 2\n\n{}", 400},
-	{"giant headers", to("Host: HOST\nX-A: " + strings.Repeat("a", maxHeaderBytes+8<<10) + "\n"), 431},
+	{"giant headers", to("Host: HOST\nX-A: " + strings.Repeat("a", httpguard.MaxHeaderBytes+8<<10) + "\n"), 431},
 	{"many headers", to("Host: HOST\n" + strings.Repeat("X-A: "+strings.Repeat("a", 100)+"\n", 1000)), 431},
 	{"a giant body, announced", "POST /mcp HTTP/1.1\nHost: HOST\n" + usual + "Content-Length: 99999999999\n\n{", 413},
 	{"a giant body, in one chunk", "POST /mcp HTTP/1.1\nHost: HOST\n" + usual + "Transfer-Encoding: chunked\n\n1100001\n" + strings.Repeat(" ", 17<<20), 413},
@@ -269,7 +269,7 @@ func TestFaultD01OnlyTheTokenOpens(t *testing.T) {
 		"Authorization: Bearer x\nAuthorization: Bearer 0123456789abcdef\n", "Authorization: Bearer x, Bearer 0123456789abcdef\n",
 		"X-Authorization: Bearer 0123456789abcdef\n", "Cookie: token=0123456789abcdef\n",
 	} {
-		f.g.guard.guesses = rate.NewLimiter(guessesPerSecond, guessBurst) // they are many
+		f.g.guard.Guesses = httpguard.NewGuesses() // they are many
 		for _, text := range []string{to("Host: HOST\n" + head), "GET /readyz HTTP/1.1\nHost: HOST\n" + head + "\n", "GET /nothing HTTP/1.1\nHost: HOST\n" + head + "\n"} {
 			response := f.rawExchange(crafted{text: text}.wired(f.addr))
 			if response == nil || response.StatusCode != 401 || response.Header.Get("WWW-Authenticate") != "Bearer" {

@@ -9,6 +9,7 @@
 //	quota.go     limits shared among principals
 //	body.go      reads a whole body and inspects its messages
 //	legacy.go    a session: one client, its calls, the stream for each response
+//	observe.go   the sum of what all sessions say about themselves
 //	sessions.go  begins, finds, limits and evicts sessions
 //	house.go     ends unused sessions, frees memory
 //	get.go       GET, which listens or resumes, and DELETE, which ends a session
@@ -32,10 +33,12 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/httpguard"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 )
 
@@ -71,6 +74,12 @@ type Options struct {
 
 	// Reachable checks whether a session could be started, while there is none.
 	Reachable func(context.Context) error
+
+	// Dashboard serves DashboardPath and everything below it, with a guard of its own; nil: nothing
+	// does.
+	Dashboard http.Handler
+	// Metrics serves /metrics to clients with a token; nil: nothing does.
+	Metrics http.Handler
 }
 
 func (o Options) withDefaults() Options {
@@ -95,13 +104,15 @@ func (o Options) withDefaults() Options {
 // Path is the path of the endpoint.
 const Path = "/mcp"
 
+// DashboardPath is the path of the dashboard.
+const DashboardPath = "/dashboard"
+
+const metricsPath = "/metrics"
+
 // Limits on requests.
 const (
-	maxHeaderBytes = 64 << 10         // of all headers: 64 KB of arguments in Mcp-Param-* is more than any tool needs
-	maxBodyBytes   = 16 << 20         // the maximum size of a message (wire.MaxLine)
-	headerTimeout  = 10 * time.Second // a client that needs longer for its headers is an attacker
-	idleTimeout    = 2 * time.Minute  // an unused connection is closed
-	maxConns       = 8192             // open at the same time; a thousand clients have three each
+	maxBodyBytes = 16 << 20 // the maximum size of a message (wire.MaxLine)
+	maxConns     = 8192     // open at the same time; a thousand clients have three each
 )
 
 // Gateway serves one address.
@@ -128,7 +139,8 @@ type Gateway struct {
 	shared   map[principal]*shared
 	lives    map[*life]bool // all that have not ended
 	past     proxy.Counters // of the sessions that have ended
-	began    uint64         // total number of sessions
+	seen     proxy.Observation
+	began    uint64 // total number of sessions
 	draining bool
 
 	places    quota         // sessions in the table
@@ -149,9 +161,9 @@ func New(o Options, addr net.Addr) *Gateway {
 	}
 	g.housekeeper.woken = make(chan struct{}, 1)
 	g.guard = newGuard(g.Options, addr)
-	g.places = newQuota(g.MaxSessions, g.guard.tokens)
-	g.processes = newQuota(2*g.MaxSessions, g.guard.tokens)
-	g.bodies = newBodies(g.MaxBodyBytes, g.guard.tokens)
+	g.places = newQuota(g.MaxSessions, g.guard.Tokens.All)
+	g.processes = newQuota(2*g.MaxSessions, g.guard.Tokens.All)
+	g.bodies = newBodies(g.MaxBodyBytes, g.guard.Tokens.All)
 	g.life, g.end = context.WithCancel(context.Background())
 	return g
 }
@@ -159,21 +171,10 @@ func New(o Options, addr net.Addr) *Gateway {
 // Serve serves clients from l until ctx ends, lets requests in flight finish, and returns when no
 // session is left.
 func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true) // no HTTP/2: what was inspected is what was sent
-	server := &http.Server{
-		Handler:           g,
-		Protocols:         protocols,
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          quietLog,
-		ConnContext:       g.numberConn,
-		// "*" is not a valid path: the handler says so.
-		DisableGeneralOptionsHandler: true,
-	}
+	server := httpguard.Server(g)
+	server.ConnContext = g.numberConn
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(limitConns(l)) }()
+	go func() { failed <- server.Serve(httpguard.LimitConns(l, maxConns)) }()
 	leaveHouse := g.startHousekeeping()
 	var err error
 	select {
@@ -193,6 +194,13 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.requests.Add(1)
 	g.housekeeper.wakeUp()
 	g.setDeadlines(w, r)
+	if path := r.URL.EscapedPath(); g.Dashboard != nil && (path == DashboardPath || strings.HasPrefix(path, DashboardPath+"/")) {
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(g.life, cancel)() // ends its streams
+		g.Dashboard.ServeHTTP(w, r.WithContext(ctx))
+		return
+	}
 	if refused := g.guard.check(r); refused != nil {
 		refused.write(w)
 		return
@@ -206,13 +214,15 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// The path is used as sent: nothing is normalized, so nothing can be hidden.
-	switch r.URL.EscapedPath() {
-	case Path:
+	switch path := r.URL.EscapedPath(); {
+	case path == Path:
 		g.serveMCP(w, r, who)
-	case healthPath:
+	case path == healthPath:
 		g.serveHealth(w, r)
-	case readyPath:
+	case path == readyPath:
 		g.serveReady(w, r)
+	case path == metricsPath && g.Metrics != nil:
+		g.Metrics.ServeHTTP(w, r)
 	default:
 		plain(http.StatusNotFound, "not found: the endpoint is "+Path).write(w)
 	}

@@ -19,7 +19,7 @@ func TestTheHouseRestsWhileNothingIsDue(t *testing.T) {
 	}
 	look(never, true)
 
-	s := newSession("s", g.guard.tokens[0], g)
+	s := newSession("s", g.guard.Tokens.All[0], g)
 	s.open, s.ready, s.stop = 1, true, func() {}
 	g.sessions[s.id] = s
 	g.places.add(s.who, 1)
@@ -58,7 +58,7 @@ func TestTheHouseRestsWhileNothingIsDue(t *testing.T) {
 // A session with an answer due stays, and is looked at again.
 func TestABusySessionOutlivesItsTime(t *testing.T) {
 	g := New(Options{MaxSessions: 2, Tokens: []string{"a"}, Idle: time.Minute}, addr{})
-	s := newSession("s", g.guard.tokens[0], g)
+	s := newSession("s", g.guard.Tokens.All[0], g)
 	s.ready, s.used = true, time.Now()
 	s.due["1"] = s.listen
 	g.sessions[s.id] = s

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
 	"strings"
 
@@ -82,7 +81,3 @@ func (f *refusal) write(w http.ResponseWriter) {
 	}
 	w.Write(append(append(append(body, `"error":`...), f.rpc...), '}'))
 }
-
-// quietLog discards: errors of a client are reported to the client. Strangers must not be able to
-// fill the stderr of gauze.
-var quietLog = log.New(io.Discard, "", 0)

@@ -42,6 +42,7 @@ func (g *Gateway) start(l *life, o proxy.Options, gone func()) {
 		defer g.mu.Unlock()
 		delete(g.lives, l)
 		add(&g.past, l.proxy.Counters())
+		g.seen.Add(l.proxy.Observe(true))
 	})
 }
 

@@ -32,7 +32,7 @@ func TestOnePrincipalDoesNotTakeAllSessions(t *testing.T) {
 // others out.
 func TestEndingSessionsCountForTheirPrincipal(t *testing.T) {
 	g := New(Options{MaxSessions: 2, Tokens: []string{"a", "b"}}, addr{})
-	who := g.guard.tokens
+	who := g.guard.Tokens.All
 	for range 3 { // of 4 processes
 		g.processes.add(who[0], 1)
 	}
@@ -125,13 +125,13 @@ func TestWhoMakesRoom(t *testing.T) {
 			now := time.Now()
 			var all []*session
 			for i, h := range test.held {
-				s := newSession(fmt.Sprint(i), g.guard.tokens[h.who], g)
+				s := newSession(fmt.Sprint(i), g.guard.Tokens.All[h.who], g)
 				s.open, s.used = h.open, now.Add(-h.age*time.Second)
 				g.sessions[s.id] = s
 				g.places.add(s.who, 1)
 				all = append(all, s)
 			}
-			got := g.longestUnused(g.guard.tokens[test.comes])
+			got := g.longestUnused(g.guard.Tokens.All[test.comes])
 			if test.want < 0 && got != nil || test.want >= 0 && got != all[test.want] {
 				t.Errorf("got %+v", got)
 			}

@@ -1,14 +1,14 @@
-package gateway
+package httpguard
 
 import (
 	"net"
 	"sync"
 )
 
-// limitConns returns a listener that has at most maxConns connections open. Idle ones are closed
-// soon, so waiting clients get a turn.
-func limitConns(l net.Listener) net.Listener {
-	return &limitedListener{Listener: l, places: make(chan struct{}, maxConns), closed: make(chan struct{})}
+// LimitConns returns a listener that has at most n connections open. Idle ones are closed soon, so
+// waiting clients get a turn.
+func LimitConns(l net.Listener, n int) net.Listener {
+	return &limitedListener{Listener: l, places: make(chan struct{}, n), closed: make(chan struct{})}
 }
 
 type limitedListener struct {

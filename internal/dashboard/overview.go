@@ -1,0 +1,61 @@
+package dashboard
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/gauze-mcp/gauze/internal/live"
+	"github.com/gauze-mcp/gauze/internal/timeline"
+)
+
+var overviewPages = []page{
+	{path: "/{$}", nav: "overview", template: "overview", load: overview},
+}
+
+// maxLatest is how many items the overview shows.
+const maxLatest = 8
+
+// overviewData is what the overview shows.
+type overviewData struct {
+	Week    string // Week is the sentence about the last seven days.
+	Servers []serverRow
+	Healed  chart
+	Latest  []shownItem
+
+	OnlyHealed bool // OnlyHealed: Latest has nothing that was not healed.
+}
+
+// serverRow is a server that runs.
+type serverRow struct {
+	live.Server
+	Link   string
+	Healed chart
+}
+
+func overview(d *Dashboard, r *http.Request) (title string, data any, err error) {
+	o := overviewData{}
+	servers, err := d.servers(r.Context())
+	if err != nil {
+		return "", nil, err
+	}
+	items, err := d.records.timeline(r.Context())
+	if err != nil {
+		return "", nil, err
+	}
+	sums, err := d.records.sums(r.Context(), d.now())
+	if err != nil {
+		return "", nil, err
+	}
+	o.Week = sentence(sums)
+	o.Healed = healedPerMinute(items, d.now())
+	for _, s := range servers {
+		own := ofServer(items, s.Name)
+		o.Servers = append(o.Servers, serverRow{s, d.serverLink(s.ID, ""), healedPerMinute(own, d.now())})
+	}
+	latest := newestFirst(items)
+	if healed := slices.DeleteFunc(slices.Clone(latest), func(it timeline.Item) bool { return !it.Healed }); len(healed) > 0 {
+		latest, o.OnlyHealed = healed, true
+	}
+	o.Latest, _ = d.shown(latest, maxLatest)
+	return "Overview", o, nil
+}

@@ -1,0 +1,142 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/journal"
+	"github.com/gauze-mcp/gauze/internal/timeline"
+)
+
+// maxRecords is how many of the newest events are kept in memory.
+const maxRecords = 20_000
+
+// weekAge is the time after which all events of the week are read again: the oldest are more than a
+// week old by then.
+const weekAge = 10 * time.Minute
+
+// records are the newest events of the journal, which is read as it grows. The journal is opened
+// when it exists, and never created.
+type records struct {
+	path string
+
+	mu sync.Mutex // guards everything below
+	read
+}
+
+// read is what was read from a journal.
+type read struct {
+	journal *journal.Journal
+	file    os.FileInfo // of the journal that is open
+	all     []journal.Record
+	cut     bool // older events exist that are not in all
+
+	items   []timeline.Item // of the events up to the number itemsTo
+	itemsTo int
+
+	week     timeline.Sums // of the events up to the number weekTo
+	weekTo   int
+	weekRead time.Time // when all of them were read
+}
+
+// timeline returns the items of the newest events, newest last. The slice must not be changed.
+func (r *records) timeline(ctx context.Context) ([]timeline.Item, error) {
+	all, err := r.newest(ctx)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last := all[len(all)-1].Seq; last != r.itemsTo {
+		r.items, r.itemsTo = timeline.Items(all), last
+	}
+	return r.items, nil
+}
+
+// newest returns the newest events, newest last. The slice must not be changed.
+func (r *records) newest(ctx context.Context) ([]journal.Record, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if open, err := r.open(); err != nil || !open {
+		return nil, err
+	}
+	q := journal.Query{Limit: maxRecords}
+	if n := len(r.all); n > 0 {
+		q.After = r.all[n-1].Seq
+	}
+	added, err := r.journal.Events(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	// A new slice: pages still read the old one.
+	r.all = append(slices.Clip(r.all), added...)
+	if n := len(r.all); n >= maxRecords {
+		r.all, r.cut = r.all[n-maxRecords:], true
+	}
+	return r.all, nil
+}
+
+// open opens the journal if it exists, again if the file was replaced.
+func (r *records) open() (bool, error) {
+	file, err := os.Stat(r.path)
+	if r.journal != nil && (err != nil || !os.SameFile(file, r.file)) {
+		r.journal.Close()
+		r.read = read{}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil || r.journal != nil {
+		return err == nil, err
+	}
+	if r.journal, err = journal.Open(r.path); err != nil {
+		return false, err
+	}
+	r.file, err = os.Stat(r.path)
+	return err == nil, err
+}
+
+// sums adds up the week before now. It reads each event once, and all of them again after a while.
+func (r *records) sums(ctx context.Context, now time.Time) (timeline.Sums, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if open, err := r.open(); err != nil || !open {
+		return timeline.Sums{}, err
+	}
+	if now.Sub(r.weekRead) > weekAge {
+		r.week, r.weekTo, r.weekRead = timeline.Sums{}, 0, now
+	}
+	added, err := r.journal.Events(ctx, journal.Query{After: r.weekTo, Since: now.Add(-timeline.Week), Healed: true})
+	if err != nil {
+		return timeline.Sums{}, err
+	}
+	if n := len(added); n > 0 {
+		r.week, r.weekTo = r.week.Plus(timeline.Sum(added)), added[n-1].Seq
+	}
+	return r.week, nil
+}
+
+// isCut reports whether older events exist than those that newest returns.
+func (r *records) isCut() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cut
+}
+
+func (r *records) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.journal != nil {
+		r.journal.Close()
+		r.read = read{}
+	}
+}
+
+// journalPath is where the events of a state directory are.
+func journalPath(dir string) string { return filepath.Join(dir, journal.FileName) }
