@@ -1,18 +1,27 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/dashboard"
 	"github.com/gauze-mcp/gauze/internal/demo"
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/httpguard"
 	"github.com/gauze-mcp/gauze/internal/modelconfig"
+	"github.com/gauze-mcp/gauze/internal/proxy"
 )
 
 func demoCommand() *cobra.Command {
-	var withModel bool
+	var withModel, stay, noDashboard bool
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch gauze heal a server that breaks",
@@ -20,7 +29,8 @@ func demoCommand() *cobra.Command {
 			"is killed before it reads a call, hangs, is slow, and prints noise; a client makes\n" +
 			"mistakes, which rules and a scripted model correct; a task is stopped and resumed. At the\n" +
 			"end, gauze compares the responses with what the server really did. The exit status is\n" +
-			"not 0 if they differ.",
+			"not 0 if they differ. A dashboard shows all of it in a browser; its address is printed\n" +
+			"first. On a terminal it stays until you press Ctrl-C.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o := demo.Options{Color: term.IsTerminal(os.Stdout.Fd()) && os.Getenv("NO_COLOR") == ""}
@@ -29,11 +39,78 @@ func demoCommand() *cobra.Command {
 					return err
 				}
 			}
-			return demo.Run(cmd.Context(), cmd.OutOrStdout(), o)
+			ctx, release := untilSignal(cmd.Context(), func() { os.Exit(int(interrupted)) })
+			defer release()
+			if !noDashboard {
+				end, err := showDemo(cmd, &o, stay || term.IsTerminal(os.Stdin.Fd()) && term.IsTerminal(os.Stdout.Fd()))
+				if err != nil {
+					return err
+				}
+				defer end()
+			}
+			return demo.Run(ctx, cmd.OutOrStdout(), o)
 		},
 	}
+	cmd.Flags().BoolVar(&stay, "stay", false, "keep the dashboard until Ctrl-C, also without a terminal")
+	cmd.Flags().BoolVar(&noDashboard, "no-dashboard", false, "do not serve a dashboard of the demo")
 	cmd.Flags().BoolVar(&withModel, "model", false, "ask your configured model (GAUZE_MODEL) instead of a scripted one")
 	return cmd
+}
+
+// showDemo serves a dashboard of the demo alone, and prints its address.
+func showDemo(cmd *cobra.Command, o *demo.Options, stay bool) (end func(), err error) {
+	dir, err := os.MkdirTemp("", "gauze-demo-state-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Setenv("GAUZE_STATE_DIR", dir); err != nil { // what the demo does stays out of the user's history
+		return nil, err
+	}
+	listener, err := listenDashboard("")
+	if err != nil {
+		return nil, err
+	}
+	token, err := dashboardToken()
+	if err != nil {
+		return nil, err
+	}
+	door, closeDoor, err := newDoor(dashboard.Options{Fleet: noClients(dir)}, listener.Addr(), token.all[0])
+	if err != nil {
+		return nil, err
+	}
+	server := httpguard.Server(door)
+	go server.Serve(httpguard.LimitConns(listener, maxDashboardConns))
+	address := dashboardURL(listener.Addr(), "", token.all[0]) + "#token=" + token.all[0]
+	fmt.Fprintf(cmd.OutOrStdout(), "Watch it in a browser: %s\n", address)
+	o.StateDir = dir
+	o.Show = func(s *proxy.Session, events *event.Stream) func() {
+		recorded, unrecorded := recordEvents(events, false)
+		hide := observeSession(s, "demo", unrecorded).announce()
+		return func() { hide(); recorded() }
+	}
+	if stay {
+		o.Stay = func(ctx context.Context) {
+			fmt.Fprintf(cmd.OutOrStdout(), "  See what was healed:             %s\n  Ctrl-C ends the demo.\n", address)
+			<-ctx.Done()
+		}
+	}
+	return func() {
+		closeDoor() // streams first
+		server.Close()
+		os.RemoveAll(dir)
+	}, nil
+}
+
+// noClients returns a fleet without the user's clients. The demo must not change their files: the
+// copies that gauze undo restores would be removed with the state of the demo.
+func noClients(dir string) func() (*fleet.Fleet, error) {
+	return func() (*fleet.Fleet, error) {
+		f, err := userFleet()
+		if err == nil {
+			f.Home = clientconfig.Home{OS: runtime.GOOS, Home: dir, Project: dir}
+		}
+		return f, err
+	}
 }
 
 // useModel lets the demo ask the user's model.

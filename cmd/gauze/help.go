@@ -18,6 +18,7 @@ import (
 // The groups of commands, in the order of the help.
 var groups = []*cobra.Group{
 	{ID: "run", Title: "Run servers"},
+	{ID: "see", Title: "See what happens"},
 	{ID: "fix", Title: "Find and fix what is broken"},
 	{ID: "trust", Title: "Detect changes"},
 	{ID: "learn", Title: "Learn more"},

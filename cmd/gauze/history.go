@@ -16,38 +16,43 @@ import (
 	"github.com/gauze-mcp/gauze/internal/journal"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/timeline"
 )
 
 // historyFlags are the flags of gauze history.
 type historyFlags struct {
-	server, tool, since  string
-	healed, follow, json bool
-	limit                int
+	server, tool, since string
+	healed, all         bool
+	follow, json        bool
+	limit               int
+	color               bool
 }
 
 // followInterval is the time between two looks for new events.
 const followInterval = 500 * time.Millisecond
 
-// historyCommand returns gauze history, which shows recorded events.
+// historyCommand returns gauze history, which shows what was healed and what could not be.
 func historyCommand() *cobra.Command {
 	f := &historyFlags{}
 	cmd := &cobra.Command{
 		Use:   "history",
-		Short: "Show what happened to wrapped servers",
-		Long: "Show the events that gauze run and gauze serve recorded, newest last: exits, restarts,\n" +
-			"replayed and repaired calls, fixes. Arguments and results of calls are never recorded.\n" +
+		Short: "Show what gauze healed, and what it could not heal",
+		Long: "Show what happened to wrapped servers and their calls, newest last: crashes and how the\n" +
+			"server came back, replayed, repaired and corrected calls, calls that failed, fixes.\n" +
+			"gauze run, gauze serve and gauze task record these events, without arguments and results.\n" +
 			"Events are kept for 30 days, and at most 64 MB of them.",
 		Example: "gauze history\ngauze history --server notes --since 24h\ngauze history --healed --follow",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	cmd.Flags().StringVar(&f.server, "server", "", "only servers with this `name`, or whose command line contains it")
+	cmd.Flags().StringVar(&f.server, "server", "", "only the server with this `name`: NAME or CLIENT/NAME as in gauze list, or part of its command line")
 	cmd.Flags().StringVar(&f.tool, "tool", "", "only calls of the tool with this `name`")
-	cmd.Flags().StringVar(&f.since, "since", "", "only events since this `time`: a duration such as 24h or 7d, or a date such as 2026-11-14")
+	cmd.Flags().StringVar(&f.since, "since", "", "only what ended since this `time`: a duration such as 24h or 7d, or a date such as 2026-11-14")
 	cmd.Flags().BoolVar(&f.healed, "healed", false, "only what gauze healed: restored sessions, replayed and repaired calls, fixes")
+	cmd.Flags().BoolVar(&f.all, "all", false, "also what needed no help: starts, stops, changes of state, cancelled calls")
 	cmd.Flags().BoolVar(&f.follow, "follow", false, "continue with new events until interrupted")
-	cmd.Flags().IntVar(&f.limit, "limit", 100, "maximum `number` of events; 0 means no limit")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object per line")
+	cmd.Flags().IntVar(&f.limit, "limit", 100, "maximum `number` of entries; 0 means no limit")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print every recorded event as a JSON object on a line")
 	cmd.RegisterFlagCompletionFunc("server", completeServers) // fails only if it is done twice
 	return cmd
 }
@@ -56,6 +61,7 @@ func (f *historyFlags) run(cmd *cobra.Command) error {
 	if f.limit < 0 {
 		return usage(cmd, fmt.Errorf("invalid --limit %d: must be 0 or more", f.limit))
 	}
+	f.color = useColor(cmd.OutOrStdout())
 	q := journal.Query{Tool: f.tool, Healed: f.healed, Limit: f.limit}
 	var err error
 	if q.Since, err = sinceTime(f.since, time.Now()); err != nil {
@@ -80,41 +86,99 @@ func (f *historyFlags) run(cmd *cobra.Command) error {
 	return f.show(cmd, j, q)
 }
 
-// show prints the events that q chooses.
+// show prints what q chooses.
 func (f *historyFlags) show(cmd *cobra.Command, j *journal.Journal, q journal.Query) error {
 	out := cmd.OutOrStdout()
 	names, err := j.Servers(cmd.Context())
 	if err != nil {
 		return err
 	}
-	if q.Servers, err = f.chosen(names); err != nil {
+	selects := f.selection(names)
+	if q.Servers, err = f.chosen(names, selects); err != nil {
 		return err
 	}
 	newest, err := j.Events(cmd.Context(), journal.Query{Limit: 1})
 	if err != nil {
 		return err
 	}
-	records, err := j.Events(cmd.Context(), q)
+	shown, read, err := f.read(cmd.Context(), j, q)
 	if err != nil {
 		return err
 	}
-	if len(records) == 0 && !f.follow {
-		if len(names) == 0 {
-			return f.empty(out)
+	if len(shown) == 0 && !f.follow {
+		return f.nothing(out, len(names) == 0)
+	}
+	for _, line := range shown {
+		if _, err := out.Write(line); err != nil {
+			return err
 		}
-		if !f.json {
-			fmt.Fprintln(out, "No recorded event matches. All events: gauze history")
-		}
+	}
+	if !f.follow {
 		return nil
 	}
-	if err := f.print(out, records); err != nil || !f.follow {
-		return err
+	q.After = max(lastOf(newest), lastOf(read))
+	q.Servers = nil // a server that is started later may match
+	return f.watch(cmd, j, q, read, selects)
+}
+
+// read returns the lines that q chooses, and the events that they were made of.
+func (f *historyFlags) read(ctx context.Context, j *journal.Journal, q journal.Query) (lines [][]byte, records []journal.Record, err error) {
+	if f.json {
+		records, err = j.Events(ctx, q)
+		return f.lines(records, q, 0), records, err
 	}
-	q.After = max(lastOf(newest), lastOf(records))
-	if !slices.Contains(names, f.server) {
-		q.Servers = nil // a server that is started later may match
+	// Several events make one entry, so how many are needed is not known.
+	for limit := 20 * q.Limit; ; limit *= 8 {
+		records, err = j.Events(ctx, journal.Query{Servers: q.Servers, Since: q.Since, Limit: limit})
+		if err != nil {
+			return nil, nil, err
+		}
+		lines = f.lines(records, q, 0)
+		if limit == 0 || len(records) < limit || len(lines) > q.Limit {
+			if q.Limit > 0 {
+				lines = lines[max(0, len(lines)-q.Limit):]
+			}
+			return lines, records, nil
+		}
 	}
-	return f.watch(cmd, j, q)
+}
+
+// lines returns what q chooses of the events, and of what they mean, if it ended after an event.
+func (f *historyFlags) lines(records []journal.Record, q journal.Query, after int) (lines [][]byte) {
+	if f.json {
+		for _, r := range records {
+			if r.Seq > after && q.Chooses(r) {
+				lines = append(lines, jsonLine(r))
+			}
+		}
+		return lines
+	}
+	items := timeline.Items
+	if f.all {
+		items = timeline.All
+	}
+	for _, it := range items(records) {
+		if it.Events[len(it.Events)-1].Seq > after && f.chooses(it) {
+			lines = append(lines, historyEntry(it, paint(f.color)))
+		}
+	}
+	return lines
+}
+
+// chooses reports whether the flags choose an item of a server that they choose.
+func (f *historyFlags) chooses(it timeline.Item) bool {
+	return (f.tool == "" || f.tool == it.Tool) && (!f.healed || slices.ContainsFunc(it.Events, journal.Query{Healed: true}.Chooses))
+}
+
+// maxHistoryText limits an entry, in which a server may be quoted.
+const maxHistoryText = 400
+
+// historyEntry formats an item as lines of at most 80 columns.
+func historyEntry(it timeline.Item, p paint) []byte {
+	at := it.Time.Local().Format("02 Jan 15:04:05")
+	indent := strings.Repeat(" ", len(at)+2)
+	text := plaintext.Wrap(plaintext.Cap(it.Server+": "+it.Sentence(), maxHistoryText), indent)
+	return []byte(p.in("2", at) + strings.TrimPrefix(text, indent[2:]) + "\n")
 }
 
 // lastOf returns the number of the last record, 0 if there is none.
@@ -125,8 +189,12 @@ func lastOf(records []journal.Record) int {
 	return records[len(records)-1].Seq
 }
 
-// watch prints new events until a signal. It reads each one once, also those that q does not choose.
-func (f *historyFlags) watch(cmd *cobra.Command, j *journal.Journal, q journal.Query) error {
+// maxFollowed is how many events are kept to find out what a new one belongs to.
+const maxFollowed = 2000
+
+// watch prints what is new until a signal. It reads each event once. An entry to which an event was
+// added is printed again, if that changes it.
+func (f *historyFlags) watch(cmd *cobra.Command, j *journal.Journal, q journal.Query, known []journal.Record, selects func(name string) bool) error {
 	ctx, release := untilSignal(cmd.Context(), func() { os.Exit(int(interrupted)) })
 	defer release()
 	look := time.NewTicker(followInterval)
@@ -144,26 +212,21 @@ func (f *historyFlags) watch(cmd *cobra.Command, j *journal.Journal, q journal.Q
 		if err != nil {
 			return err
 		}
+		before := q.After
 		q.After = max(q.After, lastOf(records))
-		records = slices.DeleteFunc(records, func(r journal.Record) bool { return !q.Chooses(r) || !strings.Contains(r.Server, f.server) })
-		if err := f.print(cmd.OutOrStdout(), records); err != nil {
-			return err
+		records = slices.DeleteFunc(records, func(r journal.Record) bool { return !selects(r.Server) })
+		was := f.lines(known, q, 0)
+		known = append(known, records...)
+		for _, line := range f.lines(known, q, before) {
+			if slices.ContainsFunc(was, func(old []byte) bool { return string(old) == string(line) }) {
+				continue
+			}
+			if _, err := cmd.OutOrStdout().Write(line); err != nil {
+				return err
+			}
 		}
+		known = known[max(0, len(known)-maxFollowed):]
 	}
-}
-
-func (f *historyFlags) print(out io.Writer, records []journal.Record) error {
-	p := paint(useColor(out))
-	for _, r := range records {
-		line := []byte(historyLine(r, p) + "\n")
-		if f.json {
-			line = jsonLine(r)
-		}
-		if _, err := out.Write(line); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // empty says what to do so that there are events.
@@ -171,31 +234,22 @@ func (f *historyFlags) empty(out io.Writer) error {
 	if f.json {
 		return nil
 	}
-	_, err := io.WriteString(out, "No events are recorded yet. gauze run and gauze serve record them. To wrap your servers:\n\n    gauze wrap --all\n")
+	_, err := io.WriteString(out, "No events are recorded yet. gauze run, gauze serve and gauze task record them.\nTo wrap your servers:\n\n    gauze wrap --all\n")
 	return err
 }
 
-// chosen returns the recorded names that --server selects, nil for all: the name itself, else those
-// that contain it.
-func (f *historyFlags) chosen(names []string) (chosen []string, err error) {
-	if f.server == "" {
-		return nil, nil
+// nothing says that there is nothing to show. unused means that nothing was ever recorded.
+func (f *historyFlags) nothing(out io.Writer, unused bool) (err error) {
+	switch {
+	case unused:
+		return f.empty(out)
+	case f.json:
+	case f.server == "" && f.tool == "" && f.since == "" && !f.all:
+		_, err = fmt.Fprintln(out, "Nothing had to be healed. To see everything that was recorded:\n\n    gauze history --all")
+	default:
+		_, err = fmt.Fprintln(out, "No recorded event matches. To see everything that was recorded:\n\n    gauze history --all")
 	}
-	for _, name := range names {
-		if name == f.server {
-			return []string{name}, nil
-		}
-		if strings.Contains(name, f.server) {
-			chosen = append(chosen, name)
-		}
-	}
-	if len(chosen) > 0 || f.follow || len(names) == 0 {
-		return append(chosen, f.server), nil
-	}
-	if near := plaintext.Nearest(f.server, names); len(near) > 0 {
-		return nil, fmt.Errorf("no events of a server named %q; did you mean %q?", redact.Quote(f.server), near[0])
-	}
-	return nil, fmt.Errorf("no events of a server named %q; servers with events: %s", redact.Quote(f.server), plaintext.Cap(strings.Join(names, ", "), 300))
+	return err
 }
 
 // sinceTime reads a duration before now or a date.

@@ -19,7 +19,7 @@ func TestHistoryFollowsServersThatStartLater(t *testing.T) {
 		w.wantEnd(0)
 	}
 	record("notes")
-	cmd := exec.Command("gauze", "history", "--follow", "--server", "note")
+	cmd := exec.Command("gauze", "history", "--all", "--follow", "--server", "note")
 	cmd.Env = append(os.Environ(), environ...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -78,7 +78,8 @@ func commands() *cobra.Command {
 	root.SetHelpCommandGroupID("learn")
 	root.SetCompletionCommandGroupID("learn")
 	root.AddCommand(grouped("run", runCommand(), serveCommand(), wrapCommand(), unwrapCommand(), mcpCommand(), taskCommand(), workerCommand())...)
-	root.AddCommand(grouped("fix", doctorCommand(), testCommand(), diagnoseCommand(), historyCommand(), repairCommand(), listCommand(), addCommand(), removeCommand(), undoCommand(), modelCommand())...)
+	root.AddCommand(grouped("see", statusCommand(), topCommand(), dashboardCommand(), historyCommand())...)
+	root.AddCommand(grouped("fix", doctorCommand(), testCommand(), diagnoseCommand(), restartCommand(), repairCommand(), listCommand(), addCommand(), removeCommand(), undoCommand(), modelCommand())...)
 	root.AddCommand(grouped("trust", lockCommand(), verifyCommand(), restoreCommand())...)
 	root.AddCommand(grouped("learn", demoCommand(), explainCommand(), searchCommand(), versionCommand())...)
 	for _, cmd := range root.Commands() {

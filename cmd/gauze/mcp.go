@@ -14,6 +14,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/agenttools"
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/registry"
 )
@@ -70,7 +71,10 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		state = "" // without tasks
 	}
-	return agenttools.Serve(ctx, os.Stdin, os.Stdout, agenttools.Options{Fleet: all, AllowWrites: f.allowWrites, Online: f.online, Model: model, StateDir: state})
+	events := event.New()
+	recorded, _ := recordEvents(events, false)
+	defer recorded()
+	return agenttools.Serve(ctx, os.Stdin, os.Stdout, agenttools.Options{Fleet: all, AllowWrites: f.allowWrites, Online: f.online, Model: model, StateDir: state, Events: events})
 }
 
 // fleet returns the servers of this user and project.

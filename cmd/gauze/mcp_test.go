@@ -66,7 +66,7 @@ func (h agentHome) program(name string, flags ...string) {
 func (h agentHome) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = filepath.Join(h.dir, "project")
-	cmd.Env = append(os.Environ(), "HOME="+h.dir, "XDG_STATE_HOME="+h.dir+"/state", "XDG_CACHE_HOME="+h.dir+"/cache", "XDG_CONFIG_HOME=", "SHELL=/bin/sh", "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), "HOME="+h.dir, "XDG_STATE_HOME="+h.dir+"/state", "XDG_CACHE_HOME="+h.dir+"/cache", "XDG_CONFIG_HOME=", "SHELL=/bin/sh")
 	return cmd
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/term"
@@ -16,6 +15,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/timeline"
 )
 
 // narrate writes to w what gauze did: one line per event that a person should know about, and none
@@ -101,55 +101,13 @@ func (n *narrator) say(line string) {
 
 // lineFor returns the line about an event, or "".
 func lineFor(e event.Event) string {
-	took := e.Took.Round(time.Millisecond)
-	what := strings.TrimSpace(e.Method + " " + e.Tool)
 	switch e.Kind {
-	case event.Died:
-		if e.PID == 0 { // at a URL: no process of ours exited
-			return "lost the connection to the server: " + e.Detail
-		}
-		return fmt.Sprintf("the server exited after %v: %s", took, e.Detail)
-	case event.Restored:
-		return fmt.Sprintf("the server is running again, session restored (generation %d, %v)", e.Generation, took)
-	case event.Waiting:
-		return fmt.Sprintf("next attempt in %v", took)
-	case event.Opened:
-		return fmt.Sprintf("too many restarts (%s); next attempt in %v", e.Detail, took)
-	case event.Hung:
-		return "replacing the hung server: " + e.Detail
-	case event.Replayed:
-		return fmt.Sprintf("replayed %s (%s)", what, e.Detail)
-	case event.Treating:
-		return "trying a fix: " + e.Detail
-	case event.Healed:
-		return "healed the server: " + e.Detail
-	case event.Repaired:
-		return fmt.Sprintf("repaired %s: %s", what, e.Detail)
-	case event.Explained:
-		return fmt.Sprintf("the server rejected %s; told the model what to change (gauze explain %s)", what, e.Code)
-	case event.Diagnosed:
-		return fmt.Sprintf("%s failed: %s %s (gauze explain %s)", what, e.Cause.Explanation, e.Cause.Remedy, e.Cause.Code)
-	case event.Corrected:
-		return fmt.Sprintf("%s corrected %s: %s (%s)", e.Model.Model, what, e.Detail, spent(e))
-	case event.Proposed:
-		return fmt.Sprintf("%s corrected %s; showed the correction to the caller and did not send it: %s (%s)", e.Model.Model, what, e.Detail, spent(e))
-	case event.Uncorrected:
-		return fmt.Sprintf("no correction of %s: %s (%s)", what, e.Detail, spent(e))
-	case event.Unverified:
-		return fmt.Sprintf("sent a call to %s without checking its arguments: %s", e.Tool, e.Detail)
-	case event.Unknown, event.TimedOut, event.Failed, event.Quarantined:
-		return fmt.Sprintf("answered %s with %s (gauze explain %s)", what, e.Code, e.Code)
+	case event.Died, event.Restored, event.Waiting, event.Opened, event.Hung, event.Treating, event.Healed,
+		event.Replayed, event.Repaired, event.Explained, event.Diagnosed, event.Corrected, event.Proposed, event.Uncorrected, event.Unverified,
+		event.Unknown, event.TimedOut, event.Failed, event.Quarantined:
+		return timeline.Sentence(e)
 	}
 	return ""
-}
-
-// spent returns the time, the tokens and the money that a question to a model took.
-func spent(e event.Event) string {
-	took := e.Took.Round(time.Millisecond).String()
-	if cost := e.Model.Spent(); cost != "" {
-		took += ", " + cost
-	}
-	return took
 }
 
 // explained writes why the server could not be kept running, unless narrate already did, and returns

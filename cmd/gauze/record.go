@@ -36,11 +36,12 @@ func turnedOff(value string) bool {
 
 // recordEvents records the events in the journal unless that is off. If it fails, gauze continues
 // with one warning. finish writes the rest and returns how many events are not written; a disk that
-// does not respond delays it by half a second.
-func recordEvents(events *event.Stream, off bool) (finish func() (lost int)) {
+// does not respond delays it by half a second. missed returns how many could not be written so far.
+func recordEvents(events *event.Stream, off bool) (finish, missed func() int) {
 	path, err := journalPath()
 	if off || turnedOff(os.Getenv("GAUZE_JOURNAL")) || err != nil {
-		return func() int { return 0 }
+		none := func() int { return 0 }
+		return none, none
 	}
 	r := journal.NewRecorder(path, events, func(err error) {
 		cause, next, _ := strings.Cut(err.Error(), "\n")
@@ -51,5 +52,5 @@ func recordEvents(events *event.Stream, off bool) (finish func() (lost int)) {
 			r.Abandon()
 		}
 		return r.Lost()
-	}
+	}, r.Missed
 }

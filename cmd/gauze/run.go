@@ -58,7 +58,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	o.Stderr = serverLog(os.Stderr)
 	o.Events = event.New()
-	recorded := recordEvents(o.Events, f.noJournal)
+	recorded, unrecorded := recordEvents(o.Events, f.noJournal)
 	finish := func() fault.Code { return "" }
 	if !f.quiet {
 		finish = narrate(o.Events, os.Stderr)
@@ -66,8 +66,14 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if term.IsTerminal(os.Stdin.Fd()) && !f.quiet {
 		fmt.Fprintln(os.Stderr, "gauze: waiting for an MCP client on stdin. This command belongs in a client's configuration; press Ctrl-C to stop.")
 	}
+	exporter := newExporter(&o, "pipe")
 	session := proxy.New(o)
+	seen := observeSession(session, "run", unrecorded)
+	hide := seen.announce()
+	exporter.Start(seen.source().Server)
 	err = serve(cmd.Context(), session)
+	exporter.Close(maxExportWait)
+	hide()
 	told := finish()
 	lost := recorded()
 	if f.statusFile != "" {

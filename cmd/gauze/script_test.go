@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 		"gauze":        func() { os.Exit(execute()) },
 		"faultyserver": func() { os.Exit(faultyserver.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		temporalBinary: func() { fmt.Println(strings.Join(os.Args[1:], " ")); os.Exit(3) },
+		"asks":         func() { os.Exit(asks(os.Args[1:])) },
 		"taskserver":   func() { os.Exit(taskServer(os.Args[1:])) },
 		"tellall":      func() { os.Exit(tellAll(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
@@ -37,7 +38,8 @@ func (m withOwnState) Run() int {
 	}
 	defer os.RemoveAll(dir)
 	os.Setenv("GAUZE_STATE_DIR", dir)
-	os.Setenv("XDG_STATE_HOME", dir) // of a gauze that is the server of another, which keeps GAUZE_ variables from it
+	os.Setenv("XDG_STATE_HOME", dir)         // of a gauze that is the server of another, which keeps GAUZE_ variables from it
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // a race build would otherwise take a second to exit
 	return m.M.Run()
 }
 
@@ -46,7 +48,7 @@ func TestScripts(t *testing.T) {
 		Dir:  "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"modelserver": modelServer, "taskid": taskID},
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("GORACE", "atexit_sleep_ms=0") // a race build would otherwise take a second to exit
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("GAUZE_STATE_DIR", filepath.Join(env.WorkDir, ".state"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".inner"))
 			gauze, err := exec.LookPath("gauze")

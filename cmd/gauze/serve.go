@@ -33,6 +33,8 @@ type serveFlags struct {
 	statusFile string
 	quiet      bool
 	noJournal  bool
+
+	noDashboard bool
 }
 
 func serveCommand() *cobra.Command {
@@ -44,7 +46,8 @@ func serveCommand() *cobra.Command {
 			"at http://127.0.0.1:7300/mcp. Each client session gets its own server; clients of\n" +
 			"protocol 2026-07-28, which has no sessions, share one. All are kept alive as with\n" +
 			"gauze run. GET /healthz reports that gauze is running, GET /readyz the state of the\n" +
-			"server.\n\n" +
+			"server, GET /metrics its numbers for Prometheus. The dashboard is at /dashboard/ if\n" +
+			"the address is loopback.\n\n" +
 			"Clients must send a token. Unless you choose one, gauze creates one at the first\n" +
 			"start, shows it once as an entry for a client's configuration, and keeps it in\n" +
 			"gauze's state directory.",
@@ -68,6 +71,7 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.statusFile, "status-file", "", "write counters as JSON to this `file` on exit")
 	flags.BoolVar(&f.quiet, "quiet", false, "do not report on stderr what gauze healed")
 	flags.BoolVar(&f.front.Resumable, "resumable", false, "let clients that lost their connection retrieve the messages they missed (Last-Event-ID)")
+	flags.BoolVar(&f.noDashboard, "no-dashboard", false, "do not serve the dashboard at "+gateway.DashboardPath)
 	journalFlag(flags, &f.noJournal)
 	rare(flags, "url", "header-env", "name", "listen", "token-env", "allow-host")
 	return cmd
@@ -116,16 +120,19 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	var own ownTokens
 	if len(front.Tokens) == 0 && !f.noToken {
 		// Create a token only now: it is shown once.
-		if own, err = keptTokens(); err != nil {
+		if own, err = serveTokens(); err != nil {
 			return err
 		}
 		front.Tokens = own.all
 	}
-	recorded := recordEvents(o.Events, f.noJournal)
+	recorded, unrecorded := recordEvents(o.Events, f.noJournal)
 	finish := func() fault.Code { return "" }
 	if !f.quiet {
 		finish = narrate(o.Events, os.Stderr)
 	}
+	exporter := newExporter(&front.Session, "tcp")
+	sayDashboard, closeDashboard := f.mountDashboard(&front, listener.Addr())
+	defer closeDashboard()
 	g := gateway.New(front, listener.Addr())
 	// Programs that start gauze wait for this line, so --quiet does not suppress it.
 	url := "http://" + listener.Addr().String() + gateway.Path
@@ -133,7 +140,14 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	if own.file != "" {
 		own.announce(os.Stdout, os.Stderr, f.Name, url)
 	}
+	sayDashboard()
+	seen := observeGateway(g, unrecorded)
+	g.Metrics = seen.metrics()
+	hide := seen.announce()
+	exporter.Start(seen.source().Server)
 	err = serveUntilSignal(cmd.Context(), g, listener)
+	exporter.Close(maxExportWait)
+	hide()
 	finish()
 	lost := recorded()
 	if f.statusFile != "" {

@@ -43,7 +43,7 @@ func startServe(t *testing.T, args ...string) *served {
 func startServeIn(t *testing.T, state string, args ...string) *served {
 	t.Helper()
 	cmd := exec.Command("gauze", slices.Concat([]string{"serve", "--listen", "127.0.0.1:0"}, args)...)
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "GAUZE_STATE_DIR="+state)
+	cmd.Env = append(os.Environ(), "GAUZE_STATE_DIR="+state)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -130,19 +130,28 @@ type ownTokens struct {
 	new  bool // gauze created the file just now
 }
 
-// keptTokens reads the tokens in the state directory, after creating one if there is none.
-func keptTokens() (t ownTokens, err error) {
+// serveTokens returns the tokens of gauze serve in the state directory.
+func serveTokens() (ownTokens, error) {
+	t, err := keptTokens("serve-token")
+	if err != nil {
+		return t, fmt.Errorf("%w; to provide a token yourself, use --token-env or --token-file", err)
+	}
+	return t, nil
+}
+
+// keptTokens reads the tokens in a file of the state directory, after creating one if there is none.
+func keptTokens(name string) (t ownTokens, err error) {
 	dir, err := backup.StateDir()
 	if err != nil {
-		return t, fmt.Errorf("%w, or choose a token with --token-env or --token-file", err)
+		return t, err
 	}
-	t.file = filepath.Join(dir, "serve-token")
+	t.file = filepath.Join(dir, name)
 	if t.all, err = readTokens(t.file); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return t, err
 	}
 	err = createToken(t.file)
 	if t.new = err == nil; err != nil && !errors.Is(err, fs.ErrExist) {
-		return t, fmt.Errorf("cannot create a token: %w; provide your own with --token-env or --token-file", err)
+		return t, fmt.Errorf("cannot create a token: %w", err)
 	}
 	t.all, err = readTokens(t.file)
 	return t, err
@@ -154,7 +163,7 @@ func createToken(path string) error {
 		return err
 	}
 	// Another gauze may start at the same time, so the file must appear with its content.
-	file, err := os.CreateTemp(filepath.Dir(path), ".serve-token-*") // mode 0600
+	file, err := os.CreateTemp(filepath.Dir(path), ".token-*") // mode 0600
 	if err != nil {
 		return err
 	}

@@ -1,96 +1,289 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
-	"github.com/rogpeppe/go-internal/robustio"
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/gateway"
+	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/journal"
+	"github.com/gauze-mcp/gauze/internal/live"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/timeline"
 )
 
-// status is the content of the --status-file of gauze run.
-type status struct {
-	State      string          `json:"state"`
-	Restarts   int             `json:"restarts"`
-	Recoveries int             `json:"recoveries"`
-	Replays    uint64          `json:"replays"`
-	Unknowns   uint64          `json:"unknowns"`
-	RecoveryMS []float64       `json:"recovery_ms"` // from the exit of the server to the restored session
-	StartMS    []float64       `json:"start_ms"`    // part of it that the server took to start
-	Calls      proxy.Counters  `json:"calls"`
-	Health     health.Snapshot `json:"health"`
-	Unrecorded int             `json:"unrecorded"` // events that could not be written to the journal
+// statusFlags are the flags of gauze status.
+type statusFlags struct {
+	server      string
+	watch, json bool
 }
 
-func writeStatus(file string, session *proxy.Session, unrecorded int) error {
-	now, calls := session.Upstream().Snapshot(), session.Counters()
-	s := status{
-		State: now.State.String(), Restarts: int(now.Restarts), Recoveries: int(now.Recoveries),
-		Replays: calls.Replayed, Unknowns: calls.Unknown, Calls: calls, Health: now, Unrecorded: unrecorded,
+// statusCommand returns gauze status, which shows the wraps that run on this machine.
+func statusCommand() *cobra.Command {
+	f := &statusFlags{}
+	cmd := &cobra.Command{
+		Use:   "status [flags] [SERVER]",
+		Short: "Show the wrapped servers that run now",
+		Long: "Show a line for each wrapped server that runs on this machine, whichever client started it:\n" +
+			"its state, how long it has been up, its tools, calls and their 95th percentile, how often\n" +
+			"gauze healed it, and restarts with the reason of the last one. The last line sums up the\n" +
+			"week. With SERVER, only servers of this name, in more detail.\n\n" +
+			"The exit status is 0, or 1 if the state of a server is dead.",
+		Example: "gauze status\ngauze status notes\ngauze status --watch\ngauze status --json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				f.server = args[0]
+			}
+			return f.run(cmd)
+		},
 	}
-	for _, r := range session.Upstream().Recoveries() {
-		s.RecoveryMS = append(s.RecoveryMS, r.Took.Seconds()*1000)
-		s.StartMS = append(s.StartMS, r.Start.Seconds()*1000)
-	}
-	return writeJSON(file, s)
+	cmd.Flags().BoolVar(&f.watch, "watch", false, "update every second until interrupted; if the output is not a terminal, print what changes")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print an array of JSON objects")
+	return cmd
 }
 
-// gatewayStatus is the content of the --status-file of gauze serve.
-type gatewayStatus struct {
-	Sessions uint64         `json:"sessions"` // since the start
-	Replays  uint64         `json:"replays"`
-	Unknowns uint64         `json:"unknowns"`
-	Calls    proxy.Counters `json:"calls"`
-
-	Unrecorded int `json:"unrecorded"` // events that could not be written to the journal
-}
-
-func writeGatewayStatus(file string, g *gateway.Gateway, unrecorded int) error {
-	calls, sessions := g.Counters()
-	return writeJSON(file, gatewayStatus{Sessions: sessions, Replays: calls.Replayed, Unknowns: calls.Unknown, Calls: calls, Unrecorded: unrecorded})
-}
-
-func writeJSON(file string, s any) error {
-	text, err := plaintext.EncodeJSON(s, "  ")
+func (f *statusFlags) run(cmd *cobra.Command) error {
+	dir, err := backup.StateDir()
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(file, append(text, '\n')); err != nil {
-		return fmt.Errorf("cannot write the status file: %w", err)
+	w := &week{}
+	defer w.close()
+	if f.watch {
+		return f.keepShowing(cmd, dir, w)
+	}
+	servers, err := f.servers(cmd.Context(), dir)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if _, err := out.Write(f.text(out, servers, w.sentence(cmd, servers, f.server))); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(servers, func(s live.Server) bool { return s.State == health.Dead.String() }) {
+		return exitStatus(1)
 	}
 	return nil
 }
 
-// replaceFile creates a file of mode 0600, or replaces a regular file. It never opens an existing
-// file: a symbolic link could lead anywhere, and a pipe could block.
-func replaceFile(path string, content []byte) error {
-	switch info, err := os.Lstat(path); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return err
-	case info.Mode()&fs.ModeSymlink != 0:
-		return fmt.Errorf("%s is a symbolic link; use the path of its target", path)
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a regular file", path)
+// servers returns the wraps that SERVER chooses.
+func (f *statusFlags) servers(ctx context.Context, dir string) ([]live.Server, error) {
+	all, err := live.All(ctx, dir)
+	if err != nil || f.server == "" {
+		return all, err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".gauze-*.tmp") // mode 0600
+	chosen, err := named(all, f.server)
+	if err != nil && f.watch {
+		return nil, nil // it may be started later
+	}
+	return chosen, err
+}
+
+// named returns the wraps whose server has a name, or else those whose name contains it.
+func named(all []live.Server, name string) (chosen []live.Server, err error) {
+	var names []string
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	matches := func(s live.Server) bool { return s.Name == name || s.ID == name }
+	if !slices.ContainsFunc(all, matches) {
+		matches = func(s live.Server) bool { return strings.Contains(s.Name, name) }
+	}
+	for _, s := range all {
+		if matches(s) {
+			chosen = append(chosen, s)
+		}
+	}
+	if len(chosen) > 0 {
+		return chosen, nil
+	}
+	if near := plaintext.Nearest(name, names); len(near) > 0 {
+		return nil, fmt.Errorf("no running server is named %q; did you mean %q?", redact.Quote(name), near[0])
+	}
+	return nil, fmt.Errorf("no running server is named %q\nTo see those that run: gauze status", redact.Quote(name))
+}
+
+// text returns the whole output.
+func (f *statusFlags) text(out io.Writer, servers []live.Server, sums string) []byte {
+	if f.json {
+		if servers == nil {
+			servers = []live.Server{}
+		}
+		return jsonLine(servers)
+	}
+	width, _ := sizeOf(out)
+	t := statusTable{now: time.Now(), color: paint(useColor(out)), width: width, detail: f.server != ""}
+	text := t.text(servers)
+	if sums != "" {
+		text += "\n" + brokenAtCommas(sums, "", t.lineWidth()) + "\n"
+	}
+	return []byte(text)
+}
+
+// sizeOf returns the columns and lines of a terminal; 0: it is not one.
+func sizeOf(out io.Writer) (width, height int) {
+	file, isFile := out.(*os.File)
+	if !isFile || !term.IsTerminal(file.Fd()) {
+		return 0, 0
+	}
+	width, height, err := term.GetSize(file.Fd())
+	if err != nil || width <= 0 || height <= 0 {
+		return 80, 24
+	}
+	return width, height
+}
+
+// statusInterval is the time between two looks of gauze status --watch.
+const statusInterval = time.Second
+
+// keepShowing shows the servers again and again until a signal.
+func (f *statusFlags) keepShowing(cmd *cobra.Command, dir string, w *week) error {
+	ctx, release := untilSignal(cmd.Context(), func() { os.Exit(int(interrupted)) })
+	defer release()
+	out := cmd.OutOrStdout()
+	tick := time.NewTicker(statusInterval)
+	defer tick.Stop()
+	shown := map[string]string{}
+	for first := true; ; first = false {
+		servers, err := f.servers(ctx, dir)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var text []byte
+		switch {
+		case f.json:
+			text = f.text(out, servers, "")
+		default:
+			if _, height := sizeOf(out); height > 0 {
+				text = redrawn(f.text(out, servers, w.sentence(cmd, servers, f.server)), height, first)
+			} else {
+				text = changedLines(servers, shown, time.Now())
+			}
+		}
+		if _, err := out.Write(text); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// redrawn returns a text that replaces what is on a terminal with this number of lines.
+func redrawn(text []byte, height int, first bool) []byte {
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	if fits := max(1, height-2); len(lines) > fits { // the cursor has a line
+		lines = append(lines[:fits:fits], fmt.Sprintf("… %s more", plaintext.Count(len(lines)-fits, "line")))
+	}
+	begin := "\x1b[H"
+	if first {
+		begin = "\x1b[2J\x1b[H"
+	}
+	return []byte(begin + strings.Join(lines, "\x1b[K\n") + "\x1b[K\n\x1b[J")
+}
+
+// changedLines returns a line for each server that is new, has changed or has ended. shown is what
+// was printed before.
+func changedLines(servers []live.Server, shown map[string]string, now time.Time) []byte {
+	var b strings.Builder
+	at := now.Format("15:04:05  ")
+	running := map[string]bool{}
+	for _, s := range servers {
+		running[s.ID] = true
+		line := fmt.Sprintf("%s: %s, %s", label(s), s.State, facts(s))
+		if shown[s.ID] != line {
+			shown[s.ID] = line
+			b.WriteString(at + line + "\n")
+		}
+	}
+	for id, line := range shown {
+		if !running[id] {
+			name, _, _ := strings.Cut(line, ": ")
+			b.WriteString(at + name + ": ended\n")
+			delete(shown, id)
+		}
+	}
+	return []byte(b.String())
+}
+
+// week sums up the last seven days. It reads each event once, and all of them again after a while:
+// the oldest ones are more than a week old by then.
+type week struct {
+	j      *journal.Journal
+	opened bool
+	sums   timeline.Sums
+	read   time.Time // read is when all events were read.
+	last   int       // last is the number of the last event that is in the sums.
+}
+
+// weekAge is the time after which the sums of a week are read again.
+const weekAge = 10 * time.Minute
+
+// sentence returns the sums of the servers that are shown, empty if there is nothing to say or the
+// journal cannot be read, which is reported once.
+func (w *week) sentence(cmd *cobra.Command, servers []live.Server, server string) string {
+	if err := w.open(); err != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze status: cannot sum up the week: %v\n", err)
+	}
+	if w.j == nil {
+		if len(servers) == 0 {
+			return "" // gauze was never used here
+		}
+		return timeline.Sums{}.Sentence("this week")
+	}
+	now := time.Now()
+	if now.Sub(w.read) > weekAge {
+		w.sums, w.last, w.read = timeline.Sums{}, 0, now
+	}
+	records, err := w.j.Events(cmd.Context(), journal.Query{After: w.last, Since: now.Add(-timeline.Week), Healed: true})
+	if err != nil {
+		return ""
+	}
+	w.last = max(w.last, lastOf(records))
+	if server != "" {
+		records = slices.DeleteFunc(records, func(r journal.Record) bool { return !strings.Contains(r.Server, server) })
+	}
+	w.sums = w.sums.Plus(timeline.Sum(records))
+	return w.sums.Sentence("this week")
+}
+
+// open opens the journal once, and does not create it.
+func (w *week) open() error {
+	if w.opened {
+		return nil
+	}
+	w.opened = true
+	path, err := journalPath()
 	if err != nil {
 		return err
 	}
-	_, err = temp.Write(content)
-	err = errors.Join(err, temp.Close())
-	if err == nil {
-		err = robustio.Rename(temp.Name(), path)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		w.opened = false // it may be created later
+		return nil
 	}
-	if err != nil {
-		os.Remove(temp.Name())
-	}
+	w.j, err = journal.Open(path)
 	return err
+}
+
+func (w *week) close() {
+	if w.j != nil {
+		w.j.Close()
+	}
 }

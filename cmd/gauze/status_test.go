@@ -1,68 +1,175 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
-	"path/filepath"
-	"runtime"
+	"os/exec"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
-	"github.com/gauze-mcp/gauze/internal/windowstest"
+	"github.com/gauze-mcp/gauze/internal/live"
 )
 
-// statusIn writes a status to a file in dir and returns the file's path.
-func statusIn(dir string) (path string, err error) {
-	path = filepath.Join(dir, "status.json")
-	return path, writeJSON(path, map[string]int{"calls": 1})
-}
+var statusNow = time.Date(2026, 11, 14, 12, 0, 0, 0, time.UTC)
 
-func TestStatusFileIsReplacedAsAWhole(t *testing.T) {
-	dir := t.TempDir()
-	for _, was := range []string{"", "something longer than what is written now, and readable by all\n"} {
-		if was != "" {
-			if err := os.WriteFile(filepath.Join(dir, "status.json"), []byte(was), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		path, err := statusIn(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, _ := os.ReadFile(path); string(got) != "{\n  \"calls\": 1\n}\n" {
-			t.Errorf("got %q", got)
-		}
-		if info, _ := os.Stat(path); runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-			t.Errorf("mode %v, want 0600", info.Mode())
-		}
-		if files, _ := os.ReadDir(dir); len(files) != 1 {
-			t.Errorf("left behind: %v", files)
-		}
-		os.Remove(path)
+// statusServers are a server that works, one that does not, one whose wrap does not answer, one with
+// many clients, and one whose name is meant to break the output.
+func statusServers() []live.Server {
+	return []live.Server{
+		{ID: "1-1", Name: "notes", Client: "claude-code", PID: 1, State: "healthy", Up: statusNow.Add(-3 * time.Hour), ToolCount: 12, Calls: 340, P95: 23.4, Healed: 2, Repaired: 1, Restarts: 3, LastReason: "exit"},
+		{ID: "2-1", Name: "npx -y @modelcontextprotocol/server-everything --with many --more arguments", Client: "Visual Studio Code - Insiders", PID: 2, State: "dead", Since: statusNow.Add(-time.Hour), LastReason: "start-failed"},
+		{ID: "3-1", Name: "stuck", PID: 3, State: live.StateSilent, Since: statusNow.Add(-time.Minute)},
+		{ID: "4-1", Name: "shared", Sessions: 3, PID: 4, State: "degraded", Up: statusNow.Add(-5 * time.Second), ToolCount: 1, Calls: 1},
+		{ID: "5-1", Name: "evil\x1b[2J\nname\u202e" + strings.Repeat("x", 200), Client: "c\r\x07", PID: 5, State: "healthy", Since: statusNow.Add(-time.Hour)},
 	}
 }
 
-func TestStatusFileDoesNotFollowLinks(t *testing.T) {
-	windowstest.Skip(t)
-	dir, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "precious")
-	for _, exists := range []bool{false, true} {
-		if exists {
-			if err := os.WriteFile(elsewhere, []byte("mine"), 0o600); err != nil {
-				t.Fatal(err)
+func TestStatusFitsTheTerminal(t *testing.T) {
+	for _, width := range []int{40, 60, 80, 120} {
+		text := statusTable{now: statusNow, width: width}.text(statusServers())
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%d columns at %d: %q", n, width, line)
 			}
 		}
-		link := filepath.Join(dir, "status.json")
-		os.Remove(link)
-		if err := os.Symlink(elsewhere, link); err != nil {
-			t.Skip(err) // Windows without the privilege
+		for _, want := range []string{"notes", "claude-code", "12", "340", "23 ms", "3 (exit)", "dead", "start-failed", "not responding", "3 sessions"} {
+			if width < 120 {
+				want = strings.Replace(want, "3 (exit)", "3 restarts (exit)", 1)
+			}
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q at %d columns:\n%s", want, width, text)
+			}
 		}
-		if _, err := statusIn(dir); err == nil || !strings.Contains(err.Error(), "symbolic link") {
-			t.Errorf("got %v, want an error about the link", err)
+		if strings.ContainsAny(text, "\x1b\x07\r\u202e") {
+			t.Errorf("control characters at %d columns: %q", width, text)
 		}
-		if got, err := os.ReadFile(elsewhere); exists && string(got) != "mine" || !exists && err == nil {
-			t.Errorf("the link was followed: %q", got)
+	}
+}
+
+func TestStatusIsOneLineForEachServer(t *testing.T) {
+	text := statusTable{now: statusNow}.text(statusServers())
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) != 6 || strings.Join(strings.Fields(lines[1]), " ") != "notes claude-code healthy 3 h 12 340 23 ms 2 3 (exit)" {
+		t.Errorf("%d lines:\n%s", len(lines), text)
+	}
+	if colored := (statusTable{now: statusNow, color: true}).text(statusServers()); !strings.Contains(colored, "\x1b[31mdead\x1b[0m") {
+		t.Errorf("%q", colored)
+	}
+}
+
+func TestStatusPrintsOnlyWhatChanges(t *testing.T) {
+	servers, shown := statusServers()[:2], map[string]string{}
+	if first := string(changedLines(servers, shown, statusNow)); strings.Count(first, "\n") != 2 {
+		t.Errorf("%q", first)
+	}
+	if again := changedLines(servers, shown, statusNow.Add(time.Second)); len(again) != 0 {
+		t.Errorf("%q", again)
+	}
+	servers[0].Healed++
+	if next := string(changedLines(servers[:1], shown, statusNow)); !strings.Contains(next, "notes (claude-code): healthy, 12 tools, 340 calls, p95 23 ms, 3 healed") || !strings.Contains(next, "arguments (Visual Studio Code - Insiders): ended\n") {
+		t.Errorf("%q", next)
+	}
+}
+
+func TestStatusNeverScrollsATerminal(t *testing.T) {
+	text := []byte(strings.Repeat("line\n", 50))
+	if got := string(redrawn(text, 10, true)); strings.Count(got, "\n") != 9 || !strings.HasPrefix(got, "\x1b[2J\x1b[H") || !strings.Contains(got, "… 42 lines more") {
+		t.Errorf("%q", got)
+	}
+	if got := string(redrawn([]byte("a\nb\n"), 10, false)); got != "\x1b[Ha\x1b[K\nb\x1b[K\n\x1b[J" {
+		t.Errorf("%q", got)
+	}
+}
+
+// gauzeIn runs gauze with a state directory, and returns its output and exit status.
+func gauzeIn(t *testing.T, dir string, args ...string) (out string, status int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "gauze", args...)
+	cmd.Env = append(os.Environ(), "GAUZE_STATE_DIR="+dir)
+	text, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(text), cmd.ProcessState.ExitCode()
+}
+
+func TestStatusOfRealServers(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "gauze-status-") // short enough for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if out, status := gauzeIn(t, dir, "status"); status != 0 || !strings.Contains(out, "\n    gauze wrap --all\n") || strings.Contains(out, "this week") {
+		t.Errorf("%d: %s", status, out)
+	}
+	if out, status := gauzeIn(t, dir, "status", "--json"); status != 0 || out != "[]\n" {
+		t.Errorf("%d: %s", status, out)
+	}
+
+	environ := []string{"GAUZE_STATE_DIR=" + dir}
+	first := startRun(t, environ, "--quiet", "--name", "notes", "--", "faultyserver", "-state="+dir+"/deaths").initialize()
+	first.request("tools/list", `{}`)
+	first.response()
+	first.call("die_read", `{"key":"k","times":1}`)
+	first.response()
+	first.in.Close()
+	first.wantEnd(0) // its events are written
+	if out, _ := gauzeIn(t, dir, "history"); !strings.Contains(out, "notes: the server exited (") || !strings.Contains(out, "die_read: the server exited during the call") {
+		t.Error(out)
+	}
+
+	w := startRun(t, environ, "--quiet", "--name", "notes", "--", "faultyserver").initialize()
+	w.call("echo", `{"text":"x"}`)
+	w.response()
+	announced(t, dir, 1)
+	out, status := gauzeIn(t, dir, "status")
+	if status != 0 || !strings.Contains(out, "notes ") || !strings.Contains(out, " healthy ") || !strings.HasSuffix(out, "\nthis week: 1 crash healed, 1 call saved\n") {
+		t.Errorf("%d: %s", status, out)
+	}
+	out, status = gauzeIn(t, dir, "status", "--json", "note")
+	var all []map[string]any
+	if err := json.Unmarshal([]byte(out), &all); err != nil || status != 0 || len(all) != 1 {
+		t.Fatalf("%d: %s: %v", status, out, err)
+	}
+	for _, field := range []string{"name", "client", "pid", "state", "restarts", "calls", "healed", "repaired", "since"} {
+		if _, found := all[0][field]; !found {
+			t.Errorf("no %s in %s", field, out)
 		}
-		if target, _ := os.Readlink(link); target != elsewhere {
-			t.Errorf("the link is gone")
-		}
+	}
+	if out, status := gauzeIn(t, dir, "restart", "notes"); status != 0 || !strings.HasPrefix(out, "Restarted notes") {
+		t.Errorf("%d: %s", status, out)
+	}
+	if out, status := gauzeIn(t, dir, "restart", "ntoes"); status == 0 || !strings.Contains(out, `did you mean "notes"?`) {
+		t.Errorf("%d: %s", status, out)
+	}
+	w.call("echo", `{"text":"x"}`)
+	w.response()
+
+	w.cmd.Process.Kill()
+	w.cmd.Wait()
+	if out, status := gauzeIn(t, dir, "status"); status != 0 || !strings.Contains(out, "No wrapped server is running") {
+		t.Errorf("%d: %s", status, out)
+	}
+}
+
+func TestStatusFailsIfAServerIsDead(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "gauze-status-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	w := startRun(t, []string{"GAUZE_STATE_DIR=" + dir}, "--quiet", "--no-journal", "--name", "broken", "--", "faultyserver", "-exit-at-start")
+	w.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+	w.response()
+	announced(t, dir, 1)
+	if out, status := gauzeIn(t, dir, "status"); status != 1 || !strings.Contains(out, "dead") {
+		t.Errorf("%d: %s", status, out)
+	}
+	if out, status := gauzeIn(t, dir, "status", "--frobnicate"); status != 2 {
+		t.Errorf("%d: %s", status, out)
 	}
 }

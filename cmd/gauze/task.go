@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,10 +12,13 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/internal/taskcli"
 	"github.com/gauze-mcp/gauze/internal/taskrun"
 	"github.com/gauze-mcp/gauze/llm"
 )
@@ -35,15 +37,33 @@ func taskCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { help(cmd, nil); return nil },
 	}
 	cmd.AddGroup(&cobra.Group{ID: "task", Title: "Commands"})
-	cmd.AddCommand(grouped("task", taskRunCommand(), taskResumeCommand(), taskDecideCommand(), taskStopCommand(), taskListCommand(), taskShowCommand(), taskWatchCommand())...)
+	cmd.AddCommand(grouped("task", taskRunCommand(), taskResumeCommand(), taskDecideCommand(), taskStopCommand(), taskListCommand(), taskShowCommand(), taskWatchCommand(), taskRemoveCommand())...)
 	return cmd
 }
 
-// taskExit documents the exit statuses of commands that run a task.
-const taskExit = "Exit status: 0 if the task is done, 1 if it failed, is stuck, has no model or has spent its\n" +
-	"budget, 2 for invalid usage, an invalid file or an unusable journal, 3 if a server is dead,\n" +
-	"4 if a person must decide or act, 130 if it was interrupted. The last line on stderr is the\n" +
-	"command that resumes the task, unless it is done."
+// oneTask requires the ID of a task.
+func oneTask(_ *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return errors.New("missing ID: gauze task list shows the ids of all tasks")
+	case 1:
+		return nil
+	}
+	return fmt.Errorf("unexpected argument %q: give the ID of one task", redact.Quote(args[1]))
+}
+
+// oneDecision requires the ID of a task and what was decided.
+func oneDecision(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 1:
+		return errors.New("missing decision: must be done (the call took effect), repeat (send it again) or skip (continue without it)")
+	case len(args) == 2 && !slices.Contains(task.Decisions, args[1]):
+		return task.InvalidDecision(args[1])
+	case len(args) > 2:
+		return fmt.Errorf("unexpected argument %q: give the ID of one task and one decision", redact.Quote(args[2]))
+	}
+	return oneTask(cmd, args[:min(len(args), 1)])
+}
 
 // taskFlags are the flags of commands that run a task.
 type taskFlags struct {
@@ -52,6 +72,7 @@ type taskFlags struct {
 	startTimeout time.Duration
 	patience     time.Duration
 	json         bool
+	noJournal    bool
 
 	chooser llm.Model // set by open; nil if no model is configured
 }
@@ -62,6 +83,7 @@ func (f *taskFlags) add(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.startTimeout, "start-timeout", 0, "idle `time` before a starting server is considered stuck (default 1m)")
 	cmd.Flags().DurationVar(&f.patience, "patience", 30*time.Second, "minimum `time` to wait for a server that keeps failing")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON, and report no progress")
+	journalFlag(cmd.Flags(), &f.noJournal)
 }
 
 // openTasks opens the tasks of this user.
@@ -91,27 +113,40 @@ func (f *taskFlags) open(cmd *cobra.Command) (err error) {
 	return err
 }
 
+// options returns how tasks are run. Configured servers are up to the caller.
+func (f *taskFlags) options(events *event.Stream, unrecorded func() int) taskrun.Options {
+	machine := doctor.ThisMachine()
+	return taskrun.Options{Model: f.chooser, Events: events, Wrap: proxy.Options{
+		Timeout: f.timeout, StartTimeout: f.startTimeout, Patience: f.patience, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
+		Opened: func(s *proxy.Session) func() { return observeSession(s, "task", unrecorded).announce() },
+	}}
+}
+
 // run runs or resumes a task, reports how it ended, and returns its exit status.
 func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 	hurry := make(chan struct{})
 	ctx, release := untilSignal(cmd.Context(), sync.OnceFunc(func() { close(hurry) }))
 	defer release()
-	machine := doctor.ThisMachine()
-	o := taskrun.Options{Model: f.chooser, Hurry: hurry, Configured: configuredServers(cmd), Wrap: proxy.Options{
-		Timeout: f.timeout, StartTimeout: f.startTimeout, Patience: f.patience, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
-	}}
+	events := event.New()
+	recorded, unrecorded := recordEvents(events, f.noJournal)
+	o := f.options(events, unrecorded)
+	o.Hurry = hurry
 	progress := newTaskProgress(cmd.ErrOrStderr(), f.json)
 	o.Tell = progress.tell
-	configured := o.Configured
+	configured := configuredServers(cmd)
 	o.Configured = func(name, dir string) (launch.Spec, error) {
 		progress.end() // it may ask
 		return configured(name, dir)
 	}
 	state, err := s.Run(ctx, id, o)
+	recorded()
 	progress.end()
+	if err != nil && state == nil {
+		return err // nothing was run: the task is unknown, damaged or running elsewhere
+	}
 	if err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", cmd.CommandPath(), err)
-		if state != nil && state.Done == nil {
+		if state.Resumable() {
 			fmt.Fprintf(cmd.ErrOrStderr(), "gauze task resume %s\n", id)
 		}
 		return exitStatus(1)
@@ -121,17 +156,7 @@ func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 
 // report prints how a task ended. The last line on stderr is the command that resumes it.
 func (f *taskFlags) report(cmd *cobra.Command, id string, state *task.State) error {
-	text := state.Report(id, time.Now())
-	if f.json {
-		if _, err := cmd.OutOrStdout().Write(jsonLine(shownTask(id, state, false))); err != nil {
-			return err
-		}
-		text = ""
-		if state.Done == nil {
-			text = "gauze task resume " + id + "\n"
-		}
-	}
-	if _, err := io.WriteString(cmd.ErrOrStderr(), text); err != nil {
+	if err := taskcli.Report(cmd.OutOrStdout(), cmd.ErrOrStderr(), taskcli.Ref{ID: id}, state, f.json); err != nil {
 		return err
 	}
 	if status := state.ExitStatus(); status != 0 {
@@ -148,12 +173,7 @@ func configuredServers(cmd *cobra.Command) func(name, dir string) (launch.Spec, 
 		if err != nil {
 			return launch.Spec{}, err
 		}
-		f = f.At(dir)
-		server, err := f.Look().Use(name, confirmProject(cmd, []string{name}))
-		if err != nil {
-			return launch.Spec{}, err
-		}
-		return f.Launch(server), nil
+		return f.LaunchNamed(name, dir, confirmProject(cmd, []string{name}))
 	}
 }
 
@@ -175,9 +195,9 @@ func taskResumeCommand() *cobra.Command {
 		Long: "Continue a task where it stopped, with the steps that its file had when it was started; later\n" +
 			"changes to the file have no effect. Calls whose results are known are not sent again. A call\n" +
 			"that may have taken effect is sent again only if its tool only reads or is idempotent;\n" +
-			"otherwise the task asks for gauze task decide.\n\n" + taskExit,
+			"otherwise the task asks for gauze task decide.\n\n" + taskcli.ExitStatuses,
 		Example: "gauze task resume weekly-report-k3x7qa",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneTask,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.open(cmd); err != nil {
 				return err
@@ -197,9 +217,9 @@ func taskDecideCommand() *cobra.Command {
 		Long: "Decide about the call whose outcome is unknown, and continue the task:\n\n" +
 			"  done    the call took effect; its result is not known\n" +
 			"  repeat  the call did not take effect, or may take effect twice; send it again\n" +
-			"  skip    continue without it\n\n" + taskExit,
+			"  skip    continue without it\n\n" + taskcli.ExitStatuses,
 		Example: "gauze task decide weekly-report-k3x7qa done",
-		Args:    cobra.ExactArgs(2),
+		Args:    oneDecision,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.open(cmd); err != nil {
 				return err
@@ -220,31 +240,22 @@ func taskStopCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "stop ID",
 		Short:   "Stop a task that a different process runs",
-		Long:    "Stop a task that a different process runs, as Ctrl-C there does: the call in progress gets a\nmoment to end, and the task can be resumed.",
+		Long:    "Stop a task that a different process runs: the call in progress gets a moment to end, and the\ntask can be resumed. Other tasks of that process continue.",
 		Example: "gauze task stop weekly-report-k3x7qa",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneTask,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withTask(cmd, func(ctx context.Context, s *taskrun.Store) error {
 				state, err := s.Stop(ctx, args[0])
 				if errors.Is(err, taskrun.ErrIdle) {
-					_, err = fmt.Fprintf(cmd.OutOrStdout(), "The task %s is not running: it is %s.\n", args[0], statusOf(state, false))
+					_, err = fmt.Fprintf(cmd.OutOrStdout(), "The task %s is not running: it is %s.\n", args[0], taskcli.Status(state, false))
 					return err
 				}
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "The task %s stopped: it is %s.\ngauze task resume %s\n", args[0], statusOf(state, false), args[0])
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "The task %s stopped: it is %s.\ngauze task resume %s\n", args[0], taskcli.Status(state, false), args[0])
 				return err
 			})
 		},
 	}
-}
-
-// readTaskFile reads and validates a task file.
-func readTaskFile(path string) (*task.Plan, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the task: %w", err)
-	}
-	return task.Parse(path, text)
 }

@@ -2,77 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/internal/taskcli"
 	"github.com/gauze-mcp/gauze/internal/taskrun"
 )
-
-// taskJSON is a task as --json prints it. Fields are only ever added.
-type taskJSON struct {
-	ID        string        `json:"id"`
-	Name      string        `json:"name"`
-	Goal      string        `json:"goal,omitempty"`
-	Status    string        `json:"status"`
-	Exit      int           `json:"exit_status"`
-	Resume    string        `json:"resume,omitempty"` // the command that continues
-	Steps     int           `json:"steps,omitempty"`
-	Remaining []string      `json:"remaining,omitempty"`
-	NumCalls  int           `json:"calls"`
-	Tokens    int           `json:"tokens,omitempty"`
-	Cost      float64       `json:"cost,omitempty"`
-	Started   time.Time     `json:"started"`
-	Changed   time.Time     `json:"changed"`
-	Stopped   *task.Stopped `json:"stopped,omitempty"`
-	Summary   string        `json:"summary,omitempty"`
-	Timeline  []taskEvent   `json:"timeline,omitempty"`
-	Error     string        `json:"error,omitempty"`
-}
-
-// taskEvent is one entry of the timeline.
-type taskEvent struct {
-	Time time.Time       `json:"time"`
-	Kind string          `json:"kind"`
-	Data json.RawMessage `json:"data,omitempty"`
-}
-
-// shownTask returns a task for --json.
-func shownTask(id string, s *task.State, active bool) taskJSON {
-	out := taskJSON{
-		ID: id, Name: s.Plan.Name, Goal: s.Plan.Goal, Status: s.Status(), Exit: s.ExitStatus(), Steps: len(s.Plan.Steps), NumCalls: len(s.Calls),
-		Tokens: s.Spent.Tokens, Cost: s.Spent.Cost, Started: s.Begun, Changed: s.Changed, Stopped: s.Stopped,
-	}
-	if s.Done != nil {
-		out.Summary = s.Done.Summary
-		return out
-	}
-	out.Remaining = s.Remaining()
-	out.Status = statusOf(s, active)
-	if !active {
-		out.Resume = "gauze task resume " + id
-	}
-	return out
-}
-
-// statusOf returns the status of a task: one that says it runs, but that no process runs, was
-// killed.
-func statusOf(s *task.State, active bool) string {
-	if s.Status() == task.StatusRunning && !active {
-		return "killed"
-	}
-	if s.Stopped != nil && active {
-		return task.StatusRunning
-	}
-	return s.Status()
-}
 
 func taskListCommand() *cobra.Command {
 	asJSON := false
@@ -101,13 +41,13 @@ func taskListCommand() *cobra.Command {
 
 func listTasksJSON(w io.Writer, all []taskrun.Listed) error {
 	for _, one := range all {
-		shown := taskJSON{ID: one.ID, Status: "unreadable", Changed: one.Last}
+		shown := taskcli.Task{ID: one.ID, Status: "unreadable", Changed: one.Last}
 		if one.State != nil {
-			shown = shownTask(one.ID, one.State, one.Active)
+			shown = taskcli.Shown(taskcli.Ref{ID: one.ID}, one.State, one.Active)
 		} else {
 			shown.Error = redact.Passage(one.Err.Error())
 		}
-		if _, err := w.Write(jsonLine(shown)); err != nil {
+		if err := taskcli.WriteJSON(w, shown); err != nil {
 			return err
 		}
 	}
@@ -124,7 +64,7 @@ func listTasks(w io.Writer, all []taskrun.Listed) error {
 	for _, one := range all {
 		status, calls := "unreadable", "-"
 		if one.State != nil {
-			status, calls = statusOf(one.State, one.Active), fmt.Sprint(len(one.State.Calls))
+			status, calls = taskcli.Status(one.State, one.Active), fmt.Sprint(len(one.State.Calls))
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", one.ID, status, calls, one.Last.Local().Format("2006-01-02 15:04:05"))
 	}
@@ -138,7 +78,7 @@ func taskShowCommand() *cobra.Command {
 		Short:   "Show what a task did, what was healed, and why it stopped",
 		Long:    "Show the timeline of a task: every call with its attempts, what gauze repaired, verdicts\nabout servers, and why the task stopped.",
 		Example: "gauze task show weekly-report-k3x7qa",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneTask,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withTask(cmd, func(ctx context.Context, s *taskrun.Store) error {
 				return showTask(ctx, cmd, s, args[0], asJSON)
@@ -160,28 +100,8 @@ func showTask(ctx context.Context, cmd *cobra.Command, s *taskrun.Store, id stri
 	if err != nil {
 		return err
 	}
-	out := cmd.OutOrStdout()
-	if asJSON {
-		shown := shownTask(id, state, active)
-		for _, e := range entries {
-			shown.Timeline = append(shown.Timeline, taskEvent{e.Time, e.Kind, e.Data})
-		}
-		_, err = out.Write(jsonLine(shown))
-	} else {
-		_, err = io.WriteString(out, timeline(id, state, entries)+state.Report(id, time.Now()))
-	}
-	if err != nil {
+	if err := taskcli.Show(cmd.OutOrStdout(), taskcli.Ref{ID: id}, state, entries, active, asJSON); err != nil {
 		return err
 	}
 	return damage
-}
-
-// timeline returns the entries of a task as text.
-func timeline(id string, state *task.State, entries []task.Entry) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n", id, redact.Quote(state.Plan.Name))
-	for _, e := range entries {
-		_ = printEntry(&b, state, e, false) // a Builder does not fail
-	}
-	return b.String()
 }

@@ -33,27 +33,25 @@ func TestShownTaskFilesAreValid(t *testing.T) {
 	}
 }
 
-func TestParseServer(t *testing.T) {
-	for text, want := range map[string]struct {
-		name string
-		task.Server
-	}{
-		"cursor/notes":             {"notes", task.Server{Configured: "cursor/notes"}},
-		"n=cursor/notes":           {"n", task.Server{Configured: "cursor/notes"}},
-		"https://example.com/mcp":  {"example.com", task.Server{URL: "https://example.com/mcp"}},
-		"npx -y some-server":       {"npx", task.Server{Command: []string{"npx", "-y", "some-server"}}},
-		"files=npx -y some-server": {"files", task.Server{Command: []string{"npx", "-y", "some-server"}}},
-		"./server":                 {"server", task.Server{Command: []string{"./server"}}},
-		"/usr/bin/server":          {"server", task.Server{Command: []string{"/usr/bin/server"}}},
+// Invalid usage and unknown tasks have one exit status, and say what is missing.
+func TestTaskUsage(t *testing.T) {
+	t.Parallel()
+	k := newTasks(t)
+	for line, says := range map[string]string{
+		"resume nosuch":       `unknown task "nosuch"`,
+		"decide nosuch done":  `unknown task "nosuch"`,
+		"show nosuch":         `unknown task "nosuch"`,
+		"watch nosuch":        `unknown task "nosuch"`,
+		"stop nosuch":         `unknown task "nosuch"`,
+		"resume":              "missing ID: gauze task list shows the ids of all tasks",
+		"decide":              "missing ID",
+		"decide nosuch":       `missing decision: must be done \(the call took effect\), repeat \(send it again\) or skip \(continue without it\)`,
+		"decide nosuch maybe": `invalid decision "maybe": must be done, repeat, skip`,
+		"decide a done b":     `unexpected argument "b"`,
+		"show a b":            `unexpected argument "b"`,
 	} {
-		name, server, err := parseServer(text)
-		if err != nil || name != want.name || server.Configured != want.Configured || server.URL != want.URL || strings.Join(server.Command, " ") != strings.Join(want.Command, " ") {
-			t.Errorf("%s: %s %+v, %v", text, name, server, err)
-		}
-	}
-	for _, text := range []string{"", " ", "ftp://x", `sh -c "x y"`} {
-		if _, _, err := parseServer(text); err == nil {
-			t.Errorf("%q was accepted", text)
+		if got := k.gauze(strings.Fields(line)...).want(2, says); got.stdout != "" {
+			t.Errorf("%s: %s", line, got.stdout)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/internal/taskcli"
 	"github.com/gauze-mcp/gauze/internal/taskrun"
 )
 
@@ -32,8 +33,8 @@ func newTaskProgress(w io.Writer, quiet bool) *taskProgress {
 
 // tell shows an entry.
 func (p *taskProgress) tell(state *task.State, e task.Entry) {
-	if e.Kind == task.KindOutcome || e.Kind == task.KindVerdict {
-		p.line(state.Describe(e))
+	if line := taskcli.Progress(state, e); line != "" {
+		p.line(line)
 	}
 	p.show(taskBar(state))
 }
@@ -74,7 +75,7 @@ func taskWatchCommand() *cobra.Command {
 			"the watching. The exit status is that of the task.",
 		Example: "gauze task watch weekly-report-k3x7qa\n" +
 			"gauze task watch --json weekly-report-k3x7qa",
-		Args: cobra.ExactArgs(1),
+		Args: oneTask,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withTask(cmd, func(ctx context.Context, s *taskrun.Store) error {
 				ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
@@ -114,7 +115,7 @@ func watchTask(ctx context.Context, cmd *cobra.Command, s *taskrun.Store, id str
 		}
 		for _, e := range entries[min(shown, len(entries)):] {
 			progress.end()
-			if err := printEntry(out, state, e, asJSON); err != nil {
+			if err := taskcli.Entry(out, state, e, asJSON); err != nil {
 				return err
 			}
 		}
@@ -131,14 +132,4 @@ func watchTask(ctx context.Context, cmd *cobra.Command, s *taskrun.Store, id str
 	progress.end()
 	f := taskFlags{json: asJSON}
 	return f.report(cmd, id, state)
-}
-
-// printEntry prints one entry for a person or a program.
-func printEntry(w io.Writer, state *task.State, e task.Entry, asJSON bool) (err error) {
-	if asJSON {
-		_, err = w.Write(jsonLine(taskEvent{e.Time, e.Kind, e.Data}))
-	} else if line := state.Describe(e); line != "" {
-		_, err = fmt.Fprintf(w, "%s  %s\n", e.Time.Local().Format("15:04:05"), line)
-	}
-	return err
 }

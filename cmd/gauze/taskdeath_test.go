@@ -14,10 +14,6 @@ import (
 	"github.com/gauze-mcp/gauze/internal/modeltest"
 )
 
-// messagesBefore is what the server reads before call thirty: initialize, initialized, tools/list
-// and the calls before it.
-const messagesBefore = 3 + 29
-
 // dies is a call that kills the server once, and has its effect when it is repeated.
 const dies = "tool: die_read, arguments: {times: 1, key: k30}"
 
@@ -36,7 +32,7 @@ func TestTaskWhoseServerDiesAtStepThirty(t *testing.T) {
 	}{
 		"it exits":             {flags: "-exit-at-start=skip=1,code=3", step: dies, args: []string{"--patience", "3s"}, reported: `exit status 3`},
 		"it crashes in a loop": {flags: "-exit-after-initialize=skip=1,code=3", step: dies, args: []string{"--patience", "3s"}, reported: `exit status 3`},
-		"it hangs": {flags: fmt.Sprintf("-hang=1,n=%d -ignore-initialize=skip=1", messagesBefore), head: "budget: {time: 20s}\n",
+		"it hangs": {flags: "-hang=1,calls=29 -ignore-initialize=skip=1", head: "budget: {time: 20s}\n",
 			step: "tool: echo, arguments: {text: hello}", args: []string{"--timeout", "1s", "--start-timeout", "1s"}, reported: `did not`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -66,19 +66,34 @@ func runTemporal(args []string) error {
 
 // findTemporal returns the separate binary, beside gauze or on the PATH.
 func findTemporal() (string, error) {
+	beside := temporalBinary
 	if self, err := os.Executable(); err == nil {
-		name := temporalBinary
-		if runtime.GOOS == "windows" {
-			name += ".exe"
-		}
-		beside := filepath.Join(filepath.Dir(self), name)
+		beside = filepath.Join(filepath.Dir(self), temporalBinary+exe())
 		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
 			return beside, nil
 		}
 	}
 	path, err := exec.LookPath(temporalBinary)
 	if errors.Is(err, exec.ErrNotFound) {
-		return "", fmt.Errorf("%s is not installed beside gauze or on the PATH. To install it, run this in gauze's source code:\n  go -C temporal install ./cmd/%s", temporalBinary, temporalBinary)
+		return "", missingTemporal(version, beside)
 	}
 	return path, err
+}
+
+// missingTemporal says how to get the separate binary: as gauze was got, from a release or from the
+// source code.
+func missingTemporal(version, beside string) error {
+	const missing = temporalBinary + " is not installed beside gauze or on the PATH. "
+	if version == "dev" {
+		return errors.New(missing + "To install it, run this in gauze's source code:\n  go -C temporal install ./cmd/" + temporalBinary)
+	}
+	return fmt.Errorf(missing+"Download %s-%s-%s%s of the release %s, and save it as:\n  %s", temporalBinary, runtime.GOOS, runtime.GOARCH, exe(), version, beside)
+}
+
+// exe returns how the names of programs end.
+func exe() string {
+	if runtime.GOOS == "windows" {
+		return ".exe"
+	}
+	return ""
 }

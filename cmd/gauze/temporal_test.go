@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -26,5 +27,14 @@ func TestMissingBinaryIsExplained(t *testing.T) {
 	_, err := findTemporal()
 	if err == nil || !strings.Contains(err.Error(), "go -C temporal install ./cmd/gauze-temporal") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestReleasesNameTheFileToDownload(t *testing.T) {
+	err := missingTemporal("v1.2.3", "/opt/gauze-temporal")
+	for _, want := range []string{temporalBinary + "-" + runtime.GOOS + "-" + runtime.GOARCH, "release v1.2.3", "\n  /opt/gauze-temporal"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the message lacks %q: %v", want, err)
+		}
 	}
 }

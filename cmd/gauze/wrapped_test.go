@@ -38,7 +38,7 @@ func wrap(t *testing.T, server ...string) *wrapped {
 func startRun(t *testing.T, environ []string, args ...string) *wrapped {
 	t.Helper()
 	cmd := exec.Command("gauze", append([]string{"run"}, args...)...)
-	cmd.Env = append(append(os.Environ(), "GORACE=atexit_sleep_ms=0"), environ...)
+	cmd.Env = append(os.Environ(), environ...)
 	w := &wrapped{t: t, cmd: cmd, stderr: &lockedBuffer{}}
 	cmd.Stderr = w.stderr
 	var err error

@@ -11,6 +11,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -33,6 +34,13 @@ type Options struct {
 	Model llm.Model
 	// ModelTimeout is how long the call waits for the model.
 	ModelTimeout time.Duration
+
+	// StateDir keeps the task and, if Show records them, the events. Default: a temporary directory.
+	StateDir string
+	// Show makes the session and all events visible elsewhere until end is called. It may be nil.
+	Show func(*proxy.Session, *event.Stream) (end func())
+	// Stay is called at the end, while the session is still running. It may be nil.
+	Stay func(context.Context)
 }
 
 // stage is what the scenes have in common.
@@ -42,9 +50,11 @@ type stage struct {
 	tally  *tally
 	server *server
 	events *event.Stream
+	shown  *event.Stream // all events but marks
 	marks  chan struct{}
 	model  *sceneModel
 	dir    string // of all files
+	state  string // the state directory
 	ledger string
 }
 
@@ -88,9 +98,12 @@ func Run(ctx context.Context, w io.Writer, o Options) error {
 		// The server does not validate the arguments of this tool, so gauze does.
 		Tools: map[string]proxy.Policy{misfitTool: {Repair: "strict", Timeout: callTimeout + o.ModelTimeout}},
 	})
-	s := &stage{screen: newScreen(w, o.Color), tally: newTally(), server: newServer(), events: events, marks: make(chan struct{}, 1), model: model, dir: dir, ledger: ledger}
+	s := &stage{screen: newScreen(w, o.Color), tally: newTally(), server: newServer(), events: events, shown: event.New(), marks: make(chan struct{}, 1), model: model, dir: dir, state: cmp.Or(o.StateDir, filepath.Join(dir, "journal")), ledger: ledger}
 	toServer, clientWrites := io.Pipe()
 	s.client = newClient(clientWrites, s.tally)
+	if o.Show != nil {
+		defer o.Show(session, s.shown)()
+	}
 	heard, stop := events.Subscribe(4096)
 	watching := make(chan struct{})
 	go func() {
@@ -100,17 +113,28 @@ func Run(ctx context.Context, w io.Writer, o Options) error {
 				s.marks <- struct{}{}
 				continue
 			}
+			s.shown.Emit(e)
 			s.server.note(e)
 			s.screen.event(e)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute+o.ModelTimeout)
-	defer cancel()
 	ended := make(chan error, 1)
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
 	go func() { ended <- session.Serve(ctx, toServer, s.client) }()
 
 	s.screen.opening()
-	playErr := s.play(ctx)
+	limited, cancel := context.WithTimeout(ctx, 2*time.Minute+o.ModelTimeout)
+	defer cancel()
+	playErr := s.play(limited)
+	var judgeErr error
+	if playErr == nil {
+		s.catchUp()
+		judgeErr = s.judge(session)
+		if o.Stay != nil {
+			o.Stay(ctx)
+		}
+	}
 	clientWrites.Close()
 	serveErr := <-ended
 	stop()
@@ -122,7 +146,13 @@ func Run(ctx context.Context, w io.Writer, o Options) error {
 	if serveErr != nil {
 		return serveErr
 	}
-	entries, _, err := faultyserver.ReadLedger(ledger)
+	return judgeErr
+}
+
+// judge compares the responses with the server's ledger, and returns an error if a guarantee was
+// violated.
+func (s *stage) judge(session *proxy.Session) error {
+	entries, _, err := faultyserver.ReadLedger(s.ledger)
 	if err != nil {
 		return fmt.Errorf("reading the server's ledger: %w", err)
 	}

@@ -125,7 +125,9 @@ func oneLine(text string) string {
 func (s *screen) event(e event.Event) {
 	s.mu.Lock()
 	hush := s.hush
-	s.kinds[e.Kind]++
+	if hush {
+		s.kinds[e.Kind]++
+	}
 	s.mu.Unlock()
 	if hush {
 		return

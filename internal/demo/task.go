@@ -39,7 +39,7 @@ func (s *stage) runTask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	store, err := taskrun.Open(filepath.Join(s.dir, "journal"))
+	store, err := taskrun.Open(s.state)
 	if err != nil {
 		return err
 	}
@@ -77,6 +77,7 @@ func (s *stage) taskOptions(flags ...string) taskrun.Options {
 		Configured: func(string, string) (launch.Spec, error) {
 			return launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}, nil
 		},
+		Events: s.shown,
 		Wrap: proxy.Options{
 			Timeout: callTimeout, Patience: 500 * time.Millisecond,
 			Restart: upstream.Restart{Backoff: 10 * time.Millisecond, Cap: 20 * time.Millisecond, Open: 10 * time.Millisecond, OpenMax: 20 * time.Millisecond},

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/dashboard"
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/taskrun"
+)
+
+// addWork lets a dashboard check servers and resume tasks as gauze doctor and gauze task resume do.
+// finish records the last events; it is called after the dashboard is closed, at least once.
+func addWork(o *dashboard.Options) (finish func()) {
+	if o.Fleet == nil {
+		o.Fleet = userFleet
+	}
+	f := &taskFlags{timeout: taskrun.CallTimeout}
+	f.chooser, _ = f.model.open(&cobra.Command{}) // without the flag it never fails
+	events := event.New()
+	recorded, unrecorded := recordEvents(events, false)
+	o.Run = f.options(events, unrecorded)
+	return sync.OnceFunc(func() { recorded() })
+}
+
+// userFleet returns the servers of this user's clients.
+func userFleet() (*fleet.Fleet, error) {
+	f, err := fleet.Here(versionText())
+	if err != nil {
+		return nil, err
+	}
+	if f.Gauze, err = ourProgram(""); err != nil {
+		f.Gauze = "" // no server is wrapped in it
+	}
+	return f, nil
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/backup"
+	"github.com/gauze-mcp/gauze/internal/live"
+	"github.com/gauze-mcp/gauze/internal/redact"
+)
+
+// restartCommand returns gauze restart, which replaces the process of a wrapped server.
+func restartCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restart SERVER",
+		Short: "Restart a wrapped server, keeping its sessions",
+		Long: "Replace the process of a wrapped server when none of its calls is in flight. The client\n" +
+			"keeps its session, and calls that it sends meanwhile wait for the new process. If several\n" +
+			"clients run a server of this name, all of them are restarted. gauze status shows the names.",
+		Example: "gauze restart notes",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := backup.StateDir()
+			if err != nil {
+				return err
+			}
+			all, err := live.All(cmd.Context(), dir)
+			if err != nil {
+				return err
+			}
+			chosen, err := named(all, args[0])
+			if err != nil {
+				return err
+			}
+			return restartAll(cmd, dir, chosen)
+		},
+	}
+}
+
+// restartAll restarts the servers, which have the same name.
+func restartAll(cmd *cobra.Command, dir string, chosen []live.Server) error {
+	for _, s := range chosen {
+		if s.Name != chosen[0].Name {
+			return fmt.Errorf("several servers match: %q, %q; use the whole name", chosen[0].Name, s.Name)
+		}
+	}
+	failed := false
+	for _, s := range chosen {
+		if s.State == live.StateSilent {
+			fmt.Fprintf(cmd.ErrOrStderr(), "gauze restart: %s: not restarted: gauze (pid %d) does not respond\n", label(s), s.PID)
+			failed = true
+			continue
+		}
+		switch err := live.Restart(cmd.Context(), dir, s.ID); {
+		case errors.Is(err, live.ErrGone):
+			fmt.Fprintf(cmd.ErrOrStderr(), "gauze restart: %s has ended\n", label(s))
+			failed = true
+		case err != nil:
+			fmt.Fprintf(cmd.ErrOrStderr(), "gauze restart: %s: %s\n", label(s), redact.Passage(err.Error()))
+			failed = true
+		default:
+			fmt.Fprintf(cmd.OutOrStdout(), "Restarted %s.\n", label(s))
+		}
+	}
+	if failed {
+		return exitStatus(1)
+	}
+	return nil
+}

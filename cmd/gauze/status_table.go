@@ -1,0 +1,256 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/live"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/timeline"
+)
+
+// statusTable formats the wraps that run: a table if it fits, otherwise a paragraph for each.
+type statusTable struct {
+	now    time.Time
+	color  paint
+	width  int  // width is that of the terminal; 0: no limit.
+	detail bool // detail: always paragraphs, with more facts.
+}
+
+const (
+	maxStatusName   = 28 // characters
+	maxStatusClient = 20
+)
+
+const nothingRuns = `No wrapped server is running. To wrap the servers of your clients:
+
+    gauze wrap --all
+
+To see what gauze does, without changing anything:
+
+    gauze demo
+`
+
+func (t statusTable) text(servers []live.Server) string {
+	if len(servers) == 0 {
+		return nothingRuns
+	}
+	if !t.detail {
+		if text, widest := t.table(servers); t.width == 0 || widest <= t.width {
+			return text
+		}
+	}
+	var all []string
+	for _, s := range servers {
+		all = append(all, t.paragraph(s))
+	}
+	return strings.Join(all, "")
+}
+
+// table returns a line for each server, and the width of the widest.
+func (t statusTable) table(servers []live.Server) (text string, widest int) {
+	rows := [][]string{{"NAME", "CLIENT", "STATE", "UP", "TOOLS", "CALLS", "P95", "HEALED", "RESTARTS"}}
+	for _, s := range servers {
+		row := []string{short(s.Name, maxStatusName), cmp.Or(short(clientOf(s), maxStatusClient), "-"), s.State}
+		if s.State == live.StateSilent {
+			row = append(row, "-", "-", "-", "-", "-", "-")
+		} else {
+			row = append(row, t.up(s), fmt.Sprint(s.ToolCount), fmt.Sprint(s.Calls), p95(s), fmt.Sprint(s.Healed), restarts(s))
+		}
+		rows = append(rows, row)
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for n, row := range rows {
+		used := 0
+		for i, cell := range row {
+			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
+			used += widths[i] + 2
+			switch {
+			case n == 0:
+				cell = t.color.in("2", cell)
+			case i == 2:
+				cell = t.state(cell)
+			}
+			if i == len(row)-1 {
+				gap = ""
+				used -= 2
+			}
+			b.WriteString(cell + gap)
+		}
+		b.WriteByte('\n')
+		widest = max(widest, used)
+	}
+	return b.String(), widest
+}
+
+// lineWidth is the width of lines of prose.
+func (t statusTable) lineWidth() int {
+	if t.width == 0 {
+		return plaintext.Width
+	}
+	return max(20, min(plaintext.Width, t.width))
+}
+
+// paragraph describes a server in lines that fit.
+func (t statusTable) paragraph(s live.Server) string {
+	width := t.lineWidth()
+	parts := []string{t.upText(s)}
+	if s.State != live.StateSilent {
+		parts = append(parts, facts(s))
+	}
+	if t.detail {
+		parts = append(parts, fmt.Sprintf("gauze %s, pid %d", cmp.Or(s.Via, "run"), s.PID))
+		if s.ServerPID > 0 {
+			parts = append(parts, fmt.Sprintf("server pid %d", s.ServerPID))
+		}
+		if !s.LastDeath.IsZero() {
+			parts = append(parts, "last ended "+age(t.now.Sub(s.LastDeath))+" ago")
+		}
+		if s.Unrecorded > 0 {
+			parts = append(parts, plaintext.Count(s.Unrecorded, "event")+" not recorded")
+		}
+	}
+	name := short(label(s), max(8, width-len(s.State)-2))
+	return name + ": " + t.state(s.State) + "\n" + brokenAtCommas(strings.Join(parts, ", "), "  ", width) + "\n"
+}
+
+// brokenAtCommas breaks a list after its commas into lines of a width.
+func brokenAtCommas(list, indent string, width int) string {
+	var b strings.Builder
+	used := 0
+	for i, part := range strings.Split(list, ", ") {
+		n := utf8.RuneCountInString(part) + 1
+		switch {
+		case i == 0:
+			b.WriteString(indent)
+			used = len(indent)
+		case used+2+n > width:
+			b.WriteString(",\n" + indent)
+			used = len(indent)
+		default:
+			b.WriteString(", ")
+			used += 2
+		}
+		b.WriteString(part)
+		used += n - 1
+	}
+	return b.String()
+}
+
+// state returns a state in its color. Its word says the same.
+func (t statusTable) state(state string) string {
+	switch state {
+	case health.Healthy.String():
+		return t.color.green(state)
+	case health.Dead.String(), health.Unresponsive.String(), live.StateSilent:
+		return t.color.red(state)
+	case health.Degraded.String():
+		return t.color.in("33", state)
+	}
+	return state
+}
+
+// up returns how long the server has been connected.
+func (t statusTable) up(s live.Server) string {
+	if s.Up.IsZero() {
+		return "-"
+	}
+	return age(t.now.Sub(s.Up))
+}
+
+// age returns a duration of at least a second.
+func age(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%d s", max(0, d)/time.Second)
+	}
+	return timeline.Duration(d)
+}
+
+func (t statusTable) upText(s live.Server) string {
+	if s.Up.IsZero() {
+		return "wrapped for " + age(t.now.Sub(s.Since))
+	}
+	return "up " + t.up(s)
+}
+
+// facts returns the numbers of a server that are not zero, and always those of tools and calls.
+func facts(s live.Server) string {
+	parts := []string{plaintext.Count(s.ToolCount, "tool"), plaintext.Count(int(s.Calls), "call")}
+	add := func(n uint64, text string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, text))
+		}
+	}
+	if s.P95 > 0 {
+		parts = append(parts, "p95 "+p95(s))
+	}
+	add(s.Failed, "failed")
+	add(s.Healed, "healed")
+	add(s.Repaired, "repaired")
+	add(s.Corrected, "corrected")
+	add(s.Saved, "saved")
+	if s.Restarts > 0 {
+		parts = append(parts, plaintext.Count(int(s.Restarts), "restart")+reason(s))
+	} else if why := reason(s); why != "" {
+		parts = append(parts, "last end"+why)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// restarts returns the number of restarts and why the server last ended.
+func restarts(s live.Server) string {
+	if s.Restarts == 0 && s.LastReason != "" {
+		return short(s.LastReason, maxStatusClient) // "0 (did not start)" would contradict itself
+	}
+	return fmt.Sprint(s.Restarts) + reason(s)
+}
+
+func reason(s live.Server) string {
+	if s.LastReason == "" {
+		return ""
+	}
+	return " (" + short(s.LastReason, maxStatusClient) + ")"
+}
+
+func p95(s live.Server) string {
+	if s.P95 <= 0 {
+		return "-"
+	}
+	return timeline.Duration(time.Duration(s.P95 * float64(time.Millisecond)))
+}
+
+// label names a server and its client.
+func label(s live.Server) string {
+	client := clientOf(s)
+	if client == "" {
+		return plaintext.Clean(s.Name)
+	}
+	return plaintext.Clean(s.Name) + " (" + client + ")"
+}
+
+// clientOf names the client, or says how many there are.
+func clientOf(s live.Server) string {
+	if s.Client == "" && s.Sessions > 1 {
+		return plaintext.Count(s.Sessions, "session")
+	}
+	return plaintext.Clean(s.Client)
+}
+
+// short returns at most a number of characters of a text, on one line.
+func short(text string, limit int) string {
+	runes := []rune(plaintext.Clean(text))
+	if len(runes) <= limit {
+		return string(runes)
+	}
+	return string(runes[:limit-1]) + "…"
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/rogpeppe/go-internal/robustio"
+
+	"github.com/gauze-mcp/gauze/internal/gateway"
+	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/proxy"
+)
+
+// status is the content of the --status-file of gauze run.
+type status struct {
+	State      string          `json:"state"`
+	Restarts   int             `json:"restarts"`
+	Recoveries int             `json:"recoveries"`
+	Replays    uint64          `json:"replays"`
+	Unknowns   uint64          `json:"unknowns"`
+	RecoveryMS []float64       `json:"recovery_ms"` // from the exit of the server to the restored session
+	StartMS    []float64       `json:"start_ms"`    // part of it that the server took to start
+	Calls      proxy.Counters  `json:"calls"`
+	Health     health.Snapshot `json:"health"`
+	Unrecorded int             `json:"unrecorded"` // events that could not be written to the journal
+}
+
+func writeStatus(file string, session *proxy.Session, unrecorded int) error {
+	now, calls := session.Upstream().Snapshot(), session.Counters()
+	s := status{
+		State: now.State.String(), Restarts: int(now.Restarts), Recoveries: int(now.Recoveries),
+		Replays: calls.Replayed, Unknowns: calls.Unknown, Calls: calls, Health: now, Unrecorded: unrecorded,
+	}
+	for _, r := range session.Upstream().Recoveries() {
+		s.RecoveryMS = append(s.RecoveryMS, r.Took.Seconds()*1000)
+		s.StartMS = append(s.StartMS, r.Start.Seconds()*1000)
+	}
+	return writeJSON(file, s)
+}
+
+// gatewayStatus is the content of the --status-file of gauze serve.
+type gatewayStatus struct {
+	Sessions uint64         `json:"sessions"` // since the start
+	Replays  uint64         `json:"replays"`
+	Unknowns uint64         `json:"unknowns"`
+	Calls    proxy.Counters `json:"calls"`
+
+	Unrecorded int `json:"unrecorded"` // events that could not be written to the journal
+}
+
+func writeGatewayStatus(file string, g *gateway.Gateway, unrecorded int) error {
+	calls, sessions := g.Counters()
+	return writeJSON(file, gatewayStatus{Sessions: sessions, Replays: calls.Replayed, Unknowns: calls.Unknown, Calls: calls, Unrecorded: unrecorded})
+}
+
+func writeJSON(file string, s any) error {
+	text, err := plaintext.EncodeJSON(s, "  ")
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(file, append(text, '\n')); err != nil {
+		return fmt.Errorf("cannot write the status file: %w", err)
+	}
+	return nil
+}
+
+// replaceFile creates a file of mode 0600, or replaces a regular file. It never opens an existing
+// file: a symbolic link could lead anywhere, and a pipe could block.
+func replaceFile(path string, content []byte) error {
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("%s is a symbolic link; use the path of its target", path)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file", path)
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".gauze-*.tmp") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(content)
+	err = errors.Join(err, temp.Close())
+	if err == nil {
+		err = robustio.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+	}
+	return err
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/backup"
+	"github.com/gauze-mcp/gauze/internal/top"
+)
+
+// topCommand returns gauze top, the live view.
+func topCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "top",
+		Short: "Watch wrapped servers and their calls live",
+		Long: "Show the wrapped servers of all clients on this machine, refreshed every second: state,\n" +
+			"calls, latency, what was healed. From there: the recent calls of a server, what was\n" +
+			"wrong with one call and what gauze did about it, and the log of a server. Restart a\n" +
+			"server, run gauze doctor or explain a fault with one key. The keys are on the screen;\n" +
+			"? lists all of them.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runTop(cmd.Context()) },
+	}
+}
+
+func runTop(ctx context.Context) error {
+	if err := fullScreen(); err != nil {
+		return err
+	}
+	dir, err := backup.StateDir()
+	if err != nil {
+		return err
+	}
+	path, err := journalPath()
+	if err != nil {
+		return err
+	}
+	m := &top.Machine{StateDir: dir, Journal: path, Check: checkServer}
+	defer m.Close()
+	return top.Run(ctx, m, useColor(os.Stdout))
+}
+
+// fullScreen returns why the terminal cannot show a live view, nil if it can.
+func fullScreen() error {
+	const instead = "\nTo print the same once:\n\n    gauze status"
+	if !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stdout.Fd()) {
+		return errors.New("the live view requires a terminal as input and output" + instead)
+	}
+	if kind := os.Getenv("TERM"); kind == "dumb" || kind == "" && runtime.GOOS != "windows" {
+		return fmt.Errorf("this terminal (TERM=%q) cannot move its cursor, which the live view requires%s", kind, instead)
+	}
+	return nil
+}
+
+// checkServer runs gauze doctor for one server and returns its output. It has no terminal, so it asks
+// nothing and writes nothing.
+func checkServer(ctx context.Context, name string) (string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, program, "doctor", "--", name)
+	cmd.Cancel = func() error {
+		if runtime.GOOS == "windows" {
+			return cmd.Process.Kill()
+		}
+		return cmd.Process.Signal(os.Interrupt) // it stops the server that it tests
+	}
+	cmd.WaitDelay = 5 * time.Second
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	var status *exec.ExitError
+	if errors.As(err, &status) {
+		err = nil // the output says why
+	}
+	return out.String(), err
+}
