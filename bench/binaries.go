@@ -29,7 +29,6 @@ func newBinaries() (*binaries, error) {
 	if err != nil {
 		return nil, err
 	}
-	os.Setenv("GAUZE_STATE_DIR", filepath.Join(dir, "state")) // not the user's journal
 	// What gauze records during a benchmark does not belong into the user's journal.
 	if err := os.Setenv("GAUZE_STATE_DIR", filepath.Join(dir, "state")); err != nil {
 		return nil, err

@@ -3,9 +3,12 @@
 //	go run ./bench overhead   what gauze costs compared with a direct connection and a byte pump;
 //	                          with -http, compared with a plain reverse proxy; with -silent-model,
 //	                          what a model that never answers costs healthy calls; with -journal,
-//	                          what recording events costs
+//	                          what recording events costs; with -observed, what everything costs
+//	                          that shows a wrap to its user
 //	go run ./bench storm      a hundred thousand calls while the server is killed a thousand times;
 //	                          with -http, a server over HTTP with more kinds of faults
+//	go run ./bench soak       a million calls and ten thousand restarts of wraps that keep running: what
+//	                          they keep of them
 //	go run ./bench kills      steady calls while the server is killed, idle and during calls
 //	go run ./bench sessions   a thousand clients, one of them stuck, and the cost of an idle one
 //	go run ./bench repair     the cost of validating, repairing and explaining arguments
@@ -42,6 +45,7 @@ type command struct {
 var commands = []command{
 	{"overhead", "what gauze costs compared with a direct connection and a byte pump", runOverhead},
 	{"storm", "calls while the server is killed, compared with what the server did", runStorm},
+	{"soak", "calls and restarts without end: heap, goroutines, files, children and journal of the wraps", runSoak},
 	{"kills", "steady calls while the server is killed, idle and during calls", runKills},
 	{"sessions", "many clients of one gauze serve, some idle and one stuck", runSessions},
 	{"repair", "the cost of validating, repairing and explaining arguments", runRepair},

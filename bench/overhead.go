@@ -44,6 +44,7 @@ type overhead struct {
 	prefix map[route][]string  // route -> prefix of the command
 	env    map[route][]string  // route -> more variables of the environment
 	peak   memory              // of gauze, under load
+	look   func() error        // look is called before memory is measured, if set.
 }
 
 // runOverhead compares the routes in one run, in many short rounds whose order rotates, so that
@@ -61,8 +62,12 @@ func runOverhead(args []string) error {
 	overHTTP := flags.Bool("http", false, "compare gauze serve --url with a plain reverse proxy; exits with status 1 if a target is missed")
 	silentModel := flags.Bool("silent-model", false, "compare gauze with a model that never answers to gauze without a model; exits with status 1 if a target is missed")
 	withJournal := flags.Bool("journal", false, "compare gauze that records its events to gauze that does not; exits with status 1 if a target is missed")
+	observe := flags.Bool("observed", false, "compare gauze that is announced, recorded, asked and scraped to gauze that is not; exits with status 1 if a target is missed")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *observe {
+		return runObservedOverhead(o, *gauze, *jsonTo)
 	}
 	if *withJournal {
 		return runJournalOverhead(o, *gauze, *jsonTo)
@@ -117,7 +122,7 @@ func (o *overhead) prepare(b *binaries, gauze string) error {
 		}
 		o.prefix[wrap] = []string{gauze, "run", "--"}
 		o.prefix[plain] = []string{gauze, "run", "--no-journal", "--"}
-		for _, r := range []route{again, silent, recorded} {
+		for _, r := range []route{again, silent, recorded, observed} {
 			o.prefix[r] = o.prefix[wrap]
 		}
 	}

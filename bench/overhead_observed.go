@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/live"
+)
+
+// observed is the route of gauze that is announced, records its events, and is asked about itself.
+const observed route = "observed"
+
+// Limits of what being observed may cost.
+const (
+	maxObservedCost   = 5.0   // percent of the p50 of gauze that nothing observes
+	maxObservedMemory = 2_000 // kB of private memory
+	lookInterval      = time.Second
+)
+
+// runObservedOverhead compares gauze with everything that shows it to its user to gauze without any
+// of it, and the latter with itself, which is how much the measurement varies. A status reader and a
+// scraper of /metrics ask the observed wraps every second.
+func runObservedOverhead(o overhead, gauze, jsonTo string) error {
+	b, err := newBinaries()
+	if err != nil {
+		return err
+	}
+	defer b.remove()
+	if gauze == "" {
+		if gauze, err = b.gauze(""); err != nil {
+			return err
+		}
+	}
+	off := []string{"GAUZE_JOURNAL=off", "GAUZE_LIVE=off"}
+	o.routes, o.env = []route{wrap, again, observed}, map[route][]string{wrap: off, again: off}
+	if err := o.prepare(b, gauze); err != nil {
+		return err
+	}
+	w, err := startWatching(gauze)
+	if err != nil {
+		return err
+	}
+	defer w.stop()
+	o.look = w.look
+	err = o.measureCost(&costReport{of: observed, without: "observation", maxCost: maxObservedCost, maxMemory: maxObservedMemory}, jsonTo)
+	fmt.Printf("\nanswers to the status reader: %d, scrapes of /metrics with a wrap: %d\n", w.asked.Load(), w.scraped.Load())
+	if w.asked.Load() == 0 || w.scraped.Load() == 0 {
+		return errors.Join(err, errors.New("no wrap was observed, so nothing was measured"))
+	}
+	return err
+}
+
+// watching asks every wrap about itself, as gauze status and Prometheus do.
+type watching struct {
+	dashboard      *exec.Cmd
+	url, token     string
+	asked, scraped atomic.Int64 // answers with calls, and scrapes with a healthy wrap
+	end            context.CancelFunc
+}
+
+// startWatching starts gauze dashboard and asks every second.
+func startWatching(gauze string) (*watching, error) {
+	cmd := exec.Command(gauze, "dashboard", "--listen", "127.0.0.1:0")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	ctx, end := context.WithCancel(context.Background())
+	w := &watching{dashboard: cmd, end: end}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		w.stop()
+		return nil, fmt.Errorf("gauze dashboard did not print its address: %w", err)
+	}
+	address, token, _ := strings.Cut(strings.TrimSpace(line), "#token=")
+	w.url, w.token = address+"metrics", token
+	go func() {
+		tick := time.NewTicker(lookInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				w.look() // a wrap may end while it is asked; look in privateMemory reports failures
+			}
+		}
+	}()
+	return w, nil
+}
+
+func (w *watching) stop() {
+	w.end()
+	w.dashboard.Process.Kill()
+	w.dashboard.Wait()
+}
+
+// look asks once.
+func (w *watching) look() error {
+	all, err := live.All(context.Background(), os.Getenv("GAUZE_STATE_DIR"))
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if s.Calls > 0 {
+			w.asked.Add(1)
+		}
+	}
+	request, err := http.NewRequest(http.MethodGet, w.url, nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+w.token)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	switch {
+	case err != nil:
+		return err
+	case response.StatusCode != http.StatusOK:
+		return fmt.Errorf("/metrics answered %s: %s", response.Status, text)
+	case strings.Contains(string(text), `state="healthy"} 1`):
+		w.scraped.Add(1)
+	}
+	return nil
+}
