@@ -1,3 +1,5 @@
+//go:build !race
+
 package gauze_test
 
 import (

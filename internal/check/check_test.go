@@ -152,7 +152,7 @@ func TestChoose(t *testing.T) {
 		{false, "windows", "windows-test, windows-real"},
 		{false, "temporal", "temporal-unit, temporal-server"},
 		{true, "repeat", "repeat"},
-		{true, "", "gofmt, vet-linux, vet-windows, vet-darwin, staticcheck, compiler, test, fuzz, demo"},
+		{true, "", "gofmt, compiler, vet-linux, vet-windows, vet-darwin, staticcheck, test, wordings, compared, fuzz, demo"},
 	} {
 		steps, err := choose(allSteps(c.quick), c.quick, c.only)
 		if got := names(steps); err != nil || got != c.want {

@@ -36,7 +36,7 @@ func fuzzAll(ctx context.Context, out io.Writer) (tally, error) {
 	var t tally
 	var failures []string
 	for _, target := range targets {
-		_, err := quietly(ctx, nil, "go", "test", "-run", "^$", "-fuzz", "^"+target.name+"$", "-fuzztime", fmt.Sprintf("%dx", fuzzRuns), target.pkg)
+		_, err := quietly(ctx, nil, "go", "test", noVet, "-run", "^$", "-fuzz", "^"+target.name+"$", "-fuzztime", fmt.Sprintf("%dx", fuzzRuns), target.pkg)
 		if err != nil {
 			t.failed++
 			failures = append(failures, fmt.Sprintf("%s %s:\n%v", target.pkg, target.name, err))

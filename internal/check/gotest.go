@@ -25,17 +25,25 @@ type testEvent struct {
 	FailedBuild string
 }
 
+const (
+	// noVet skips the part of vet that go test repeats: the steps vet-* run all of it on the same files.
+	noVet = "-vet=off"
+	// noExitDelay is an option of the race detector, which otherwise waits for a second at the end of
+	// each process that the tests start.
+	noExitDelay = "atexit_sleep_ms=0"
+)
+
 // goTest returns a step that runs `go test`. It prints Go's line for every package as it arrives,
-// and the output of failed tests.
+// and the output of failed tests. The race detector requires cgo.
 func goTest(args ...string) func(context.Context, io.Writer) (tally, error) {
-	return goTestIn("", args...)
+	return goTestIn("", append([]string{noVet}, args...)...)
 }
 
 // goTestIn is goTest in the directory of a different module.
 func goTestIn(dir string, args ...string) func(context.Context, io.Writer) (tally, error) {
 	return func(ctx context.Context, out io.Writer) (tally, error) {
 		cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // the race detector requires cgo
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GORACE="+os.Getenv("GORACE")+" "+noExitDelay)
 		cmd.Dir = dir
 		cmd.WaitDelay = 10 * time.Second
 		f := newFollower(out)

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,42 +42,52 @@ func (t tally) String() string {
 }
 
 func allSteps(quick bool) []step {
-	suite := []string{"-race", "-timeout", "9m", "./internal/realtest", "./..."} // the longest package first, so that it does not run alone at the end
+	// The longest packages mostly wait for processes: they are first, so that none runs alone at the
+	// end, and one package more runs at the same time than there are CPUs.
+	suite := []string{"-race", "-p", strconv.Itoa(runtime.NumCPU() + 1), "-timeout", "9m", "./internal/realtest", "./cmd/gauze", "./..."}
+	compared := []string{"-count=1", "./internal/differential"}
 	if quick {
-		suite = append([]string{"-short"}, suite...)
+		suite, compared = append([]string{"-short"}, suite...), append([]string{"-short"}, compared...)
 	}
 	return []step{
 		{name: "gofmt", about: "every file is formatted", run: formatted},
-		{name: "vet-linux", about: "go vet, as built for Linux", run: vetFor("linux")},
-		{name: "vet-windows", about: "go vet, as built for Windows", run: vetFor("windows")},
-		{name: "vet-darwin", about: "go vet, as built for macOS", run: vetFor("darwin")},
-		{name: "staticcheck", about: "go tool staticcheck", run: command(nil, "go", "tool", "staticcheck", "./...")},
-		{name: "compiler", about: "a C compiler, for the race detector", run: compiler},
-		{name: "realparts", about: "real servers and clients, pinned", slow: true, run: install},
+		{name: "compiler", about: "a C compiler, for the race detector", run: compiler}, // first: with cgo, packages are compiled again
+		{name: "realparts", about: "real servers and clients, pinned", slow: true, beside: true, run: install},
+		{name: "vet-linux", about: "go vet, as built for Linux", beside: true, run: vetFor("linux")},
+		{name: "vet-windows", about: "go vet, as built for Windows", beside: true, run: vetFor("windows")},
+		{name: "vet-darwin", about: "go vet, as built for macOS", beside: true, run: vetFor("darwin")},
+		{name: "staticcheck", about: "go tool staticcheck", beside: true, run: command(nil, "go", "tool", "staticcheck", "./...")},
 		{name: "test", about: "go test " + strings.Join(suite, " "), run: goTest(suite...)},
+		{name: "wordings", about: "the phrases of our texts, and two thousand error messages, without the race detector", beside: true,
+			run: goTest("-count=1", "-run", "^TestVoice|^TestWordings$", ".", "./internal/doctor")},
+		{name: "compared", about: "ten real servers and two hundred generated ones, directly and through gauze", beside: true, run: goTest(compared...)},
 		{name: "broken", about: "setups broken in named ways, with real servers, diagnosed and healed", slow: true, beside: true,
-			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-timeout", "9m", "-run", "^TestBroken", "./internal/realtest")},
+			run: testOnce([]string{"CI=true"}, "-timeout", "9m", "-run", "^TestBroken", "./internal/realtest")},
 		{name: "generated", about: "a hundred thousand generated calls, without the race detector", slow: true, beside: true,
-			run: command(nil, "go", "test", "-count=1", "-run", "^TestGeneratedCalls$", "./internal/repair")},
+			run: testOnce(nil, "-run", "^TestGeneratedCalls$", "./internal/repair")},
 		{name: "journals", about: "ten thousand damaged journals", slow: true, onRequest: true,
-			run: command(nil, "go", "test", "-count=1", "-timeout", "20m", "-run", "^TestDamageIsNoticed$", "./internal/journal", "-injuries", "10000")},
+			run: testOnce(nil, "-timeout", "20m", "-run", "^TestDamageIsNoticed$", "./internal/journal", "-injuries", "10000")},
 		{name: "clients", about: "thirty servers of ten clients wrapped and unwrapped; no secrets in any output; memory use under attack", slow: true, beside: true,
-			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-run", "^TestThirtyServers|^TestNoSecretIsShown|^TestNoCanary|^TestUnfinishedBodies|Hostile", "./cmd/gauze", "./internal/agenttools")},
+			run: testOnce([]string{"CI=true"}, "-run", "^TestThirtyServers|^TestNoSecretIsShown|^TestNoCanary|^TestUnfinishedBodies|Hostile", "./cmd/gauze", "./internal/agenttools")},
 		{name: "hostile", about: "gauze in five hundred repositories written by an attacker", slow: true, beside: true,
-			run: command([]string{"CI=true"}, "go", "test", "-count=1", "./internal/hostile")},
+			run: testOnce([]string{"CI=true"}, "./internal/hostile")},
+		{name: "browser", about: "the dashboard of a real run in Chromium: pages, flows, keyboard, axe-core, hostile texts", slow: true, beside: true,
+			run: testOnce([]string{"CI=true"}, "-timeout", "5m", "./internal/browsertest")},
 		{name: "judges", about: "Claude Code and Codex read what gauze writes into their files", slow: true, beside: true,
-			run: command([]string{"CI=true", "GAUZE_JUDGES=claude-code,codex"}, "go", "test", "-count=1", "-timeout", "8m", "-run", "^TestJudge|^TestEverythingWrapped", "./internal/realtest")},
+			run: testOnce([]string{"CI=true", "GAUZE_JUDGES=claude-code,codex"}, "-timeout", "8m", "-run", "^TestJudge|^TestEverythingWrapped", "./internal/realtest")},
 		{name: "judges-all", about: "five clients read what gauze writes into their files", slow: true, onRequest: true,
-			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-timeout", "8m", "-run", "^TestJudge|^TestEverythingWrapped", "./internal/realtest")},
+			run: testOnce([]string{"CI=true"}, "-timeout", "8m", "-run", "^TestJudge|^TestEverythingWrapped", "./internal/realtest")},
 		{name: "differential", about: "thirty real servers and a thousand generated ones, directly and through gauze", slow: true, onRequest: true,
-			run: command([]string{"CI=true", "GAUZE_DIFFERENTIAL_ALL=1", "GAUZE_DIFFERENTIAL_SEEDS=1000"}, "go", "test", "-count=1", "-timeout", "30m", "./internal/differential")},
+			run: testOnce([]string{"CI=true", "GAUZE_DIFFERENTIAL_ALL=1", "GAUZE_DIFFERENTIAL_SEEDS=1000"}, "-timeout", "30m", "./internal/differential")},
 		{name: "slow", about: "servers that take longer than a minute, directly and through gauze", slow: true, onRequest: true,
-			run: command([]string{"GAUZE_SLOW=1"}, "go", "test", "-count=1", "-parallel", "16", "-run", "^TestSlowServers|^TestColdStart", "./internal/differential")},
+			run: testOnce([]string{"GAUZE_SLOW=1"}, "-parallel", "16", "-run", "^TestSlowServers|^TestColdStart", "./internal/differential")},
 		{name: "model", about: "a real language model corrects calls and judges servers, end to end", slow: true, onRequest: true, run: realModel},
 		{name: "temporal-unit", about: "the module temporal: go vet, and its tests without a server", slow: true, onRequest: true,
 			run: each(goTestIn("temporal", "-race", "./..."), command(nil, "go", "-C", "temporal", "vet", "./..."))},
 		{name: "temporal-server", about: "tasks on a real Temporal server: workers and servers killed, a hundred tasks on two workers", slow: true, onRequest: true,
 			run: goTestIn("temporal/servertest", "-count=1", "-timeout", "15m", "./...")},
+		{name: "deploy", about: "alert rules and the Grafana dashboard: Prometheus' libraries and Grafana's types accept them", slow: true, onRequest: true,
+			run: goTestIn("deploy/deploytest", "-count=1", "./...")},
 		{name: "windows-test", about: "every package as built for Windows, under wine", slow: true, onRequest: true, run: windowsTest},
 		{name: "windows-real", about: "gauze.exe under wine: the demo, npx.cmd, taskkill, eight clients, a thousand calls", slow: true, onRequest: true, run: windowsReal},
 		{name: "repeat", about: fmt.Sprintf("the named faults, %d times", repeats), slow: true, beside: true, run: repeatFaults},
@@ -121,6 +132,11 @@ func command(env []string, argv ...string) func(context.Context, io.Writer) (tal
 	}
 }
 
+// testOnce returns a step that runs `go test` without the race detector.
+func testOnce(env []string, args ...string) func(context.Context, io.Writer) (tally, error) {
+	return command(env, append([]string{"go", "test", noVet, "-count=1"}, args...)...)
+}
+
 // each runs functions of steps one after the other, up to the first error.
 func each(runs ...func(context.Context, io.Writer) (tally, error)) func(context.Context, io.Writer) (tally, error) {
 	return func(ctx context.Context, out io.Writer) (sum tally, err error) {
@@ -163,9 +179,10 @@ func formatted(ctx context.Context, _ io.Writer) (tally, error) {
 }
 
 // vetFor vets the tree for a given operating system, so that code that compiles only on Linux is
-// noticed early.
+// noticed early. Whether cgo is used is left to the go command, as in the steps that compile the same
+// packages.
 func vetFor(goos string) func(context.Context, io.Writer) (tally, error) {
-	return command([]string{"GOOS=" + goos, "CGO_ENABLED=0"}, "go", "vet", "./...")
+	return command([]string{"GOOS=" + goos}, "go", "vet", "./...")
 }
 
 func compiler(ctx context.Context, out io.Writer) (tally, error) {

@@ -15,7 +15,9 @@ import (
 //go:embed pins/package.json pins/package-lock.json pins/conformance/package.json pins/conformance/package-lock.json pins/clients/package.json pins/clients/package-lock.json pins/clients-more/package.json pins/clients-more/package-lock.json
 //go:embed pins/servers/package.json pins/servers/package-lock.json pins/servers-more/package.json pins/servers-more/package-lock.json
 //go:embed pins/postgres/package.json pins/postgres/package-lock.json
+//go:embed pins/browser/package.json pins/browser/package-lock.json
 //go:embed pins/windows/package.json pins/windows/package-lock.json
+//go:embed pins/grafana/package.json pins/grafana/package-lock.json
 var npmPins embed.FS
 
 const (
@@ -46,8 +48,14 @@ const (
 	pinsPostgresPackage = "pins/postgres/package.json"
 	pinsPostgresLock    = "pins/postgres/package-lock.json"
 
+	pinsBrowserPackage = "pins/browser/package.json"
+	pinsBrowserLock    = "pins/browser/package-lock.json"
+
 	pinsWindowsPackage = "pins/windows/package.json"
 	pinsWindowsLock    = "pins/windows/package-lock.json"
+
+	pinsGrafanaPackage = "pins/grafana/package.json"
+	pinsGrafanaLock    = "pins/grafana/package-lock.json"
 )
 
 // fingerprint returns the name of the directory of a unit, which changes with its pins.

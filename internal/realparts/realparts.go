@@ -51,6 +51,9 @@ func Install(ctx context.Context, out io.Writer) error {
 	if runtime.GOOS != "linux" {
 		return nil
 	}
+	if _, _, err := Browser(ctx, out); err != nil {
+		return err
+	}
 	_, err := tracer(ctx, out)
 	return err
 }

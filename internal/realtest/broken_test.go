@@ -208,7 +208,7 @@ func (b *bench) exec(argv []string) (out, errs string, works bool) {
 }
 
 func (b *bench) environ() []string {
-	return append([]string{"HOME=" + b.home, "PATH=" + strings.Join(b.path, ":"), "LANG=C.UTF-8", "GORACE=log_path=" + raceReports}, b.env...)
+	return append([]string{"HOME=" + b.home, "PATH=" + strings.Join(b.path, ":"), "LANG=C.UTF-8", raceOptions()}, b.env...)
 }
 
 // neutral puts names in for what differs from run to run.

@@ -66,5 +66,5 @@ var (
 
 // environment is the tests' own, with additions, for a client's process and everything below it.
 func environment(more []string) []string {
-	return append(append(os.Environ(), "GORACE=log_path="+raceReports), more...)
+	return append(append(os.Environ(), raceOptions()), more...)
 }

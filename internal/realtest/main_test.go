@@ -16,6 +16,10 @@ var gauzeBinary = os.Getenv("GAUZE_BINARY")
 // raceReports is where a gauze built with the race detector leaves its reports.
 var raceReports string
 
+// raceOptions returns the environment variable that makes such a gauze write its reports there, and
+// exit without waiting for a second.
+func raceOptions() string { return "GORACE=log_path=" + raceReports + " atexit_sleep_ms=0" }
+
 func TestMain(m *testing.M) {
 	beTheSDKServer()
 	beTheWitness()

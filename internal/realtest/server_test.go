@@ -62,16 +62,17 @@ type pair struct {
 
 func (p pair) name() string { return p.clientKind.name + "/" + string(p.part) }
 
-// everyPair is the whole matrix: the go-sdk, in both its ways, with every server; each other client with a server that
-// only reads and one that keeps something; and those that can speak the modern era also with the server that can.
+// everyPair is the whole matrix: the go-sdk with every server; each other client with a server that only reads and one
+// that keeps something; and those that can speak the modern era, and the go-sdk kept from it, also with the server that
+// can.
 func everyPair() []pair {
 	var all []pair
 	for _, c := range everyClient {
 		servers := []serverKind{everything, memory}
 		switch c.name {
-		case goSDK.name, goSDKLegacy.name:
+		case goSDK.name:
 			servers = everyServer
-		case mcpGo.name, tsV2Auto.name:
+		case goSDKLegacy.name, mcpGo.name, tsV2Auto.name:
 			servers = append(servers, timeServer)
 		}
 		for _, s := range servers {

@@ -19,6 +19,7 @@ var tests = []exemption{
 		"internal/backup.TestAModeIsKept",
 		"internal/backup.TestAnOpenStoreIsClosed",
 		"internal/journal.TestOnlyTheUserMayReadTheJournal",
+		"internal/live.TestOnlyTheUserMayReadTheDirectory",
 		"internal/proxy.TestFaultP02CommandNotExecutable",
 	}},
 	{"the server it starts is a shell script", []string{
@@ -63,6 +64,7 @@ var wineTests = []exemption{
 // files lists test files that are not built for Windows. A name may be a pattern of path.Match.
 var files = []exemption{
 	{"reads /proc", []string{
+		"bench/soak_linux_test.go",
 		"cmd/gauze/run_test.go",
 		"internal/backup/process_linux_test.go",
 		"internal/journal/process_linux_test.go",
@@ -76,16 +78,26 @@ var files = []exemption{
 		"cmd/gauze/heal_url_test.go",
 		"cmd/gauze/serve_test.go",
 		"cmd/gauze/serve_token_test.go",
+		"cmd/gauze/dashboard_test.go",
+		"cmd/gauze/export_test.go",
+		"cmd/gauze/metrics_test.go",
+	}},
+	{"needs a pseudo-terminal", []string{
+		"cmd/gauze/top_linux_test.go",
+	}},
+	{"removes a file that is open", []string{
+		"internal/journal/missing_unix_test.go",
 	}},
 	{"sends an interrupt, which Windows cannot send to one process", []string{
 		"cmd/gauze/history_unix_test.go",
 	}},
 	{"waits for SIGSTOP, which Windows does not have", []string{
 		"internal/faultyserver/stop_unix_test.go",
+		"internal/live/stopped_unix_test.go",
 	}},
 	{"makes a FIFO in the file system, which Windows does not have", []string{
 		"cmd/gauze/record_unix_test.go",
-		"cmd/gauze/status_unix_test.go",
+		"cmd/gauze/statusfile_unix_test.go",
 	}},
 	{"the servers are shell scripts", []string{
 		"cmd/gauze/canary_test.go",
@@ -101,6 +113,7 @@ var files = []exemption{
 		"internal/agenttools/offer_test.go",
 		"internal/agenttools/size_test.go",
 		"internal/probe/unix_test.go",
+		"internal/browsertest/*_test.go",
 	}},
 	{"lowers a resource limit, which Windows does not have", []string{
 		"internal/proxy/fault_process_unix_test.go",

@@ -1,0 +1,5 @@
+//go:build unix && race
+
+package browsertest_test
+
+const raceEnabled = true
