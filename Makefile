@@ -1,5 +1,5 @@
 # Every target is one go command; the names are a convenience.
-.PHONY: test quick bench demo conformance judges differential slow journals model temporal windows release
+.PHONY: test quick bench demo conformance judges differential slow journals model temporal windows release pictures soak
 
 test:
 	go run ./internal/check
@@ -40,9 +40,17 @@ temporal:
 windows:
 	go run ./internal/check -only windows
 
-# Binaries for six systems and SHA256SUMS, man pages and completions, in dist/: the same bytes from the same commit.
+# Binaries of gauze and gauze-temporal for six systems and SHA256SUMS, man pages and completions, in dist/: the same bytes from the same commit.
 release:
 	go run ./internal/release
 
 demo:
 	go run ./cmd/gauze demo
+
+# The pictures of the dashboard in docs/pictures, from a real run in a real browser.
+pictures:
+	go run ./internal/browsertest/pictures
+
+# A million calls and ten thousand restarts, in some minutes.
+soak:
+	go run ./bench soak
