@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/gauze-mcp/gauze/internal/filelock"
 )
 
 // The heads are a text file beside the database with a line for each log that grew in a commit: the
@@ -121,8 +123,8 @@ func compactHeads(path string, use *os.File) {
 	if err != nil || info.Size() <= maxHeadsBytes {
 		return
 	}
-	unlock(use)
-	if tryLock(use, true) != nil {
+	filelock.Unlock(use)
+	if filelock.Try(use, true) != nil {
 		return
 	}
 	if heads := readHeads(path); len(heads) > 0 && int64(len(headLines(heads))) <= info.Size()/2 {

@@ -6,14 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/filelock"
 )
 
 // lockSuffix names the lock of the journal as a whole. Its users share it; who moves or repairs the
 // file has it alone. The system releases every lock of a process that is killed.
 const lockSuffix = ".lock"
-
-// errLocked means that a different process has the lock.
-var errLocked = errors.New("locked")
 
 // acquire waits for the lock of the journal at path, alone if possible, else shared.
 func acquire(path string) (f *os.File, alone bool, err error) {
@@ -21,18 +20,18 @@ func acquire(path string) (f *os.File, alone bool, err error) {
 		return nil, false, err
 	}
 	for deadline := time.Now().Add(busyTimeout); ; time.Sleep(2 * time.Millisecond) {
-		if err = tryLock(f, true); err == nil {
+		if err = filelock.Try(f, true); err == nil {
 			return f, true, nil
 		}
-		if errors.Is(err, errLocked) {
-			err = tryLock(f, false)
+		if errors.Is(err, filelock.ErrLocked) {
+			err = filelock.Try(f, false)
 		}
 		if err == nil {
 			return f, false, nil
 		}
-		if !errors.Is(err, errLocked) || time.Now().After(deadline) {
+		if !errors.Is(err, filelock.ErrLocked) || time.Now().After(deadline) {
 			f.Close()
-			if errors.Is(err, errLocked) {
+			if errors.Is(err, filelock.ErrLocked) {
 				err = &Problem{Path: path, What: "is being repaired by a different gauze process", Next: "wait for it, then repeat the command", Err: err}
 			}
 			return nil, false, err
@@ -42,10 +41,10 @@ func acquire(path string) (f *os.File, alone bool, err error) {
 
 // share turns a lock that is held alone into a shared one.
 func share(f *os.File) error {
-	unlock(f)
+	filelock.Unlock(f)
 	for deadline := time.Now().Add(busyTimeout); ; time.Sleep(2 * time.Millisecond) {
-		err := tryLock(f, false)
-		if err == nil || !errors.Is(err, errLocked) || time.Now().After(deadline) {
+		err := filelock.Try(f, false)
+		if err == nil || !errors.Is(err, filelock.ErrLocked) || time.Now().After(deadline) {
 			return err
 		}
 	}
@@ -63,13 +62,13 @@ func (j *Journal) Lock(task string) (unlock func(), err error) {
 		return nil, err
 	}
 	for deadline := time.Now().Add(lockTimeout); ; time.Sleep(2 * time.Millisecond) {
-		if err = tryLock(f, true); !errors.Is(err, errLocked) || time.Now().After(deadline) {
+		if err = filelock.Try(f, true); !errors.Is(err, filelock.ErrLocked) || time.Now().After(deadline) {
 			break
 		}
 	}
 	if err != nil {
 		f.Close()
-		if errors.Is(err, errLocked) {
+		if errors.Is(err, filelock.ErrLocked) {
 			return nil, fmt.Errorf("%w: a different gauze process is running task %s", ErrRunning, task)
 		}
 		return nil, failure(j.path, err)
@@ -84,7 +83,7 @@ func (j *Journal) Running(task string) bool {
 		return false
 	}
 	defer f.Close()
-	return errors.Is(tryLock(f, false), errLocked)
+	return errors.Is(filelock.Try(f, false), filelock.ErrLocked)
 }
 
 // taskLock opens the lock of a task.

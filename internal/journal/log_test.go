@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/filelock"
 	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
@@ -228,7 +229,7 @@ func TestRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tryLock(check, false); err != nil { // in the middle of Running
+	if err := filelock.Try(check, false); err != nil { // in the middle of Running
 		t.Fatal(err)
 	}
 	if other.Running("a") {

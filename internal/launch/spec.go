@@ -28,6 +28,7 @@ type Spec struct {
 
 	URL    string // instead of a command
 	Header []Header
+	Login  Login // for the URL; a Header with Authorization takes its place
 }
 
 // Header is sent with every request to a URL. Source describes where the value comes from, for

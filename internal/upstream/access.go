@@ -11,10 +11,11 @@ import (
 	"sync/atomic"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/login"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Access changes how requests to a URL are sent. The zero value changes nothing.
+// Access changes how requests to a URL are sent. The zero value sends them with the user's login.
 type Access struct {
 	// Client sends the requests. Its CheckRedirect is not used.
 	Client *http.Client
@@ -38,6 +39,10 @@ func NewRemoteVia(spec launch.Spec, access Access) (*Remote, error) {
 		if given.Transport != nil {
 			r.client.Transport, r.opaque = given.Transport, true
 		}
+	}
+	if access.Client == nil && access.Header == nil && access.Authorize == nil && spec.LogsIn() {
+		r.login = login.New(spec.URL, spec.Login, login.Config{})
+		access.Header, access.Authorize = r.login.Header, r.login.Authorize
 	}
 	if access.Header != nil || r.opaque {
 		r.client.Transport = &accessTransport{remote: r, next: r.client.Transport, header: access.Header}

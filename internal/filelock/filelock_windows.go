@@ -1,4 +1,4 @@
-package journal
+package filelock
 
 import (
 	"errors"
@@ -7,18 +7,19 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock locks f alone or shared, or returns errLocked. A lock must be released before it can be
+// Try locks f alone or shared, or returns ErrLocked. A lock must be released before it can be
 // changed.
-func tryLock(f *os.File, alone bool) error {
+func Try(f *os.File, alone bool) error {
 	how := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if alone {
 		how |= windows.LOCKFILE_EXCLUSIVE_LOCK
 	}
 	err := windows.LockFileEx(windows.Handle(f.Fd()), how, 0, 1, 0, &windows.Overlapped{})
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
-		return errLocked
+		return ErrLocked
 	}
 	return os.NewSyscallError("LockFileEx", err)
 }
 
-func unlock(f *os.File) { windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{}) }
+// Unlock releases the lock.
+func Unlock(f *os.File) { windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{}) }

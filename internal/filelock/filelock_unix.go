@@ -1,6 +1,6 @@
 //go:build unix
 
-package journal
+package filelock
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock locks f alone or shared, or returns errLocked.
-func tryLock(f *os.File, alone bool) error {
+// Try locks f alone or shared, or returns ErrLocked.
+func Try(f *os.File, alone bool) error {
 	how := unix.LOCK_SH
 	if alone {
 		how = unix.LOCK_EX
@@ -21,10 +21,11 @@ func tryLock(f *os.File, alone bool) error {
 		case errors.Is(err, unix.EINTR):
 			continue
 		case errors.Is(err, unix.EWOULDBLOCK):
-			return errLocked
+			return ErrLocked
 		}
 		return os.NewSyscallError("flock", err)
 	}
 }
 
-func unlock(f *os.File) { unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+// Unlock releases the lock.
+func Unlock(f *os.File) { unix.Flock(int(f.Fd()), unix.LOCK_UN) }

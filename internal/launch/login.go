@@ -1,0 +1,50 @@
+package launch
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Login is how gauze logs in to a server at a URL. The zero value uses the login that the user has
+// for the URL, if there is one.
+type Login struct {
+	Mode    string // Mode is LoginAsk, LoginAuto or LoginOff; empty means LoginAsk.
+	Account string // Account tells several logins to one server apart; empty is the default one.
+
+	// ClientID is a client that is registered with the authorization server, or the https URL of a
+	// client ID metadata document. Empty: gauze registers itself.
+	ClientID     string
+	ClientSecret string // ClientSecret is never shown.
+	SecretSource string // SecretSource is where ClientSecret comes from, such as "the variable X".
+
+	// Grant is how a program logs in without a person: GrantClient or GrantAssertion. Empty: a
+	// person logs in with a browser.
+	Grant         string
+	AssertionFile string // AssertionFile has the token of a workload identity (GrantAssertion). It is read for each request of a token.
+
+	Scopes      []string // Scopes are asked for in addition to those that the server names.
+	RedirectURL string   // RedirectURL is the loopback address that a registered client must use; empty: a free port.
+}
+
+// Modes of a login.
+const (
+	LoginAsk  = "ask"  // use and renew a login; if a new one is needed, say how to get it
+	LoginAuto = "auto" // open the browser if a new login is needed
+	LoginOff  = "off"  // send only the configured headers
+)
+
+// Grants without a person.
+const (
+	GrantClient    = "client-credentials"
+	GrantAssertion = "workload-identity"
+)
+
+// LogsIn reports whether requests to the URL use a login: not if they have a credential of their own.
+func (s Spec) LogsIn() bool {
+	if s.URL == "" || s.Login.Mode == LoginOff {
+		return false
+	}
+	u, err := url.Parse(s.URL)
+	return err == nil && u.User == nil && !slices.ContainsFunc(s.Header, func(h Header) bool { return strings.EqualFold(h.Name, "Authorization") })
+}

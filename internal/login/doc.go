@@ -1,0 +1,18 @@
+// Package login logs gauze in to servers at URLs with OAuth, and keeps it logged in.
+//
+//	login.go     Login: what is kept about one login, never shown
+//	store.go     Store: the logins of this user, for all gauze processes; in files, encrypted if there is a keyring
+//	keyring.go   the key of those files in the system's keyring
+//	refresh.go   renews a login, once for all processes
+//	source.go    Source: the token for the requests to one server, renewed in time
+//	discover.go  which authorization server a server trusts, and its endpoints
+//	guard.go     which addresses metadata may lead to
+//	register.go  who gauze is to an authorization server
+//	flow.go      a person logs in: PKCE, state, issuer, code
+//	callback.go  the loopback address that the browser returns to
+//	browser.go   opens the browser, or lets the person paste the address
+//	machine.go   programs that log in without a person
+//
+// A token leaves gauze in two requests only: to the server that it is for, and to the token endpoint
+// of the issuer that the person logged in at.
+package login
