@@ -26,11 +26,11 @@ const (
 	coalesced    = "list_changed notifications in a row sent as fewer"
 )
 
-// verdict is what comparing a wrapped run with two direct ones found.
+// verdict is what comparing a wrapped run with direct ones found.
 type verdict struct {
 	harms        []string
 	improvements map[string]int
-	compared     int             // answers that both direct runs agree on
+	compared     int             // answers that all direct runs agree on
 	random       int             // answers that they do not agree on
 	bare         map[string]bool // ids of calls without arguments
 }
@@ -53,26 +53,35 @@ func (v *verdict) report(t *testing.T) {
 	}
 }
 
-// compare compares a wrapped run with two direct ones. The ids of calls without arguments are in bare.
-// inOrder is set for servers whose messages have one order.
-func compare(first, second, wrapped transcript, bare map[string]bool, inOrder bool) *verdict {
+// compare compares a wrapped run with several direct ones. The ids of calls without arguments are in
+// bare. inOrder is set for servers whose messages have one order.
+func compare(direct []transcript, wrapped transcript, bare map[string]bool, inOrder bool) *verdict {
 	v := &verdict{improvements: map[string]int{}, bare: bare}
-	if len(first.lost)+len(second.lost) > 0 {
-		v.harm("the direct run itself lost %q and %q: the script is wrong", first.lost, second.lost)
-		return v
+	for _, tr := range direct {
+		if len(tr.lost) > 0 {
+			v.harm("a direct run itself lost %q: the script is wrong", tr.lost)
+			return v
+		}
 	}
 	for _, id := range wrapped.lost {
 		v.harm("never answered: %s", id)
 	}
-	again, got := second.answers(), wrapped.answers()
-	for _, m := range first.messages {
+	var again []map[string]message
+	for _, tr := range direct[1:] {
+		again = append(again, tr.answers())
+	}
+	all := func(id string, holds func(message) bool) bool {
+		return !slices.ContainsFunc(again, func(answers map[string]message) bool { return !holds(answers[id]) })
+	}
+	got := wrapped.answers()
+	for _, m := range direct[0].messages {
 		id := string(m.ID)
 		if m.Method != "" {
 			continue
 		}
-		if again[id].raw != m.raw {
+		if !all(id, func(other message) bool { return other.raw == m.raw }) {
 			v.random++
-			if w, ok := got[id]; ok && m.succeeded() && again[id].succeeded() && !w.succeeded() {
+			if w, ok := got[id]; ok && m.succeeded() && all(id, message.succeeded) && !w.succeeded() {
 				v.harm("%s succeeds directly and fails wrapped:\n  direct   %s\n  wrapped  %s", id, show(m.raw), show(w.raw))
 			}
 			continue
@@ -82,9 +91,9 @@ func compare(first, second, wrapped transcript, bare map[string]bool, inOrder bo
 			v.judge(id, m, w)
 		}
 	}
-	v.compareOthers(first, second, wrapped)
+	v.compareOthers(direct, wrapped)
 	if inOrder && len(wrapped.lost) == 0 {
-		v.compareOrder(first, second, wrapped)
+		v.compareOrder(direct, wrapped)
 	}
 	return v
 }
@@ -202,10 +211,14 @@ func quotedMessage(e json.RawMessage) string {
 
 // compareOthers compares what the server said without being asked: its notifications and questions,
 // each kind in its order. The ids of its questions are not compared: gauze gives them its own.
-func (v *verdict) compareOthers(first, second, wrapped transcript) {
-	a, b, w := first.others(), second.others(), wrapped.others()
-	for key, said := range a {
-		if !slices.Equal(said, b[key]) {
+func (v *verdict) compareOthers(direct []transcript, wrapped transcript) {
+	w := wrapped.others()
+	var all []map[string][]string
+	for _, tr := range direct {
+		all = append(all, tr.others())
+	}
+	for key, said := range all[0] {
+		if slices.ContainsFunc(all[1:], func(other map[string][]string) bool { return !slices.Equal(said, other[key]) }) {
 			v.random++
 		} else if n := len(w[key]); isListChanged(key) && n > 0 && n < len(said) {
 			v.improvements[coalesced]++
@@ -214,7 +227,7 @@ func (v *verdict) compareOthers(first, second, wrapped transcript) {
 		}
 	}
 	for key, said := range w {
-		if a[key] == nil && b[key] == nil {
+		if !slices.ContainsFunc(all, func(other map[string][]string) bool { return other[key] != nil }) {
 			v.harm("%s: never directly, %d wrapped: %s", key, len(said), show(said[0]))
 		}
 	}
@@ -230,9 +243,14 @@ func (tr transcript) others() map[string][]string {
 	return all
 }
 
-func (v *verdict) compareOrder(first, second, wrapped transcript) {
-	a, b, w := first.keys(), second.keys(), wrapped.keys()
-	if slices.Equal(a, b) && !slices.Equal(a, w) {
+func (v *verdict) compareOrder(direct []transcript, wrapped transcript) {
+	a, w := direct[0].keys(), wrapped.keys()
+	for _, tr := range direct[1:] {
+		if !slices.Equal(a, tr.keys()) {
+			return
+		}
+	}
+	if !slices.Equal(a, w) {
 		v.harm("the order differs: %s", firstDifference(a, w))
 	}
 }

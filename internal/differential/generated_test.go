@@ -154,8 +154,8 @@ func TestGeneratedServers(t *testing.T) {
 				s := newRecipe(seed)
 				script := s.script()
 				steps := script.steps
-				first, second := play(inProcess(s.serve), steps), play(inProcess(s.serve), steps)
-				v := compare(first, second, play(s.command(t).wrapped().start(t), steps), script.bare, true)
+				direct := []transcript{play(inProcess(s.serve), steps), play(inProcess(s.serve), steps)}
+				v := compare(direct, play(s.command(t).wrapped().start(t), steps), script.bare, true)
 				all.add(v)
 				v.report(t)
 			})

@@ -55,7 +55,14 @@ func compareServer(t *testing.T, s realparts.Server, all *tally) {
 		w.reset(t)
 		return playSlowly(c.start(t), script.steps, realTimeout, 0)
 	}
-	v := compare(run(c), run(c), run(c.wrapped()), script.bare, false)
+	direct := []transcript{run(c), run(c)}
+	wrapped := run(c.wrapped())
+	v := compare(direct, wrapped, script.bare, false)
+	if len(v.harms) > 0 {
+		// An answer with the time of day may be the same twice and then change. It also changes in a
+		// direct run that is made after the wrapped one.
+		v = compare(append(direct, run(c)), wrapped, script.bare, false)
+	}
 	all.add(v)
 	t.Logf("%d answers compared, %d random, %v", v.compared, v.random, v.improvements)
 	v.report(t)

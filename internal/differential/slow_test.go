@@ -153,7 +153,7 @@ func TestSlowServers(t *testing.T) {
 			both.Go(func() { wrapped, wrappedTook = run(c.wrapped()) })
 			both.Wait()
 			t.Logf("directly %.1f s, wrapped %.1f s", directTook.Seconds(), wrappedTook.Seconds())
-			compare(direct, direct, wrapped, nil, true).report(t)
+			compare([]transcript{direct, direct}, wrapped, nil, true).report(t)
 		})
 	}
 }
