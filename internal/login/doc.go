@@ -3,6 +3,7 @@
 //	login.go     Login: what is kept about one login, never shown
 //	store.go     Store: the logins of this user, for all gauze processes; in files, encrypted if there is a keyring
 //	lock.go      one process at a time
+//	encrypted.go whether a login is encrypted
 //	keyring.go   the key of those files in the system's keyring
 //	refresh.go   renews a login, once for all processes
 //	token.go     one request to a token endpoint
@@ -15,6 +16,7 @@
 //	callback.go  the loopback address that the browser returns to
 //	browser.go   opens the browser, or lets the person paste the address
 //	machine.go   programs that log in without a person
+//	revoke.go    ends a login at the authorization server
 //
 // A token leaves gauze in two requests only: to the server that it is for, and to the token endpoint
 // of the issuer that the person logged in at.
