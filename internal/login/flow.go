@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,8 +18,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// flowTimeout is how long a person has to log in.
-const flowTimeout = 5 * time.Minute
+const (
+	flowTimeout  = 5 * time.Minute  // for a person to log in
+	storeTimeout = 30 * time.Second // longer than a renewal, which is waited for
+)
 
 // Login asks a person to log in, or uses the login that a different process obtains meanwhile. show
 // gets the address to open; it returns an error if the person declines.
@@ -97,7 +100,10 @@ func (f *flow) run(ctx context.Context, show Show) error {
 	if err != nil {
 		return ended(ctx, err)
 	}
-	if err := f.store.Add(ctx, l); err != nil {
+	// Nothing keeps the only copy of the tokens from being stored.
+	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if err := f.store.Add(storing, l); err != nil {
 		return fmt.Errorf("the login worked, but cannot be stored: %w", err)
 	}
 	f.forget(l.Key)
@@ -115,12 +121,16 @@ func (f *flow) settles(now, before Login) bool {
 	return header == nil || len(without(readChallenge(*header).scopes, now.Scopes)) == 0
 }
 
-// ended returns why the flow ended, which is not "context deadline exceeded".
+// ended returns why the flow ended, if it did not end with err.
 func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	cause := context.Cause(ctx)
+	switch {
+	case cause == nil:
+		return err
+	case errors.Is(cause, context.Canceled):
+		return fmt.Errorf("the login was cancelled: %w", cause)
 	}
-	return err
+	return cause
 }
 
 // forget removes the logins that one to a different issuer replaced: the server does not accept
@@ -235,7 +245,7 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	config := oauth2.Config{
 		ClientID:     client.ID,
 		ClientSecret: client.Secret,
-		Endpoint:     oauth2.Endpoint{AuthURL: a.meta.AuthorizationEndpoint, TokenURL: a.meta.TokenEndpoint, AuthStyle: client.style()},
+		Endpoint:     oauth2.Endpoint{TokenURL: a.meta.TokenEndpoint, AuthStyle: client.style()},
 		RedirectURL:  callback.redirect,
 		Scopes:       scopes,
 	}
@@ -244,8 +254,8 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	if slices.Contains(scopes, offlineAccess) {
 		params = append(params, oauth2.SetAuthURLParam("prompt", "consent")) // as OpenID Connect requires
 	}
-	address := config.AuthCodeURL(callback.state, params...)
-	if err := f.presentable(ctx, address); err != nil {
+	address, err := f.page(ctx, a.meta.AuthorizationEndpoint, config.AuthCodeURL(callback.state, params...))
+	if err != nil {
 		return Login{}, err
 	}
 	if err := show(ctx, address); err != nil {
@@ -267,16 +277,21 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	return f.login(a, client, scopes, token)
 }
 
-// presentable returns an error unless a person may be sent to an address.
-func (f *flow) presentable(ctx context.Context, address string) error {
-	u, err := url.Parse(address)
-	if err == nil {
-		err = f.guard.check(ctx, u)
-	}
+// page returns the address to send a person to: the endpoint with a query, whose parameters replace
+// those that the endpoint has.
+func (f *flow) page(ctx context.Context, endpoint, query string) (string, error) {
+	u, err := f.guard.address(ctx, "authorization_endpoint", endpoint)
 	if err != nil {
-		return fmt.Errorf("the page of the authorization server is not acceptable: %w", err)
+		return "", err
 	}
-	return nil
+	params, err := url.ParseQuery(strings.TrimPrefix(query, "?"))
+	if err != nil {
+		return "", err
+	}
+	all := u.Query()
+	maps.Copy(all, params)
+	u.RawQuery = all.Encode()
+	return u.String(), nil
 }
 
 // check returns an error unless the answer is a code of the authorization server that was asked
