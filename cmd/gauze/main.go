@@ -9,10 +9,12 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/login"
 )
 
 // version is set by the release build.
@@ -30,7 +32,19 @@ func execute() int {
 		return statusAfter("gauze task", runTemporal(args))
 	}
 	cmd, err := commands().ExecuteContextC(context.Background())
+	finishRenewals()
 	return statusAfter(cmd.CommandPath(), err)
+}
+
+// maxRenewalWait is how long gauze waits at its end for the response to a renewal of a login.
+const maxRenewalWait = 3 * time.Second
+
+// finishRenewals lets the renewal of a login that is in progress finish: its response may have the
+// only copy of a token.
+func finishRenewals() {
+	ctx, cancel := context.WithTimeout(context.Background(), maxRenewalWait)
+	defer cancel()
+	login.Wait(ctx)
 }
 
 // statusAfter prints the error of a command, unless the command did, and returns the exit status.
