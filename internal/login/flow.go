@@ -78,7 +78,7 @@ func (s *Source) rejection() (header *http.Header, token string) {
 // processes.
 func (f *flow) run(ctx context.Context, show Show) error {
 	before, err := f.store.Find(f.key.Resource, f.key.Account)
-	if err != nil && !errors.Is(err, ErrNone) {
+	if _, damaged := errors.AsType[damagedError](err); err != nil && !damaged && !errors.Is(err, ErrNone) {
 		return err
 	}
 	unlock, err := f.store.LockFlow(ctx, f.key.Resource, f.key.Account)
@@ -294,24 +294,6 @@ func (f *flow) page(ctx context.Context, endpoint, query string) (string, error)
 	return u.String(), nil
 }
 
-// check returns an error unless the answer is a code of the authorization server that was asked
-// (RFC 9207). The issuer is compared as it is, without normalization.
-func (r answer) check(a *authority) error {
-	switch {
-	case r.iss != "" && r.iss != a.meta.Issuer:
-		return fmt.Errorf("the response is from a different authorization server, %q, than %s", shown(r.iss), a.meta.Issuer)
-	case r.iss == "" && a.meta.AuthorizationResponseIssParameterSupported:
-		return fmt.Errorf("the response does not say that it is from the authorization server %s, which always says so", a.meta.Issuer)
-	case r.failed == "access_denied":
-		return fmt.Errorf("the login was declined: %w", responseError{r.failed, r.description})
-	case r.failed != "":
-		return fmt.Errorf("the authorization server %s reported an error: %w", a.meta.Issuer, responseError{r.failed, r.description})
-	case r.code == "":
-		return fmt.Errorf("the response of the authorization server %s has no code", a.meta.Issuer)
-	}
-	return nil
-}
-
 // login returns the login that a token is for.
 func (f *flow) login(a *authority, client Client, asked []string, t *oauth2.Token) (Login, error) {
 	switch {
@@ -374,32 +356,4 @@ func (c Client) style() oauth2.AuthStyle {
 		return oauth2.AuthStyleInHeader
 	}
 	return oauth2.AuthStyleInParams
-}
-
-// tokenError returns why there is no token, without the response and without secrets.
-func tokenError(err error, secrets ...string) error {
-	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-		if e.ErrorCode != "" {
-			return responseError{e.ErrorCode, hide(e.ErrorDescription, secrets...)}
-		}
-		err := fmt.Errorf("the response is %s", shown(e.Response.Status))
-		if code := e.Response.StatusCode; code >= 500 || code == http.StatusTooManyRequests {
-			return passing{err}
-		}
-		return err
-	}
-	if _, ok := errors.AsType[*url.Error](err); ok {
-		return cause(err)
-	}
-	return passing{errors.New("the response is not valid")}
-}
-
-// hide removes secrets from a text.
-func hide(text string, secrets ...string) string {
-	for _, secret := range secrets {
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, "...")
-		}
-	}
-	return text
 }
