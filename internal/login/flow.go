@@ -81,13 +81,16 @@ func (f *flow) run(ctx context.Context, show Show) error {
 	if _, damaged := errors.AsType[damagedError](err); err != nil && !damaged && !errors.Is(err, ErrNone) {
 		return err
 	}
-	unlock, err := f.store.LockFlow(ctx, f.key.Resource, f.key.Account)
+	unlock, waited, err := f.lock(ctx)
 	if err != nil {
-		return err
+		return ended(ctx, err)
 	}
 	defer unlock()
 	if now, err := f.store.Find(f.key.Resource, f.key.Account); err == nil && f.settles(now, before) {
 		return nil
+	}
+	if header, _ := f.rejection(); waited && header != nil {
+		return errAskedElsewhere // else each process would open the browser after the other
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("the login was not completed within %s", f.timeout))
 	defer cancel()
@@ -108,6 +111,21 @@ func (f *flow) run(ctx context.Context, show Show) error {
 	}
 	f.forget(l.Key)
 	return nil
+}
+
+// errAskedElsewhere means that the person did not complete a login that a different process asked
+// for. A person who starts a login by hand is asked nevertheless.
+var errAskedElsewhere = errors.New("a different gauze process asked for this login, which was not completed")
+
+// lock waits until no other process asks for the login, and reports whether it had to.
+func (f *flow) lock(ctx context.Context) (unlock func(), waited bool, err error) {
+	once, cancel := context.WithCancel(ctx)
+	cancel()
+	if unlock, err = f.store.LockFlow(once, f.key.Resource, f.key.Account); err == nil || ctx.Err() != nil || !errors.Is(err, context.Canceled) {
+		return unlock, false, err
+	}
+	unlock, err = f.store.LockFlow(ctx, f.key.Resource, f.key.Account)
+	return unlock, true, err
 }
 
 // settles reports whether a different process obtained the login that is needed, while this one

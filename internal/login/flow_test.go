@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
@@ -275,6 +276,31 @@ func TestALoginOfADifferentProcessIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if w.numAsked != 1 {
+		t.Errorf("asked %d times", w.numAsked)
+	}
+}
+
+// After a login that the person did not complete, the processes that waited for it do not open the
+// browser one after the other.
+func TestALoginThatWasNotCompletedIsNotAskedForAgain(t *testing.T) {
+	w := newWorld(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := w.source(launch.Login{})
+		req := httptest.NewRequest(http.MethodPost, w.site, nil)
+		s.Authorize(t.Context(), req, &http.Response{StatusCode: 401, Header: http.Header{"Www-Authenticate": {w.challenge}}})
+		unlock, err := w.store.LockFlow(t.Context(), Resource(w.site), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		go func() { done <- s.Login(t.Context(), w.browser) }()
+		synctest.Wait()
+		unlock()
+		if err := <-done; !errors.Is(err, errAskedElsewhere) {
+			t.Errorf("error %v", err)
+		}
+	})
+	if w.numAsked != 0 {
 		t.Errorf("asked %d times", w.numAsked)
 	}
 }
