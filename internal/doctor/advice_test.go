@@ -233,8 +233,8 @@ func TestAnswersOfAURL(t *testing.T) {
 		cause string
 		says  string
 	}{
-		{"no token", false, HTTP{Status: 401, Authenticate: challenge, Body: `{"error":"invalid_token"}`}, "oauth_not_completed", "--header-env Authorization=NAME"},
-		{"no token, error told", false, HTTP{Status: 401, Authenticate: `Bearer error="invalid_token"`}, "oauth_not_completed", "--header-env"},
+		{"no token", false, HTTP{Status: 401, Authenticate: challenge, Body: `{"error":"invalid_token"}`}, "oauth_not_completed", "gauze login https://a.example/mcp"},
+		{"no token, error told", false, HTTP{Status: 401, Authenticate: `Bearer error="invalid_token"`}, "oauth_not_completed", "gauze login"},
 		{"a wrong token", true, HTTP{Status: 401, Authenticate: `Bearer error="invalid_token"`}, "invalid_api_key", "Check the token in the header"},
 		{"a wrong token, and where to sign in", true, HTTP{Status: 401, Authenticate: challenge}, "invalid_api_key", "Check the token in the header"},
 		{"a bare 401", false, HTTP{Status: 401}, "http_unauthorized", "--header-env"},

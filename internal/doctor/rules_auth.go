@@ -110,8 +110,8 @@ func authCauses() []cause {
 			fix:     "Start the sign-in again in the client, complete it in the browser, then reconnect.",
 			instead: []advice{{when: func(_ *exam, m *match) bool { return m.names["step"] != "" },
 				explain: "The server requires a sign-in or setup of its own, which is done once in a terminal.",
-				fix:     "Run this step in a terminal, then start the server again: `{line|COMMAND} {step|auth}`"}, {when: liveURL, explain: "The server requires sign-in, but gauze has no access token for this server.",
-				fix: "Create an access token on the service's website, set the environment variable NAME to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
+				fix:     "Run this step in a terminal, then start the server again: `{line|COMMAND} {step|auth}`"}, {when: liveURL, explain: "The server requires a login, and gauze is not logged in to it.",
+				fix: "To log in, run this command: `gauze login {url|URL}`"}},
 			clues: []clue{
 				{certain, `(?i)error getting token from server metadata`, nil},
 				{certain, `(?i)(?:oauth|authorization|authentication|login|sign-?in)[^\n]{0,40}(?:was |has been )?(?:cancell?ed|aborted|timed? ?out|not completed|incomplete|pending|dismissed|interrupted)`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},

@@ -52,7 +52,8 @@ var httpEntries = []Entry{
 		Why:   "The credential is missing, mistyped, expired or revoked, or it belongs to a different server.",
 		Did:   "Gauze reported what the server asked for and did not retry. It never shows the credential, and never sends it to a different host.",
 		Do: []Step{
-			{Text: "Pass the credential in an environment variable, to keep it out of files and process lists:", Command: "gauze run --header-env Authorization=MY_VARIABLE --url URL"},
+			{Text: "If the server offers a login (OAuth), log in:", Command: "gauze login URL"},
+			{Text: "Otherwise, pass the credential in an environment variable, to keep it out of files and process lists:", Command: "gauze run --header-env Authorization=MY_VARIABLE --url URL"},
 			{Text: "The variable's value is the whole header value, usually `Bearer` followed by the token:", spell: func(w shell.Words) string { return w.Set("MY_VARIABLE", "Bearer THE-TOKEN") }},
 			{Text: "If the credential worked before, get a new token from the server's operator."},
 		},
