@@ -31,7 +31,7 @@ var states = []string{health.Healthy.String(), health.Degraded.String(), health.
 // reasons are the values of the label reason that are always shown, so that the first increase of each
 // is seen.
 var reasons = []string{upstream.ReasonExit, upstream.ReasonSignal, upstream.ReasonHung, upstream.ReasonConnection, upstream.ReasonSession,
-	upstream.ReasonRefused, upstream.ReasonStartFailed, upstream.ReasonRestart, upstream.ReasonStopped}
+	upstream.ReasonRefused, upstream.ReasonLogin, upstream.ReasonStartFailed, upstream.ReasonRestart, upstream.ReasonStopped}
 
 // families are all metrics. Names follow OpenTelemetry's rules for Prometheus; where its conventions
 // for MCP have a name, it is used.

@@ -316,7 +316,7 @@ func TestElicitationUnansweredAndADifferentProcessLogsIn(t *testing.T) {
 	id := s.start("write", "")
 	s.notice("elicitation/create", 1)
 	other := logInBeside(t, as)
-	if err := login.Open(os.Getenv("GAUZE_STATE_DIR")).Put(other); err != nil {
+	if err := login.Open(os.Getenv("GAUZE_STATE_DIR")).Add(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
 	s.text(s.answer(id))

@@ -105,6 +105,17 @@ func TestWhatBelongsTogether(t *testing.T) {
 			{Kind: event.Died, Generation: 2, PID: 2, Reason: "start-failed", Detail: "it exited (exit status 2)"},
 			{Kind: event.Opened, Generation: 2, Took: 30 * time.Second},
 		}, []string{"the server exited (exit status 1); too many restarts, next attempt in 30 s"}},
+		{"logins", []r{
+			{Kind: event.LoginRenewed},
+			{Kind: event.LoginEnded, Detail: "it was revoked"},
+			{Kind: event.LoginNeeded, Code: fault.AuthRequired, Cause: &journal.Cause{Code: "oauth_not_completed", Explanation: "The server requires a login: it was revoked."}},
+			{Kind: event.LoginUnsaved, Detail: "disk full"},
+		}, []string{
+			"the access token expired; renewed the login",
+			"the login has ended: it was revoked",
+			"the server requires a login: it was revoked",
+			"the renewed login could not be stored: disk full",
+		}},
 		{"a verdict", []r{
 			{Kind: event.Judged, Task: "t-1", To: "stop_task", Detail: "all attempts to reconnect failed"},
 		}, []string{"the task decided to stop: all attempts to reconnect failed"}},

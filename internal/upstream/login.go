@@ -164,7 +164,7 @@ func (l *Logins) Begin(n *login.Needed) (a *LoginAttempt, begun bool) {
 }
 
 // errLoginTimeout is the cause of the end of an attempt that took too long.
-var errLoginTimeout = errors.New("nobody logged in within " + loginTimeout.String())
+var errLoginTimeout = errors.New("the login was not completed within " + loginTimeout.String())
 
 // Run asks a person with show and waits until there is a login: that of the person, or one that a
 // different process stores meanwhile.

@@ -1,0 +1,155 @@
+package upstream
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/login"
+)
+
+// tokenServer has a standing stream that ends when the accepted token changes.
+type tokenServer struct {
+	*httptest.Server
+	opened chan string // the tokens with which the stream was opened
+
+	mu       sync.Mutex
+	accepted string
+	changed  chan struct{}
+}
+
+func newTokenServer(t *testing.T) *tokenServer {
+	s := &tokenServer{opened: make(chan string, 10), changed: make(chan struct{})}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
+		r.ParseForm()
+		w.Header().Set("Content-Type", "application/json")
+		if r.Form.Get("refresh_token") != "renewable" {
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, `{"error":"invalid_grant"}`)
+			return
+		}
+		io.WriteString(w, `{"access_token":"second","token_type":"Bearer","expires_in":3600,"refresh_token":"used up"}`)
+	})
+	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		accepted, changed := s.accepted, s.changed
+		s.mu.Unlock()
+		if r.Header.Get("Authorization") != "Bearer "+accepted {
+			w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		http.NewResponseController(w).Flush()
+		s.opened <- accepted
+		select {
+		case <-changed:
+		case <-r.Context().Done():
+		}
+	})
+	s.Server = httptest.NewServer(mux)
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+// accept makes the server accept a different token.
+func (s *tokenServer) accept(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.accepted = token
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func TestStandingStreamFollowsTheLogin(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("GAUZE_STATE_DIR", dir)
+	t.Setenv("GAUZE_KEYRING", "off")
+	server := newTokenServer(t)
+	stored := login.Login{
+		Key:      login.Key{Resource: login.Resource(server.URL + "/mcp"), Issuer: server.URL},
+		Client:   login.Client{ID: "gauze"},
+		TokenURL: server.URL + "/token", Access: "first", Refresh: "renewable", Began: time.Now(),
+	}
+	store := login.Open(dir)
+	if err := store.Put(stored); err != nil {
+		t.Fatal(err)
+	}
+	remote, err := NewRemote(launch.Spec{URL: server.URL + "/mcp"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := dial(remote, 1, &ear{}, io.Discard)
+	t.Cleanup(func() { c.End("the test is over", true); <-c.Done(); remote.Close() })
+
+	server.accept("second") // the first token has expired
+	c.link.(*web).openStanding(t.Context())
+	if got := <-server.opened; got != "second" {
+		t.Errorf("opened with %q", got)
+	}
+	server.accept("third") // which can only be had by a new login
+	stored.Access, stored.Refresh, stored.Began = "third", "", time.Now().Add(time.Second)
+	if err := store.Add(t.Context(), stored); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-server.opened; got != "third" {
+		t.Errorf("opened with %q", got)
+	}
+	select {
+	case <-c.Done():
+		t.Error("the connection ended")
+	default:
+	}
+}
+
+func TestLoginAttemptsAreBounded(t *testing.T) {
+	logins := newLogins(launch.Spec{URL: "http://127.0.0.1:1/mcp"})
+	t.Setenv("GAUZE_STATE_DIR", t.TempDir())
+	plain, scoped := &login.Needed{}, &login.Needed{Scopes: []string{"b", "a"}}
+	attempt, begun := logins.Begin(plain)
+	if !begun {
+		t.Fatal("not begun")
+	}
+	if other, begun := logins.Begin(scoped); other != attempt || begun {
+		t.Error("two attempts at the same time")
+	}
+	attempt.End(errors.New("declined"))
+	attempt.Run(t.Context(), nil)
+	<-attempt.Done()
+	if attempt.Err() == nil || logins.MayAsk(plain) {
+		t.Errorf("%v: asked again soon after a failure", attempt.Err())
+	}
+	if !logins.MayAsk(scoped) {
+		t.Error("other scopes were not asked for")
+	}
+	for n := range maxStepUps {
+		attempt, begun = logins.Begin(scoped)
+		if !begun {
+			t.Fatalf("attempt %d was not begun", n)
+		}
+		attempt.End(errors.New("declined"))
+		attempt.Run(t.Context(), nil)
+		logins.past["a b"].again = time.Time{} // later
+	}
+	if logins.MayAsk(&login.Needed{Scopes: []string{"a", "b"}}) {
+		t.Error("the same scopes are asked for without end")
+	}
+}
+
+func TestLoginCauseNamesTheCommand(t *testing.T) {
+	n := &login.Needed{URL: "https://a.example/mcp", Account: "work", Why: "the login has expired", Scopes: []string{"x"}}
+	c := LoginCause(n, nil)
+	if want := "`gauze login https://a.example/mcp --account work --scope x`"; len(fault.Steps(c.Remedy)) != 1 || "`"+fault.Steps(c.Remedy)[0].Command+"`" != want {
+		t.Errorf("%q", c.Remedy)
+	}
+}
