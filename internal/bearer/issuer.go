@@ -88,7 +88,7 @@ func (i *issuer) metadata(ctx context.Context) (*oauthex.AuthServerMeta, error) 
 	select {
 	case <-done:
 	case <-ctx.Done():
-		return nil, &Unavailable{i.name, ctx.Err()}
+		return nil, &Unavailable{i.name, errors.New("it did not respond in time")}
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
