@@ -56,7 +56,7 @@ func serveCommand() *cobra.Command {
 			"server never receives the tokens of clients.",
 		Example: "  gauze serve -- npx -y @modelcontextprotocol/server-everything\n" +
 			"  gauze serve --listen 127.0.0.1:8080 --token-env MCP_TOKEN -- uvx my-server\n" +
-			"  gauze serve --oauth-issuer https://auth.example.com --oauth-scope mcp -- uvx my-server",
+			"  gauze serve --oauth-issuer https://auth.example.com -- uvx my-server",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.serve(cmd, args) },
 	}

@@ -8,7 +8,7 @@
 //	introspect.go  tokens that only the issuer understands (RFC 7662)
 //	issuer.go      the addresses of the issuer, from its metadata
 //
-// A token is sent to nobody but the issuer, and to it only for introspection.
+// A token is sent only to the issuer, and only for introspection.
 package bearer
 
 import (
@@ -85,7 +85,7 @@ func (v *Verifier) Prepare(ctx context.Context) error {
 		_, err := v.keys.address(ctx)
 		return err
 	}
-	// A token that nobody issued shows whether the issuer accepts the credentials.
+	// A token that was never issued shows whether the issuer accepts the credentials.
 	if _, err := v.introspect(ctx, "gauze-checks-its-credentials"); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ const leeway = time.Minute
 func (v *Verifier) check(c claims) (Identity, error) {
 	now := v.now()
 	switch {
-	// An answer need not repeat the issuer: nobody else was asked.
+	// An answer need not repeat the issuer: only this one was asked.
 	case c.Issuer != v.Issuer && (v.Introspection == nil || c.Issuer != ""):
 		return Identity{}, &Invalid{"the token was issued by a different authorization server; required: " + v.Issuer}
 	case !slices.Contains(c.Audience, v.Audience):

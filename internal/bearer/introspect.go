@@ -16,7 +16,7 @@ import (
 const (
 	answerTTL     = 30 * time.Second // how long a revoked token may still be accepted
 	maxAnswers    = 4096             // kept at the same time
-	maxQuestions  = 16               // asked at the same time: anyone can send a token that nobody issued
+	maxQuestions  = 16               // asked at the same time: anyone can send a token that was never issued
 	basicMethod   = "client_secret_basic"
 	postingMethod = "client_secret_post"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 )
 
-// algorithms are those with a key pair: with any other, whoever can verify a token can make one.
+// algorithms are those with a key pair: with any other, the key that verifies a token also signs one.
 var algorithms = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512,
 	oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,

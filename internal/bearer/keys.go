@@ -20,8 +20,8 @@ const (
 	// maxKeyAge is how long keys are used before they are fetched again: a key that the issuer
 	// removed must not be accepted for longer. If the issuer cannot be reached, they remain in use.
 	maxKeyAge = 10 * time.Minute
-	// keyInterval and keyBurst limit how often keys are fetched. Anyone can send a token with a key
-	// that nobody knows.
+	// keyInterval and keyBurst limit how often keys are fetched. Anyone can send a token with an
+	// unknown key.
 	keyInterval = 5 * time.Second
 	keyBurst    = 5
 )
@@ -71,7 +71,7 @@ func (k *keySet) VerifySignature(ctx context.Context, jwt string) ([]byte, error
 	return nil, &Invalid{"the token is not signed with a key of " + k.issuer.name}
 }
 
-// keys returns the keys in use. If they are old it also fetches new ones, which nobody waits for.
+// keys returns the keys in use. If they are old it also fetches new ones, in the background.
 func (k *keySet) keys(ctx context.Context, jwt string) (*oidc.RemoteKeySet, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

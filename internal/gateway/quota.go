@@ -11,8 +11,8 @@ type quota struct {
 	open  bool // the principals are not known in advance, so nothing is reserved by name
 }
 
-// newOpenQuota returns a quota for any number of principals. Who has more than a share leaves one for
-// those who have less.
+// newOpenQuota returns a quota for any number of principals. Those with more than a share leave one
+// for those with less.
 func newOpenQuota(limit int) quota {
 	return quota{limit: limit, open: true, by: map[principal]int{}}
 }
