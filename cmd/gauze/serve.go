@@ -151,6 +151,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 		own.announce(os.Stdout, os.Stderr, f.Name, url)
 	}
 	f.oauth.announce(front.OAuth)
+	announceLogin(os.Stderr, o.Spec, &front)
 	sayDashboard()
 	seen := observeGateway(g, unrecorded)
 	g.Metrics = seen.metrics()
