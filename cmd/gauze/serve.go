@@ -26,6 +26,7 @@ import (
 type serveFlags struct {
 	serverFlags
 	front      gateway.Options
+	oauth      oauthFlags
 	listen     string
 	tokenFile  string
 	tokenEnv   string
@@ -50,18 +51,22 @@ func serveCommand() *cobra.Command {
 			"the address is loopback.\n\n" +
 			"Clients must send a token. Unless you choose one, gauze creates one at the first\n" +
 			"start, shows it once as an entry for a client's configuration, and keeps it in\n" +
-			"gauze's state directory.",
+			"gauze's state directory. With --oauth-issuer, clients send access tokens of your\n" +
+			"authorization server instead; those that support OAuth find it by themselves. The\n" +
+			"server never receives the tokens of clients.",
 		Example: "  gauze serve -- npx -y @modelcontextprotocol/server-everything\n" +
-			"  gauze serve --listen 127.0.0.1:8080 --token-env MCP_TOKEN -- uvx my-server",
+			"  gauze serve --listen 127.0.0.1:8080 --token-env MCP_TOKEN -- uvx my-server\n" +
+			"  gauze serve --oauth-issuer https://auth.example.com -- uvx my-server",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.serve(cmd, args) },
 	}
 	flags := cmd.Flags()
 	f.add(flags)
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "`address` to listen on; requires --token-env or --token-file unless it is loopback")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "`address` to listen on; requires --token-env, --token-file or --oauth-issuer unless it is loopback")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with the accepted tokens, one per line; each token has its own sessions (default: a token that gauze creates)")
 	flags.StringVar(&f.tokenEnv, "token-env", "", "environment `variable` with the token that clients must send")
 	flags.BoolVar(&f.noToken, "no-token", false, "accept requests without a token from every program and user on this machine")
+	f.oauth.add(flags)
 	flags.StringArrayVar(&f.front.Hosts, "allow-host", nil, "additional `host` name that clients use to reach gauze, as HOST or HOST:PORT (repeatable)")
 	flags.StringArrayVar(&f.front.Origins, "allow-origin", nil, "`origin` of a web page that may connect, such as https://app.example.com (repeatable)")
 	flags.IntVar(&f.front.MaxSessions, "max-sessions", 0, "maximum `number` of sessions, each with its own server (default: 64; 1024 with --url)")
@@ -73,7 +78,7 @@ func serveCommand() *cobra.Command {
 	flags.BoolVar(&f.front.Resumable, "resumable", false, "let clients that lost their connection retrieve the messages they missed (Last-Event-ID)")
 	flags.BoolVar(&f.noDashboard, "no-dashboard", false, "do not serve the dashboard at "+gateway.DashboardPath)
 	journalFlag(flags, &f.noJournal)
-	rare(flags, "url", "header-env", "name", "listen", "token-env", "allow-host")
+	rare(flags, "url", "header-env", "name", "listen", "token-env", "oauth-issuer", "allow-host")
 	return cmd
 }
 
@@ -92,10 +97,12 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	if front.Tokens, err = f.chosenTokens(); err != nil {
 		return err
 	}
-	if f.tokenEnv != "" && o.Spec.URL == "" {
-		// The token is for clients; the server has no use for it.
-		o.Spec.Env = slices.DeleteFunc(o.Spec.Environment(), func(pair string) bool { return strings.HasPrefix(pair, f.tokenEnv+"=") })
-		front.Session = o
+	for _, variable := range []string{f.tokenEnv, f.oauth.secretEnv} {
+		if variable != "" && o.Spec.URL == "" {
+			// It is about clients; the server has no use for it.
+			o.Spec.Env = slices.DeleteFunc(o.Spec.Environment(), func(pair string) bool { return strings.HasPrefix(pair, variable+"=") })
+			front.Session = o
+		}
 	}
 	if front.Drain == 0 {
 		front.Drain = -1
@@ -112,13 +119,16 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 		defer remote.Close()
 		front.Session.Remote, front.Reachable = remote, remote.Reach
 	}
-	listener, err := f.open(len(front.Tokens) > 0)
+	listener, err := f.open(len(front.Tokens) > 0 || f.oauth.issuer != "")
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
+	if err := f.oauth.protect(cmd.Context(), &front, listener.Addr()); err != nil {
+		return err
+	}
 	var own ownTokens
-	if len(front.Tokens) == 0 && !f.noToken {
+	if len(front.Tokens) == 0 && front.OAuth == nil && !f.noToken {
 		// Create a token only now: it is shown once.
 		if own, err = serveTokens(); err != nil {
 			return err
@@ -140,6 +150,8 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	if own.file != "" {
 		own.announce(os.Stdout, os.Stderr, f.Name, url)
 	}
+	f.oauth.announce(front.OAuth)
+	announceLogin(os.Stderr, o.Spec, &front)
 	sayDashboard()
 	seen := observeGateway(g, unrecorded)
 	g.Metrics = seen.metrics()
@@ -180,18 +192,18 @@ func (f *serveFlags) checkFront(cmd *cobra.Command) error {
 			return fmt.Errorf("invalid --allow-host %q: must be HOST or HOST:PORT, exactly as clients send it", host)
 		}
 	}
-	return nil
+	return f.oauth.check(f.listen, f.tokenFile != "" || f.tokenEnv != "" || f.noToken)
 }
 
 // open starts to listen. An address that other machines can reach requires a token that the user
-// chose.
+// chose, or an authorization server.
 func (f *serveFlags) open(chosen bool) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(f.listen)
 	if err != nil {
 		return nil, fmt.Errorf("invalid --listen %q: must be HOST:PORT, such as 127.0.0.1:7300", f.listen)
 	}
 	if !loopback(host) && !chosen {
-		return nil, fmt.Errorf("%s can be reached from other machines: choose a token with --token-env or --token-file, or listen on 127.0.0.1", f.listen)
+		return nil, fmt.Errorf("%s can be reached from other machines: choose a token with --token-env or --token-file, use --oauth-issuer, or listen on 127.0.0.1", f.listen)
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {

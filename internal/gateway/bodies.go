@@ -31,8 +31,8 @@ type body struct {
 	until func(time.Time)
 }
 
-func newBodies(limit int, all []principal) bodies {
-	return bodies{quota: newQuota(limit, all), reading: map[*body]bool{}}
+func newBodies(q quota) bodies {
+	return bodies{quota: q, reading: map[*body]bool{}}
 }
 
 // open begins a body. The caller must close it.
@@ -69,7 +69,7 @@ func (s *bodies) grow(b *body, n int, now time.Time) bool {
 // could use.
 func (s *bodies) stalled(b *body, now time.Time) (victim *body) {
 	for other := range s.reading {
-		ofUse := other.held > 0 && (other.who == b.who || s.by[other.who] > s.part)
+		ofUse := other.held > 0 && (other.who == b.who || s.by[other.who] > s.share())
 		if other != b && ofUse && now.Sub(other.lastByte) >= stalledTimeout && (victim == nil || other.lastByte.Before(victim.lastByte)) {
 			victim = other
 		}

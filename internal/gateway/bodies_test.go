@@ -64,7 +64,7 @@ func begun(s *bodies, who principal, now time.Time) *reader {
 }
 
 func TestAStalledBodyGivesWay(t *testing.T) {
-	s := newBodies(100, nil)
+	s := newBodies(newQuota(100, nil))
 	now := time.Now()
 	stalled := begun(&s, alice, now)
 	if !stalled.until.Equal(now.Add(bodyIdleTimeout)) {
@@ -112,7 +112,7 @@ func TestAStalledBodyGivesWay(t *testing.T) {
 
 // What one principal holds within its part is not taken for another.
 func TestOnePrincipalsBodiesDoNotGiveWayWithinItsPart(t *testing.T) {
-	s := newBodies(100, []principal{alice, bob})
+	s := newBodies(newQuota(100, []principal{alice, bob}))
 	now := time.Now()
 	hers := begun(&s, alice, now)
 	s.grow(hers.body, 25, now)

@@ -3,6 +3,7 @@
 //
 //	gateway.go   Gateway: the paths, and how serving begins and ends
 //	guard.go     which requests are accepted: Host, Origin, token
+//	oauth.go     access tokens of an authorization server, instead of tokens that the user chose
 //	cors.go      the web pages that the user allowed
 //	post.go      handles a POST
 //	bodies.go    all bodies in flight, and how much memory they may use
@@ -48,7 +49,10 @@ type Options struct {
 
 	// Tokens are the accepted bearer tokens. Each is a principal of its own. If empty, every
 	// program on this machine has access.
-	Tokens  []string
+	Tokens []string
+	// OAuth accepts access tokens of an authorization server, instead of Tokens. Each person with a
+	// client is a principal of its own.
+	OAuth   *OAuth
 	Hosts   []string // accepted values of Host, besides the names of the address itself
 	Origins []string // accepted values of Origin, besides those of an accepted host
 
@@ -161,9 +165,9 @@ func New(o Options, addr net.Addr) *Gateway {
 	}
 	g.housekeeper.woken = make(chan struct{}, 1)
 	g.guard = newGuard(g.Options, addr)
-	g.places = newQuota(g.MaxSessions, g.guard.Tokens.All)
-	g.processes = newQuota(2*g.MaxSessions, g.guard.Tokens.All)
-	g.bodies = newBodies(g.MaxBodyBytes, g.guard.Tokens.All)
+	g.places = g.guard.quota(g.MaxSessions)
+	g.processes = g.guard.quota(2 * g.MaxSessions)
+	g.bodies = newBodies(g.guard.quota(g.MaxBodyBytes))
 	g.life, g.end = context.WithCancel(context.Background())
 	return g
 }
@@ -205,7 +209,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refused.write(w)
 		return
 	}
-	if g.guard.allowCORS(w, r) {
+	if g.guard.allowCORS(w, r) || g.guard.oauth.serve(w, r) {
 		return
 	}
 	who, refused := g.guard.identify(r)

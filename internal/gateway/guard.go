@@ -15,10 +15,27 @@ type principal = httpguard.Principal
 type guard struct {
 	httpguard.Names
 	httpguard.Tokens
+	oauth *resource // instead of tokens; nil: there is none
 }
 
 func newGuard(o Options, addr net.Addr) guard {
-	return guard{httpguard.NewNames(addr, o.Hosts, o.Origins), httpguard.NewTokens(o.Tokens)}
+	return guard{httpguard.NewNames(addr, o.Hosts, o.Origins), httpguard.NewTokens(o.Tokens), newResource(o.OAuth)}
+}
+
+// quota returns a limit that the principals share.
+func (g *guard) quota(limit int) quota {
+	if g.oauth != nil {
+		return newOpenQuota(limit)
+	}
+	return newQuota(limit, g.Tokens.All)
+}
+
+// credential names what principals differ in.
+func (g *guard) credential() string {
+	if g.oauth != nil {
+		return "user"
+	}
+	return "token"
 }
 
 // check returns a refusal for requests that are rejected regardless of their sender.
@@ -37,7 +54,13 @@ func (g *guard) check(r *http.Request) *refusal {
 
 // identify returns the principal of a request by its token.
 func (g *guard) identify(r *http.Request) (principal, *refusal) {
-	if len(g.Tokens.All) == 0 || r.URL.Path == healthPath { // which reveals nothing
+	if r.URL.Path == healthPath { // which reveals nothing
+		return principal{}, nil
+	}
+	if g.oauth != nil {
+		return g.oauth.identify(r)
+	}
+	if len(g.Tokens.All) == 0 {
 		return principal{}, nil
 	}
 	given := r.Header.Values("Authorization")

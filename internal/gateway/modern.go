@@ -26,9 +26,10 @@ const (
 // the way out: clients cannot interfere.
 type shared struct {
 	life
-	who    principal
-	server string // shown to users
-	stdio  bool   // messages have no stream of their own, so their request is inferred
+	who     principal
+	server  string // shown to users
+	stdio   bool   // messages have no stream of their own, so their request is inferred
+	counted bool   // it counts against the limits of sessions
 
 	mu       sync.Mutex           // guards everything below
 	over     bool                 // no more messages follow
@@ -140,9 +141,16 @@ func (g *Gateway) sharedOf(who principal) (*shared, *refusal) {
 			g.mu.Unlock()
 			return nil, stopping()
 		}
-		s = &shared{who: who, server: g.Session.Label(), stdio: g.Session.Spec.URL == "", last: proxy.RandomID(),
+		counted := g.guard.oauth != nil // else there is at most one for each token
+		if counted && !g.fits(who) && !g.makeRoom(who) {
+			g.mu.Unlock()
+			return nil, g.full(who, nil)
+		}
+		s = &shared{who: who, counted: counted, server: g.Session.Label(), stdio: g.Session.Spec.URL == "", last: proxy.RandomID(),
 			due: map[string]*exchange{}, channels: newChannels(g.Session.Spec.URL == "")}
 		g.shared[who] = s
+		g.count(s, &g.places, 1)
+		g.count(s, &g.processes, 1)
 		o := g.Session
 		o.Tell, o.LastID = s.tell, proxy.RandomID()
 		g.start(&s.life, o, func() {
@@ -150,6 +158,7 @@ func (g *Gateway) sharedOf(who principal) (*shared, *refusal) {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.release(s)
+			g.count(s, &g.processes, -1)
 		})
 	}
 	s.open++
@@ -161,8 +170,27 @@ func (g *Gateway) sharedOf(who principal) (*shared, *refusal) {
 func (g *Gateway) release(s *shared) {
 	if g.shared[s.who] == s {
 		delete(g.shared, s.who)
+		g.count(s, &g.places, -1)
 		s.stop()
 	}
+}
+
+// count adds n to a limit that s counts against. The caller holds g.mu.
+func (g *Gateway) count(s *shared, q *quota, n int) {
+	if s.counted {
+		q.add(s.who, n)
+	}
+}
+
+// unusedShared returns the counted upstream that was unused for the longest time and whose place who
+// could use, or nil. The caller holds g.mu.
+func (g *Gateway) unusedShared(who principal) (found *shared) {
+	for _, s := range g.shared {
+		if s.counted && s.open == 0 && (s.who == who || g.places.by[s.who] > g.places.share()) && (found == nil || s.used.Before(found.used)) {
+			found = s
+		}
+	}
+	return found
 }
 
 // openExchange registers a request and rewrites it for the server. line is nil if the server need

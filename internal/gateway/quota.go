@@ -8,6 +8,13 @@ type quota struct {
 	used  int
 	kept  int // the unused reserved parts of all principals
 	by    map[principal]int
+	open  bool // the principals are not known in advance, so nothing is reserved by name
+}
+
+// newOpenQuota returns a quota for any number of principals. Those with more than a share leave one
+// for those with less.
+func newOpenQuota(limit int) quota {
+	return quota{limit: limit, open: true, by: map[principal]int{}}
 }
 
 // newQuota reserves half of limit in equal parts, at least one unit each if there are enough.
@@ -26,7 +33,22 @@ func newQuota(limit int, all []principal) quota {
 
 // allows reports whether who may have n more.
 func (q *quota) allows(who principal, n int) bool {
+	if q.open && q.by[who]+n <= q.share() {
+		return q.used+n <= q.limit
+	}
+	if q.open {
+		return q.used+n <= q.limit-q.share()
+	}
 	return q.used+n+q.kept-q.unused(who) <= q.limit
+}
+
+// share returns what a principal may have without giving way to others: at most a quarter if the
+// principals are not known in advance, and less the more there are.
+func (q *quota) share() int {
+	if q.open {
+		return q.limit / max(4, len(q.by)+1)
+	}
+	return q.part
 }
 
 // add gives n more to who, or takes -n back.

@@ -51,15 +51,7 @@ func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.fits(who) && !g.makeRoom(who) {
-		detail := fmt.Sprintf("%d sessions are in use; --max-sessions allows %d", len(g.sessions), g.MaxSessions)
-		switch {
-		case len(g.sessions) >= g.MaxSessions:
-		case !g.places.allows(who, 1):
-			detail = fmt.Sprintf("this token has %d sessions; --max-sessions allows %d in total, of which some are reserved for other tokens", g.places.by[who], g.MaxSessions)
-		default:
-			detail += fmt.Sprintf(", and %d more are still ending", g.processes.used-g.places.used)
-		}
-		return nil, busy(&fault.Fault{Code: fault.SessionLimit, Delivery: fault.Unsent, Name: g.Session.Label(), At: time.Now(), Detail: detail}, id)
+		return nil, g.full(who, id)
 	}
 	var random [16]byte
 	rand.Read(random[:]) // never fails
@@ -80,6 +72,20 @@ func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
 	return s, nil
 }
 
+// full returns the refusal of one more session.
+func (g *Gateway) full(who principal, id []byte) *refusal {
+	detail := fmt.Sprintf("%d sessions are in use; --max-sessions allows %d", g.places.used, g.MaxSessions)
+	switch {
+	case g.places.used >= g.MaxSessions:
+	case !g.places.allows(who, 1):
+		detail = fmt.Sprintf("this %[1]s has %[2]d sessions; --max-sessions allows %[3]d in total, of which some are reserved for other %[1]ss",
+			g.guard.credential(), g.places.by[who], g.MaxSessions)
+	default:
+		detail += fmt.Sprintf(", and %d more are still ending", g.processes.used-g.places.used)
+	}
+	return busy(&fault.Fault{Code: fault.SessionLimit, Delivery: fault.Unsent, Name: g.Session.Label(), At: time.Now(), Detail: detail}, id)
+}
+
 // fits reports whether there is room for one more session of a principal. Sessions that are ending
 // still have a process each. They do not count against the sessions, or a client that starts over
 // would be rejected, but their number is limited as well.
@@ -90,11 +96,14 @@ func (g *Gateway) fits(who principal) bool {
 // makeRoom ends an unused session, so that one of who fits. Clients often leave without DELETE, and
 // others must not wait for the reaper.
 func (g *Gateway) makeRoom(who principal) bool {
-	s := g.longestUnused(who)
-	if s == nil || !g.processes.allows(who, 1) {
+	if !g.processes.allows(who, 1) {
 		return false
 	}
-	g.remove(s)
+	if s := g.longestUnused(who); s != nil {
+		g.remove(s)
+	} else if s := g.unusedShared(who); s != nil {
+		g.release(s)
+	}
 	return g.fits(who)
 }
 
@@ -103,7 +112,7 @@ func (g *Gateway) makeRoom(who principal) bool {
 // call in flight.
 func (g *Gateway) longestUnused(who principal) (found *session) {
 	for _, s := range g.sessions {
-		if s.open > 0 || s.busy() || s.who != who && g.places.by[s.who] <= g.places.part {
+		if s.open > 0 || s.busy() || s.who != who && g.places.by[s.who] <= g.places.share() {
 			continue
 		}
 		mine, older := s.who == who, found == nil || s.used.Before(found.used)
@@ -127,7 +136,7 @@ func (g *Gateway) find(r *http.Request, who principal) (*session, *refusal) {
 	case s == nil:
 		return nil, noSession()
 	case s.who != who:
-		return nil, plain(http.StatusForbidden, "this session belongs to a different token")
+		return nil, plain(http.StatusForbidden, "this session belongs to a different "+g.guard.credential())
 	}
 	s.open++
 	return s, nil

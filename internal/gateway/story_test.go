@@ -66,16 +66,26 @@ func serveURL(t *testing.T, o Options, address string) *front {
 
 func serveSpec(t *testing.T, o Options) *front {
 	t.Helper()
+	return serveOn(t, o, listen(t))
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func serveOn(t *testing.T, o Options, l net.Listener) *front {
+	t.Helper()
 	f := &front{t: t, served: make(chan error, 1)}
 	o.Session.Name = "faulty"
 	o.Session.Restart = upstream.Restart{Backoff: time.Millisecond, Limit: -1}
 	o.Session.Events = event.New()
 	lastByte, stop := o.Session.Events.Subscribe(10_000)
 	f.events = lastByte
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	f.addr = l.Addr().String()
 	f.g = New(o, l.Addr())
 	ctx, cancel := context.WithCancel(context.Background())

@@ -77,6 +77,7 @@ var files = []exemption{
 	}},
 	{"stops the gateway by SIGTERM, which Windows does not have", []string{
 		"cmd/gauze/heal_url_test.go",
+		"cmd/gauze/serve_oauth_test.go",
 		"cmd/gauze/serve_test.go",
 		"cmd/gauze/serve_token_test.go",
 		"cmd/gauze/dashboard_test.go",

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/gateway"
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/login"
+)
+
+func TestServeTellsWhoseLoginAllClientsUse(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("GAUZE_STATE_DIR", state)
+	t.Setenv("GAUZE_KEYRING", "off")
+	const address = "https://mcp.example.com/mcp"
+	put := func(account, who, ended string) {
+		err := login.Open(state).Put(login.Login{Key: login.Key{Resource: login.Resource(address), Issuer: "https://auth.example.com", Account: account},
+			Who: who, Ended: ended, Access: "the-canary", Refresh: "the-canary", Began: time.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("", "alice@example.com", "")
+	put("work", "", "")
+	put("old", "alice@example.com", "it was revoked")
+	one, several := &gateway.Options{Tokens: []string{"a"}}, &gateway.Options{Tokens: []string{"a", "b"}}
+	for _, test := range []struct {
+		name  string
+		spec  launch.Spec
+		front *gateway.Options
+		want  string
+	}{
+		{"several tokens", launch.Spec{URL: address}, several, "all clients use the login of alice@example.com at " + address},
+		{"users of an issuer", launch.Spec{URL: address}, &gateway.Options{OAuth: &gateway.OAuth{}}, "the login of alice@example.com"},
+		{"no token", launch.Spec{URL: address}, &gateway.Options{}, "the login of alice@example.com"},
+		{"an account", launch.Spec{URL: address, Login: launch.Login{Account: "work"}}, several, "the login of the account work"},
+		{"one token", launch.Spec{URL: address}, one, ""},
+		{"an ended login", launch.Spec{URL: address, Login: launch.Login{Account: "old"}}, several, ""},
+		{"no login", launch.Spec{URL: "https://other.example.com/mcp"}, several, ""},
+		{"logins are off", launch.Spec{URL: address, Login: launch.Login{Mode: launch.LoginOff}}, several, ""},
+		{"a credential of its own", launch.Spec{URL: address, Header: []launch.Header{{Name: "authorization", Value: "x"}}}, several, ""},
+		{"a command", launch.Spec{Command: "true"}, several, ""},
+	} {
+		var out strings.Builder
+		announceLogin(&out, test.spec, test.front)
+		if got := out.String(); (test.want == "") != (got == "") || !strings.Contains(got, test.want) || strings.Contains(got, "canary") {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+}

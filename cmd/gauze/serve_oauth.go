@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/gauze-mcp/gauze/internal/bearer"
+	"github.com/gauze-mcp/gauze/internal/gateway"
+	"github.com/gauze-mcp/gauze/internal/redact"
+)
+
+// oauthFlags are the flags of gauze serve for access tokens of an authorization server.
+type oauthFlags struct {
+	issuer     string
+	audience   string
+	scopes     []string
+	publicURL  string
+	introspect bool
+	clientID   string
+	secretEnv  string
+	secretFile string
+
+	down error // the authorization server could not be used at the start
+}
+
+func (f *oauthFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.issuer, "oauth-issuer", "", "`URL` of the authorization server whose access tokens clients must send; each user has their own sessions")
+	flags.StringVar(&f.publicURL, "public-url", "", "`URL` of the endpoint as clients configure it, such as https://mcp.example.com/mcp; access tokens are issued for it (default: the address of --listen, if that is loopback)")
+	flags.StringVar(&f.audience, "oauth-audience", "", "`audience` that access tokens must have (default: the URL of the endpoint)")
+	flags.StringArrayVar(&f.scopes, "oauth-scope", nil, "`scope` that access tokens must have (repeatable)")
+	flags.BoolVar(&f.introspect, "oauth-introspect", false, "ask the authorization server about each access token (RFC 7662), instead of validating JWTs with its keys")
+	flags.StringVar(&f.clientID, "oauth-client-id", "", "client `ID` for --oauth-introspect")
+	flags.StringVar(&f.secretEnv, "oauth-client-secret-env", "", "environment `variable` with the secret for --oauth-introspect")
+	flags.StringVar(&f.secretFile, "oauth-client-secret-file", "", "`file` with the secret for --oauth-introspect, which only you can read")
+}
+
+// check rejects flags that do not fit together. listen is an address, withTokens means that a flag
+// about the tokens of gauze was given.
+func (f *oauthFlags) check(listen string, withTokens bool) error {
+	introspection := f.clientID != "" || f.secretEnv != "" || f.secretFile != ""
+	if f.issuer == "" {
+		if f.audience != "" || f.publicURL != "" || len(f.scopes) > 0 || f.introspect || introspection {
+			return errors.New("--public-url and the flags that begin with --oauth require --oauth-issuer")
+		}
+		return nil
+	}
+	if err := bearer.CheckURL(f.issuer); err != nil {
+		return fmt.Errorf("invalid --oauth-issuer %q: %w", redact.Quote(f.issuer), err)
+	}
+	if f.publicURL != "" {
+		if err := bearer.CheckURL(f.publicURL); err != nil {
+			return fmt.Errorf("invalid --public-url %q: %w", redact.Quote(f.publicURL), err)
+		}
+	}
+	for _, scope := range f.scopes {
+		if scope == "" || strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
+			return fmt.Errorf("invalid --oauth-scope %q: must be one scope, of ASCII characters without spaces, quotes and backslashes", redact.Quote(scope))
+		}
+	}
+	host, _, err := net.SplitHostPort(listen)
+	switch {
+	case withTokens:
+		return errors.New("--oauth-issuer cannot be combined with --token-env, --token-file or --no-token: clients send either access tokens or tokens of gauze")
+	case introspection && !f.introspect:
+		return errors.New("--oauth-client-id, --oauth-client-secret-env and --oauth-client-secret-file require --oauth-introspect")
+	case f.introspect && (f.clientID == "" || (f.secretEnv == "") == (f.secretFile == "")):
+		return errors.New("--oauth-introspect requires --oauth-client-id, and one of --oauth-client-secret-env and --oauth-client-secret-file")
+	case err == nil && !loopback(host) && f.publicURL == "":
+		return fmt.Errorf("%s can be reached from other machines: --oauth-issuer requires --public-url, the URL of the endpoint as clients configure it", listen)
+	}
+	return nil
+}
+
+// prepareTimeout is how long the start waits for the authorization server.
+const prepareTimeout = 5 * time.Second
+
+// protect makes the gateway at addr a protected resource. An authorization server that cannot be
+// reached now may be later, so that is only reported; one that cannot be used is an error.
+func (f *oauthFlags) protect(ctx context.Context, front *gateway.Options, addr net.Addr) error {
+	if f.issuer == "" {
+		return nil
+	}
+	resource := f.resource(addr)
+	c := bearer.Config{Issuer: f.issuer, Audience: f.audience, Scopes: f.scopes, Report: reportIssuer}
+	if c.Audience == "" {
+		c.Audience = resource
+	}
+	if f.introspect {
+		secret, err := readClientSecret(f.secretEnv, f.secretFile, "--oauth-client-secret-env")
+		if err != nil {
+			return err
+		}
+		c.Introspection = &bearer.Credentials{ID: f.clientID, Secret: secret}
+	}
+	verifier, err := bearer.New(c)
+	if err != nil {
+		return fmt.Errorf("invalid --oauth-issuer: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+	err = verifier.Prepare(ctx)
+	if down, ok := errors.AsType[*bearer.Unavailable](err); ok {
+		f.down = down
+	} else if err != nil {
+		return fmt.Errorf("cannot use --oauth-issuer %s: %s", f.issuer, redact.Quote(err.Error()))
+	}
+	front.OAuth = &gateway.OAuth{Verifier: verifier, Resource: resource}
+	if u, err := url.Parse(resource); err == nil {
+		front.Hosts = append(front.Hosts, u.Host)
+	}
+	return nil
+}
+
+// resource returns the URL of the endpoint as clients know it.
+func (f *oauthFlags) resource(addr net.Addr) string {
+	if f.publicURL == "" {
+		return "http://" + addr.String() + gateway.Path
+	}
+	resource := strings.TrimRight(f.publicURL, "/")
+	if u, err := url.Parse(resource); err == nil && u.Path == "" {
+		resource += gateway.Path
+	}
+	return resource
+}
+
+// reportIssuer reports that an authorization server cannot be used at the moment.
+func reportIssuer(err error) {
+	fmt.Fprintln(os.Stderr, "gauze: access tokens cannot be validated at the moment:", redact.Quote(err.Error()))
+}
+
+// announce shows how clients authenticate, and whether they can.
+func (f *oauthFlags) announce(o *gateway.OAuth) {
+	if o == nil {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "gauze: clients connect to %s with access tokens of %s", o.Resource, f.issuer)
+	if o.Verifier.Audience != o.Resource {
+		fmt.Fprintf(os.Stderr, " for the audience %s", redact.Quote(o.Verifier.Audience))
+	}
+	if len(f.scopes) > 0 {
+		fmt.Fprintf(os.Stderr, "; required scopes: %s", strings.Join(f.scopes, " "))
+	}
+	fmt.Fprintln(os.Stderr)
+	if f.down != nil {
+		reportIssuer(f.down)
+	}
+}
+
+// maxSecretFile limits a file with a client's secret.
+const maxSecretFile = 64 << 10
+
+// readClientSecret reads the secret of a client from a variable, which flag names, or from a file.
+func readClientSecret(variable, path, flag string) (string, error) {
+	if variable != "" {
+		secret := strings.TrimSpace(os.Getenv(variable))
+		if secret == "" {
+			return "", fmt.Errorf("the environment variable %s, given with %s, is not set", variable, flag)
+		}
+		return secret, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("cannot read the client secret: %w", err)
+	}
+	defer file.Close()
+	if err := checkMode(file, "client secret"); err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxSecretFile))
+	if err != nil {
+		return "", fmt.Errorf("cannot read the client secret: %w", err)
+	}
+	secret := strings.TrimSpace(string(text))
+	if secret == "" || strings.ContainsAny(secret, "\r\n") {
+		return "", fmt.Errorf("no client secret in %s: the file must contain the secret on one line", path)
+	}
+	return secret, nil
+}
