@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
 // wrapOne wraps and unwraps the only entry of a file, which must give every byte back. It returns the
@@ -192,5 +195,101 @@ func TestWrappedEntryCannotInjectFlags(t *testing.T) {
 	}
 	if wrapped < 20 {
 		t.Errorf("only %d entries were wrapped", wrapped)
+	}
+}
+
+// Every client's remote entry is wrapped in every file of its own, with and without headers, and
+// gauze run gets the same URL and headers.
+func TestEveryClientsRemoteEntryIsWrapped(t *testing.T) {
+	home := Home{OS: "linux", Home: "/home/me", Project: "/home/me/project", Environ: []string{"PATH=/bin", "ACME_TOKEN=" + canary}, Disk: memory{}}
+	formats := map[splice.Format]int{}
+	for _, f := range home.Places() {
+		fields := f.Client.Fields
+		if f.Place.Fields != nil {
+			fields = *f.Place.Fields
+		}
+		if f.Place.Old != "" || f.Place.Borrowed || fields.NoRemote || f.Place.Scope == Managed || f.Place.Scope == System {
+			continue
+		}
+		for _, transport := range []Transport{HTTP, SSE} {
+			for _, headers := range [][]launch.Header{nil, {{Name: "X-Team", Value: "blue"}}, {{Name: "Authorization", Value: "Bearer ${ACME_TOKEN}"}, {Name: "X-Team", Value: "blue"}}} {
+				spec := launch.Spec{URL: "https://a.example/mcp", Header: headers}
+				entry, err := f.Client.Render(spec, RenderOptions{Fields: &fields, Name: "a", Transport: transport})
+				if err != nil {
+					continue // the client has no such transport, or no references
+				}
+				doc, err := splice.Parse(f.Format(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var value any = splice.Map{{Name: "a", Value: entry}}
+				if f.Place.List {
+					value = []any{entry}
+				}
+				way := f.Place.Keys[0]
+				if way[len(way)-1] == "servers" && len(way) > 1 {
+					way = f.Place.Keys[len(f.Place.Keys)-1]
+				}
+				for i, key := range way {
+					if key == inProject {
+						way = slices.Clone(way)
+						way[i] = "/home/me/project"
+					}
+				}
+				for _, outer := range slices.Backward(way[1:]) {
+					value = splice.Map{{Name: outer, Value: value}}
+				}
+				if doc, err = doc.Set([]any{way[0]}, value); err != nil {
+					t.Fatal(err)
+				}
+				before := home.ReadText(f, doc.Bytes())
+				if len(before.Entries) != 1 {
+					t.Fatalf("%s %s: %d entries\n%s", f.Client.ID, f.Path, len(before.Entries), doc.Bytes())
+				}
+				if n := wrapAll(t, home, f, before); n != 1 {
+					_, err := before.Wrap(&before.Entries[0], WrapOptions{Remote: true})
+					t.Errorf("%s %s is not wrapped: %v\n%s", f.Client.ID, f.Path, err, doc.Bytes())
+					continue
+				}
+				formats[f.Format()]++
+				edit, _ := before.Wrap(&before.Entries[0], WrapOptions{Remote: true})
+				text, err := edit.Apply(before.Format(), before.Text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				now := home.ReadText(f, text).Entries[0]
+				if got, want := now.Inner.Header, before.Entries[0].Spec.Header; len(got) != len(want) || slices.ContainsFunc(want, func(h launch.Header) bool {
+					return !slices.ContainsFunc(got, func(g launch.Header) bool { return g.Name == h.Name && g.Value == h.Value })
+				}) {
+					t.Errorf("%s %s: gauze run sends %q, the client sent %q\n%s", f.Client.ID, f.Path, got, want, text)
+				}
+				if strings.Contains(strings.Join(now.Spec.Args, " "), canary) {
+					t.Errorf("%s: the secret is in the arguments: %q", f.Client.ID, now.Spec.Args)
+				}
+			}
+		}
+	}
+	if formats[splice.TOML] < 6 || formats[splice.YAML] < 6 || formats[splice.JSON]+formats[splice.JSONC] < 60 {
+		t.Errorf("too few: %v", formats)
+	}
+}
+
+// Wraps of earlier versions are unwrapped.
+func TestOldRemoteWrapsAreUnwrapped(t *testing.T) {
+	for path, files := range map[string][2]string{
+		inCursor: {`{"mcpServers": {"a": {"command": "gauze", "args": ["run", "--header-env", "X-A=GAUZE_HEADER_1", "--url", "https://a.example/mcp"], "env": {"GAUZE_HEADER_1": "${env:A}"}}}}`,
+			`{"mcpServers": {"a": {"url": "https://a.example/mcp", "headers": {"X-A": "${env:A}"}}}}`},
+		inClaude: {`{"mcpServers": {"a": {"type": "stdio", "command": "gauze", "args": ["run", "--url", "https://a.example/mcp"]}}}`,
+			`{"mcpServers": {"a": {"type": "http", "url": "https://a.example/mcp"}}}`},
+	} {
+		home := homeOf(&txtar.Archive{Files: []txtar.File{{Name: path, Data: []byte(files[0])}}})
+		c := home.Read(home.Find()[0])
+		edit, err := c.Unwrap(&c.Entries[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := edit.Apply(c.Format(), c.Text); err != nil || string(text) != files[1] {
+			t.Errorf("%v %s", err, text)
+		}
 	}
 }
