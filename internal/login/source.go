@@ -3,6 +3,7 @@ package login
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -28,7 +29,7 @@ type Source struct {
 
 	held      atomic.Pointer[held] // held is what was read last.
 	doubted   atomic.Pointer[string]
-	challenge atomic.Pointer[http.Header]
+	challenge atomic.Pointer[http.Header] // challenge is the header of the last response that Authorize handled.
 
 	reading sync.Mutex // reading is held while the store is read.
 
@@ -37,7 +38,10 @@ type Source struct {
 	failed   failure
 	unsaved  *unsaved
 	rejected string // rejected is the token of the last request that was answered with 401 or 403.
-	numFresh int    // numFresh counts the tokens that were rejected right after they were renewed.
+	used     string // used is the token of the last request.
+	numUsed  int    // numUsed counts the requests with it.
+	numFresh int    // numFresh counts the tokens in a row that were rejected right after they were renewed.
+	givenUp  string // givenUp is the last of too many.
 }
 
 // Config is what a Source works with. The zero value is the default of each.
@@ -68,6 +72,9 @@ func New(url string, o launch.Login, c Config) *Source {
 	return s
 }
 
+// Format keeps tokens out of messages.
+func (s *Source) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "login to %s", s.resource) }
+
 // held is what was found in the store.
 type held struct {
 	login Login
@@ -76,7 +83,7 @@ type held struct {
 	until time.Time // until is when it is read again although nothing changed; zero: never.
 }
 
-// usable returns the login if its token may be sent.
+// token returns the access token; empty if there is none.
 func (h *held) token() string {
 	if h.err != nil || h.login.Ended != "" {
 		return ""
@@ -105,7 +112,7 @@ func (s *Source) look(again bool) *held {
 	}
 	s.mu.Lock()
 	if u := s.unsaved; u != nil {
-		if h.err == nil && h.login.Refresh == u.used || h.err != nil && !errors.Is(h.err, ErrNone) {
+		if u.replaces(h.login, h.err) {
 			h.login, h.err = u.login, nil
 		} else {
 			s.unsaved = nil // a different process or person was faster
@@ -149,6 +156,12 @@ func (s *Source) Header(ctx context.Context) (http.Header, error) {
 	if token == "" {
 		return nil, nil
 	}
+	s.mu.Lock()
+	if s.used != token {
+		s.used, s.numUsed = token, 0
+	}
+	s.numUsed++
+	s.mu.Unlock()
 	return http.Header{"Authorization": {"Bearer " + token}}, nil
 }
 
@@ -188,6 +201,9 @@ func (s *Source) Authorize(ctx context.Context, req *http.Request, res *http.Res
 	h := s.look(true)
 	if h.token() != "" && h.token() != sent && h.login.usable(s.now()) {
 		return nil
+	}
+	if n := s.unrenewable(h); n != nil {
+		return n
 	}
 	if err := s.failedNow(h.token()); err != nil {
 		return err
