@@ -2,12 +2,12 @@ package clientconfig
 
 import (
 	"encoding/json"
-	"net"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
@@ -104,7 +104,7 @@ func (w *urlWrap) loginFlags(settings splice.Node, name string) string {
 		case field == l.Redirect:
 			redirect = value
 		case field == l.Secret:
-			located, ok := w.locate(n, w.Client.Dialect.In&reference.Environment != 0 || len(reference.Find(value)) == 0)
+			located, ok := w.locate(n, has(settings, l.ClientID) && (w.Client.Dialect.In&reference.Environment != 0 || len(reference.Find(value)) == 0))
 			if !ok {
 				return cannotUse(full)
 			}
@@ -141,13 +141,8 @@ func (w *urlWrap) scopes(n splice.Node, field string) string {
 	return ""
 }
 
-// loopback reports whether an address is on this machine, where gauze can receive the answer to a
-// login.
+// loopback reports whether gauze can receive the answer to a login at an address.
 func loopback(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	return err == nil && u.Scheme == "http" && launch.IsLoopback(u.Hostname()) && u.Port() != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
