@@ -269,7 +269,7 @@ func (w *urlWrap) takeVariables() string {
 	return ""
 }
 
-// become replaces a field by another one.
+// become replaces a field by a different one.
 func (w *urlWrap) become(name, to, value string) bool {
 	old, ok := w.locate(member(w.node, name))
 	key := w.rename(to, name)

@@ -39,7 +39,9 @@ type environment struct {
 	variable func(string) (string, bool)
 }
 
+// lookup returns a variable. It always calls variable, which records that the entry uses it.
 func (e environment) lookup(name string) (value string, ok bool) {
+	inherited, passed := e.variable(name)
 	for _, pair := range e.set {
 		if v, is := strings.CutPrefix(pair, name+"="); is {
 			value, ok = v, true
@@ -48,7 +50,7 @@ func (e environment) lookup(name string) (value string, ok bool) {
 	if ok {
 		return value, true
 	}
-	return e.variable(name)
+	return inherited, passed
 }
 
 // values returns the values of a flag of gauze run, as FLAG VALUE or FLAG=VALUE.
