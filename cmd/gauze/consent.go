@@ -225,15 +225,24 @@ func showMade(w io.Writer, fl *fleet.Fleet, plan fleet.Plan, made []backup.Entry
 		return
 	}
 	fmt.Fprintln(w)
-	var reloaded []string
+	var reloaded, logins []string
 	for _, e := range made {
 		fmt.Fprintf(w, "%s %s: %s\n", p.green("✓"), plaintext.Clean(fl.Tilde(e.Path)), plaintext.Clean(e.About))
 	}
 	for _, c := range plan.Changes {
-		written := func(e backup.Entry) bool { return e.Path == c.Path }
-		if slices.ContainsFunc(made, written) && c.Client.Reload != "" && !slices.Contains(reloaded, c.Client.Name) {
+		if !slices.ContainsFunc(made, func(e backup.Entry) bool { return e.Path == c.Path }) {
+			continue
+		}
+		logins = append(logins, c.Logins...)
+		if c.Client.Reload != "" && !slices.Contains(reloaded, c.Client.Name) {
 			fmt.Fprintf(w, "  %s: %s\n", c.Client.Name, c.Client.Reload)
 			reloaded = append(reloaded, c.Client.Name)
+		}
+	}
+	if len(logins) > 0 {
+		fmt.Fprint(w, "\nIf a server requires a login, log in once:\n\n")
+		for _, id := range logins {
+			fmt.Fprintf(w, "    gauze login %s\n", plaintext.Clean(shell.Here().Quote(id)))
 		}
 	}
 	fmt.Fprintf(w, "\nTo undo:\n\n    gauze undo %s\n", made[len(made)-1].ID)

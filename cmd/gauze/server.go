@@ -61,7 +61,7 @@ func (f *serverFlags) addServer(flags *pflag.FlagSet) {
 	flags.SetInterspersed(false) // arguments after the command are the command's
 	flags.StringVar(&f.Spec.URL, "url", "", "`URL` of a server to connect to, instead of a command")
 	flags.StringArrayVar(&f.headers, "header", nil, "`header` for every request to the URL, as 'Name: value' (repeatable)")
-	flags.StringArrayVar(&f.headersFromEnv, "header-env", nil, "header whose value comes from an environment variable, as `Name=VARIABLE` (repeatable)")
+	flags.StringArrayVar(&f.headersFromEnv, "header-env", nil, "header whose value comes from the environment, as `Name=VARIABLE` or 'Name=Bearer ${VARIABLE}' (repeatable)")
 	f.login.add(flags)
 	f.login.addMode(flags)
 	flags.StringVar(&f.Spec.Dir, "cwd", "", "working `directory` of the server")
@@ -168,15 +168,13 @@ func (f *serverFlags) header() (all []launch.Header, err error) {
 		all = append(all, launch.Header{Name: name, Value: value, Source: "--header"})
 	}
 	for _, text := range f.headersFromEnv {
-		name, variable, ok := strings.Cut(text, "=")
-		if !ok || name == "" || variable == "" {
-			return nil, fmt.Errorf("invalid --header-env %q: must be Name=VARIABLE, such as Authorization=MY_TOKEN", text)
+		h, err := launch.HeaderFromEnv(text, os.LookupEnv)
+		if err != nil {
+			return nil, err
 		}
-		value := os.Getenv(variable)
-		if value == "" {
-			return nil, fmt.Errorf("invalid --header-env %s: the variable %s is not set", text, variable)
+		if h.Value != "" {
+			all = append(all, h)
 		}
-		all = append(all, launch.Header{Name: name, Value: value, Source: "the variable " + variable})
 	}
 	for _, h := range all {
 		if err := launch.CheckHeader(h.Name, h.Value); err != nil {

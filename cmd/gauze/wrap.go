@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -26,18 +27,40 @@ func wrapCommand() *cobra.Command {
 		Short: "Wrap configured servers in gauze run",
 		Long: "Edit server entries so that clients start the servers through gauze run. SERVER\n" +
 			"is a name or CLIENT/NAME. gauze shows the diff first; gauze unwrap restores every byte.\n" +
-			"Remote servers (configured by URL) are skipped unless --remote is given, because the\n" +
-			"client may be signed in to them.",
-		Example: "gauze wrap --all\ngauze wrap github cursor/notes\ngauze wrap --all --client codex --dry-run",
+			"Remote servers (configured by URL) are skipped unless --remote is given or the question\n" +
+			"of --all is answered with yes: gauze logs in to them then, not the client. Log in once with\n" +
+			"gauze login SERVER.",
+		Example: "gauze wrap --all\ngauze wrap github cursor/notes\ngauze wrap --remote cursor/linear\ngauze wrap --all --client codex --dry-run",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, args, func(v *fleet.View, s []*fleet.Server) fleet.Plan { return v.Wrap(s, f.remote) })
+			return f.run(cmd, args, func(v *fleet.View, s []*fleet.Server) fleet.Plan { return f.plan(cmd, v, s) })
 		},
 	}
 	f.flags(cmd)
 	cmd.Flags().BoolVar(&f.remote, "remote", false, "also wrap remote servers (those configured by URL)")
 	gauzeFlag(cmd, &f.gauze)
 	return cmd
+}
+
+// plan returns the plan of gauze wrap. At a terminal, --all asks about the remote servers.
+func (f *wrapFlags) plan(cmd *cobra.Command, v *fleet.View, servers []*fleet.Server) fleet.Plan {
+	plan := v.Wrap(servers, f.remote)
+	if f.remote || !f.all || f.dryRun || f.yes || f.consent != "" || !interactive(cmd) {
+		return plan
+	}
+	with := v.Wrap(servers, true)
+	question := "1 server is remote: wrap it as well?"
+	switch n := with.Servers() - plan.Servers(); {
+	case n == 0:
+		return plan
+	case n > 1:
+		question = fmt.Sprintf("%d servers are remote: wrap them as well?", n)
+	}
+	if !ask(cmd, question+" The clients' own logins are not used then; log in once with gauze login.") {
+		return plan
+	}
+	_ = cmd.Flags().Set("remote", "true") // the command to repeat says so
+	return with
 }
 
 // unwrapCommand returns gauze unwrap, which reverts gauze wrap.

@@ -203,7 +203,7 @@ type serversIn struct {
 
 type wrapIn struct {
 	serversIn
-	Remote bool `json:"remote,omitempty" jsonschema:"include remote servers, whose login the client may manage"`
+	Remote bool `json:"remote,omitempty" jsonschema:"include remote servers; gauze logs in to them then instead of the client"`
 }
 
 type removeIn struct {
@@ -235,20 +235,24 @@ func (c *call) remove(in removeIn) (Changed, error) {
 	if in.Name == "" {
 		return Changed{}, failure("name is empty", `for example {"name": "claude-code/time"}; list_servers returns all names`)
 	}
-	return c.change(fleet.Choice{Names: []string{in.Name}, Clients: in.Clients}, in.DryRun, "Allow Gauze to remove this server?", "remove", (*fleet.View).Remove)
+	return c.change(fleet.Choice{Names: []string{in.Name}, Clients: in.Clients}, in.DryRun, "Allow Gauze to remove this server?", []string{"remove"}, (*fleet.View).Remove)
 }
 
 func (c *call) wrap(in wrapIn) (Changed, error) {
-	return c.changeServers(in.serversIn, "Allow Gauze to run these servers through gauze run?", "wrap", func(v *fleet.View, servers []*fleet.Server) fleet.Plan {
+	verb := []string{"wrap"}
+	if in.Remote {
+		verb = append(verb, "--remote")
+	}
+	return c.changeServers(in.serversIn, "Allow Gauze to run these servers through gauze run?", verb, func(v *fleet.View, servers []*fleet.Server) fleet.Plan {
 		return v.Wrap(servers, in.Remote)
 	})
 }
 
 func (c *call) unwrap(in serversIn) (Changed, error) {
-	return c.changeServers(in, "Allow Gauze to stop running these servers through gauze run?", "unwrap", (*fleet.View).Unwrap)
+	return c.changeServers(in, "Allow Gauze to stop running these servers through gauze run?", []string{"unwrap"}, (*fleet.View).Unwrap)
 }
 
-func (c *call) changeServers(in serversIn, title, verb string, plan func(*fleet.View, []*fleet.Server) fleet.Plan) (Changed, error) {
+func (c *call) changeServers(in serversIn, title string, verb []string, plan func(*fleet.View, []*fleet.Server) fleet.Plan) (Changed, error) {
 	if len(in.Servers) == 0 && len(in.Clients) == 0 {
 		return Changed{}, failure("servers and clients are both empty", `for example {"servers": ["time"]} or {"clients": ["cursor"]}; list_servers returns all names`)
 	}
@@ -256,7 +260,7 @@ func (c *call) changeServers(in serversIn, title, verb string, plan func(*fleet.
 }
 
 // change plans a change to the chosen servers, asks for confirmation and applies it.
-func (c *call) change(choice fleet.Choice, dry bool, title, verb string, planned func(*fleet.View, []*fleet.Server) fleet.Plan) (out Changed, err error) {
+func (c *call) change(choice fleet.Choice, dry bool, title string, verb []string, planned func(*fleet.View, []*fleet.Server) fleet.Plan) (out Changed, err error) {
 	view := c.look()
 	chosen, err := view.Choose(choice)
 	if err != nil {
@@ -272,18 +276,32 @@ func (c *call) change(choice fleet.Choice, dry bool, title, verb string, planned
 		result.Status, result.Diff, result.How = dryRun, plan.Diff(), "Nothing was written."
 		return result, nil
 	}
-	typed := append([]string{"gauze", verb}, choice.Names...)
+	typed := slices.Concat([]string{"gauze"}, verb, choice.Names)
 	for _, client := range choice.Clients {
 		typed = append(typed, "--client", client)
 	}
 	out, err = confirmPlan(c, plan, title, [2][]string{typed}, func(_ *call, written []Written) (Changed, error) {
-		result.Status, result.Written = done, written
+		result.Status, result.Written, result.How = done, written, loginsText(plan)
 		return result, nil
 	})
 	if out.Left == nil {
 		out.Left = result.Left
 	}
 	return out, err
+}
+
+// loginsText tells the user how to log in to the remote servers of a plan.
+func loginsText(plan fleet.Plan) string {
+	var commands []string
+	for _, change := range plan.Changes {
+		for _, id := range change.Logins {
+			commands = append(commands, commandLine("gauze", "login", id))
+		}
+	}
+	if len(commands) == 0 {
+		return ""
+	}
+	return "If a server requires a login, the user logs in once in a terminal: " + redact.Passage(strings.Join(commands, "; "))
 }
 
 type undoIn struct {

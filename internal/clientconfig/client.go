@@ -109,6 +109,8 @@ type Fields struct {
 	EnvNames                         string // names of variables to pass on
 	BearerEnv, EnvHeaders            string // the same for headers
 
+	Login LoginFields // how an entry configures the client's own login
+
 	Type             string   // the field for the transport; empty if there is none
 	Stdio, HTTP, SSE []string // accepted values, the preferred one first
 	TypeFor          TypeRule

@@ -57,54 +57,6 @@ func (e Entry) Raw() splice.Map {
 	return m
 }
 
-// unwrapped returns the server behind gauze run, if the command is gauze run. variable looks up a
-// variable that the entry does not set.
-func unwrapped(s launch.Spec, variable func(string) (string, bool)) (bool, *launch.Spec) {
-	if !isGauze(s.Command) || len(s.Args) < 2 || s.Args[0] != "run" {
-		return false, nil
-	}
-	inner := s
-	inner.Command, inner.Args = "", nil
-	rest := s.Args[1:]
-	for i, word := range rest {
-		switch {
-		case word == "--" && i+1 < len(rest):
-			inner.Command, inner.Args = rest[i+1], slices.Clone(rest[i+2:])
-			return true, &inner
-		case word == "--url" && i+1 < len(rest):
-			inner.URL, inner.Header = rest[i+1], headersByEnv(rest, s.Env, variable)
-			return true, &inner
-		case i == 0 && !strings.HasPrefix(word, "-"):
-			inner.Command, inner.Args = word, slices.Clone(rest[1:])
-			return true, &inner
-		}
-	}
-	return true, nil
-}
-
-// headersByEnv returns the headers that --header-env names.
-func headersByEnv(flags, env []string, variable func(string) (string, bool)) (all []launch.Header) {
-	for i, word := range flags[:max(0, len(flags)-1)] {
-		name, from, ok := strings.Cut(flags[i+1], "=")
-		if word != "--header-env" || !ok {
-			continue
-		}
-		value, set := "", false
-		for _, pair := range env {
-			if v, is := strings.CutPrefix(pair, from+"="); is {
-				value, set = v, true
-			}
-		}
-		if inherited, ok := variable(from); !set && ok {
-			value, set = inherited, true
-		}
-		if set {
-			all = append(all, launch.Header{Name: name, Value: value, Source: "the variable " + from})
-		}
-	}
-	return all
-}
-
 func isGauze(command string) bool {
 	name := strings.ToLower(path.Base(filepath.ToSlash(strings.ReplaceAll(command, `\`, "/"))))
 	return strings.TrimSuffix(name, ".exe") == "gauze"

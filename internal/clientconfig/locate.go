@@ -58,3 +58,21 @@ func (c *Config) key(value located, name string) (start int, sign string, ok boo
 	}
 	return 0, "", false
 }
+
+// writtenKey is a key and its position in the file.
+type writtenKey struct {
+	splice.Key
+	From, To int
+}
+
+// keysAt returns every position at which the key of a member is written.
+func (c *Config) keysAt(path []any) (all []writtenKey) {
+	shift := 0
+	if c.marked() {
+		shift = len(byteOrderMark)
+	}
+	for _, k := range c.Doc.Keys(path...) {
+		all = append(all, writtenKey{k, k.From + shift, k.To + shift})
+	}
+	return all
+}

@@ -89,15 +89,13 @@ func throughGauze(s launch.Spec, gauze string) launch.Spec {
 	}
 	local := launch.Spec{Command: gauze, Args: []string{"run"}}
 	for i, h := range s.Header {
-		variable := headerVariable(i)
+		variable := launch.HeaderVariable(i)
 		local.Args = append(local.Args, "--header-env", h.Name+"="+variable)
 		local.Env = append(local.Env, variable+"="+h.Value)
 	}
 	local.Args = append(local.Args, "--url", s.URL)
 	return local
 }
-
-func headerVariable(i int) string { return fmt.Sprintf("GAUZE_HEADER_%d", i+1) }
 
 // writer builds an entry.
 type writer struct {

@@ -31,6 +31,7 @@ var (
 		OtherURLs: []string{"httpUrl"}, Cwd: "cwd",
 		Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"},
 		Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 10 * time.Minute, Text: true}},
+		Login:    LoginFields{Field: "oauth", ClientID: "clientId", Secret: "clientSecret", Scopes: "scopes", Redirect: "redirectUri", Unneeded: []string{"enabled"}},
 		Also:     []string{"trust", "includeTools", "excludeTools", "description", "oauth", "authProviderType", "targetAudience", "targetServiceAccount", "tcp"},
 	})
 	opencodeFields = usual(Fields{
@@ -38,11 +39,12 @@ var (
 		Type: "type", Stdio: []string{"local"}, HTTP: []string{"remote"}, TypeFor: ForAll, BareURL: Skips,
 		Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 30 * time.Second, Start: true}}, // 5 s in older versions
 		Enabled:  "enabled", Disabled: "disabled", RejectsFile: true,
-		Also: []string{"oauth", "protocol", "codemode"},
+		Login: LoginFields{Field: "oauth", ClientID: "clientId", Secret: "clientSecret", Scopes: "scope", Redirect: "redirectUri", Callback: "http://127.0.0.1:19876/mcp/oauth/callback"},
+		Also:  []string{"oauth", "protocol", "codemode"},
 	})
 	codexFields = usual(Fields{
 		Cwd: "cwd", Headers: "http_headers", EnvNames: "env_vars", BearerEnv: "bearer_token_env_var", EnvHeaders: "env_http_headers",
-		BothRefused: true, NoSSE: true, Enabled: "enabled", Exact: true, RejectsFile: true,
+		BothRefused: true, NoSSE: true, Enabled: "enabled", Exact: true, RejectsFile: true, Login: LoginFields{Scopes: "scopes"},
 		Timeouts: []Timeout{{Field: "tool_timeout_sec", Unit: time.Second}, {Field: "startup_timeout_sec", Unit: time.Second, Start: true},
 			{Field: "startup_timeout_ms", Unit: time.Millisecond, Start: true}},
 		Also: []string{"http_headers_helper", "oauth", "oauth_resource", "scopes", "auth", "required", "enabled_tools", "disabled_tools", "default_tools_approval_mode",
@@ -86,6 +88,7 @@ var clients = []*Client{
 		Fields: usual(Fields{
 			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http", "streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: Skips,
 			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}},
+			Login:    LoginFields{Field: "oauth", ClientID: "clientId", Scopes: "scopes", Port: "callbackPort"},
 			Also:     []string{"alwaysLoad", "role", "headersHelper", "oauth", "request_timeout_ms", "tools", "toolPermissions"},
 		}),
 		Comments: No, Commas: No, Mark: Yes,

@@ -14,10 +14,13 @@ type Skipped string
 
 func (s Skipped) Error() string { return string(s) }
 
+// ErrRemote reports a server that is not wrapped because it is remote.
+const ErrRemote = Skipped("the server is remote, and the client may be logged in to it")
+
 // WrapOptions configure Wrap.
 type WrapOptions struct {
 	Gauze  string // path of gauze; empty for gauze
-	Remote bool   // include remote servers, whose login the client may manage
+	Remote bool   // include remote servers; the client's own login is not used then
 }
 
 // Wrap runs a server through gauze run. Nothing is lost: the old command stays as written, after
@@ -45,7 +48,7 @@ func (c *Config) wrapping(e *Entry, o WrapOptions) (edit Edit, err error) {
 	case e.Spec.URL == "":
 		edit, why = c.wrapCommand(e, o.Gauze)
 	case !o.Remote:
-		why = "the server is remote, and the client may manage its login"
+		return nil, ErrRemote
 	default:
 		edit, why = c.wrapURL(e, o.Gauze)
 	}

@@ -1,114 +1,399 @@
 package clientconfig
 
 import (
-	"slices"
+	"fmt"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// wrapURL turns a URL into a command: the fields stay in place and change their names. Header
-// values go through the environment.
+// Reasons why a remote entry is not wrapped.
+const (
+	hasCommandFields  = "the entry has both a URL and fields for a command"
+	headersNotExact   = "gauze could not restore the entry's headers exactly"
+	urlReferenceInArg = "the client expands references in URLs, but not in arguments"
+)
+
+// urlWrap is the edit that turns an entry with a URL into gauze run --url. Fields stay in place and
+// change their names. What the new fields cannot hold is in --entry, which only Unwrap reads.
+// Secrets go through the environment, because any user of the machine can read arguments.
+type urlWrap struct {
+	*Config
+	*Entry
+	fields Fields
+	path   []any // of the map with the fields
+	edit   Edit
+	flags  []string // of gauze run, each a word
+	facts  []string // what Unwrap needs: FIELD=TEXT
+
+	field   string // the field of the URL
+	address located
+	copies  []variableCopy // variables to add to the environment
+	slot    string         // a field whose place the arguments take
+	spare   string         // a field whose place an empty environment takes
+}
+
+// variableCopy is a variable whose value is written as in a different field.
+type variableCopy struct{ name, raw string }
+
+// wrapURL turns a URL into a command.
 func (c *Config) wrapURL(e *Entry, gauze string) (Edit, string) {
-	f, d := e.fields, e.Client.Dialect
-	address, ok := c.locate(member(e.node, f.URL))
-	start, sign, keyed := c.key(address, f.URL)
-	kind, hasType := c.locate(member(e.node, f.Type))
+	w := &urlWrap{Config: c, Entry: e, fields: e.fields, path: c.fieldsPath(e)}
+	for _, step := range []func() string{w.takeURL, w.takeType, w.takeLogin, w.takeHeaders, w.takeVariables} {
+		if why := step(); why != "" {
+			return nil, why
+		}
+	}
+	if !w.writeCommand(gauze) {
+		return nil, notReversible
+	}
+	return backwards(w.edit), ""
+}
+
+// fieldsPath returns the path of the map with the fields of an entry.
+func (c *Config) fieldsPath(e *Entry) []any {
+	if inner, nested := member(e.outer, e.fields.Nest); nested && inner.Kind() == splice.MapKind {
+		return below(e.Path, e.fields.Nest)
+	}
+	return e.Path
+}
+
+// tolerant reports whether the client ignores fields that do not apply to an entry.
+func (f Fields) tolerant() bool { return !f.Exact && !f.RejectsFile }
+
+func (w *urlWrap) takeURL() string {
+	f, d := w.fields, w.Client.Dialect
+	var present []string
+	for _, name := range append([]string{f.URL}, f.OtherURLs...) {
+		if has(w.node, name) {
+			present = append(present, name)
+		}
+	}
+	// Fields without an effect on a URL would take effect on a command.
+	for _, name := range []string{f.Command, f.Args, f.Cwd, "envFile"} {
+		if name != "" && has(w.node, name) {
+			return hasCommandFields
+		}
+	}
+	if env, there := member(w.node, f.Env); there && !f.headersFromEntry() && (env.Kind() != splice.MapKind || len(env.Value().(splice.Map)) > 0) {
+		return hasCommandFields
+	}
+	if len(present) != 1 {
+		return "the entry has more than one URL"
+	}
+	w.field = present[0]
+	var ok bool
+	if w.address, ok = w.locate(member(w.node, w.field)); !ok || w.address.Kind() != splice.StringKind {
+		return notReversible
+	}
+	if len(reference.Find(w.url())) > 0 && d.In&reference.URL != 0 && d.In&reference.Args == 0 {
+		return urlReferenceInArg
+	}
+	if err := launch.CheckURL(w.Spec.URL); err != nil && len(w.Unset)+len(w.Waiting) == 0 {
+		return "the entry's URL is invalid: " + err.Error()
+	}
+	if w.field != f.URL {
+		w.remember("url", w.field)
+	}
+	return ""
+}
+
+// remember keeps a fact for Unwrap.
+func (w *urlWrap) remember(field, text string) { w.facts = append(w.facts, field+"="+text) }
+
+// typeField returns the field that says how a server is reached, and the word for a command.
+func (e *Entry) typeField() (name, stdio string) {
+	if e.fields.Type != "" && has(e.node, e.fields.Type) {
+		return e.fields.Type, e.fields.Stdio[0]
+	}
+	for _, name := range []string{"type", "transport", "transportType"} {
+		if _, isText := text(mustMember(e.node, name)); isText && has(e.node, name) {
+			return name, "stdio"
+		}
+	}
+	return "", ""
+}
+
+func (w *urlWrap) takeType() string {
+	name, stdio := w.typeField()
+	if name == "" {
+		return ""
+	}
+	kind, ok := w.locate(member(w.node, name))
+	word, _ := text(kind.Node)
 	switch {
-	case c.Format() != splice.JSON && c.Format() != splice.JSONC:
-		return nil, "the server is remote, and gauze wraps remote servers only in JSON files"
-	case !ok || !keyed || has(e.node, f.Command) || f.Args != "" && has(e.node, f.Args) || has(e.node, f.Env):
-		return nil, "the entry has both a URL and fields for a command"
-	case slices.ContainsFunc([]string{"oauth", "auth", "headersHelper", "oidc", "oauthClient", "oauthClientId", "apiKey"}, func(name string) bool { return has(e.outer, name) }):
-		return nil, "the client manages the server's login"
-	case hasType && !isWord(kind, f.HTTP[0]):
-		return nil, "gauze could not restore the entry's type exactly"
-	case d.In&reference.Args == 0 && len(reference.Find(e.url())) > 0 && d.In&reference.URL != 0:
-		return nil, "the client expands references in URLs, but not in arguments"
+	case !ok:
+		return notReversible
+	case transportOf(word) == Stdio || transportOf(word) == "":
+		return fmt.Sprintf("the entry's %s is not that of a remote server", name)
 	}
-	var edit Edit
-	flags := ""
-	if headers, there := member(e.node, f.Headers); there {
-		located, ok := c.locate(headers, headers.Kind() == splice.MapKind)
-		from, _, keyed := c.key(located, f.Headers)
-		if !ok || !keyed || d.In&reference.Headers != 0 && d.In&reference.Environment == 0 {
-			return nil, "gauze could not restore the entry's headers exactly"
-		}
-		edit = append(edit, c.put(from, from+len(quote(f.Headers)), quote(f.Env)))
-		i := 0
-		for name, n := range headers.Members() {
-			value, ok := c.locate(n, n.Kind() == splice.StringKind)
-			from, _, keyed := c.key(value, name)
-			if !ok || !keyed {
-				return nil, "gauze could not restore the entry's headers exactly"
-			}
-			edit = append(edit, c.put(from, from+len(quote(name)), quote(headerVariable(i))))
-			flags += `"--header-env", ` + quote(name+"="+headerVariable(i)) + ", "
-			i++
-		}
+	w.edit = append(w.edit, w.put(kind.from, kind.to, wordLike(kind.Raw(), stdio)))
+	if name != w.fields.Type || kind.Raw() != quote(w.fields.HTTP[0]) {
+		w.remember(name, word)
 	}
-	if hasType {
-		edit = append(edit, c.put(kind.from, kind.to, quote(f.Stdio[0])))
-	}
-	if f.Argv {
-		edit = append(edit, c.put(start, address.to, quote(f.Command)+sign+"["+quote(gauze)+`, "run", `+flags+`"--url", `+address.Raw()+"]"))
-	} else {
-		edit = append(edit, c.put(start, address.to, quote(f.Command)+sign+quote(gauze)+", "+quote(f.Args)+sign+`["run", `+flags+`"--url", `+address.Raw()+"]"))
-	}
-	return backwards(edit), ""
+	return ""
 }
 
-// unwrapURL reverts wrapURL.
-func (c *Config) unwrapURL(e *Entry) Edit {
-	f := e.fields
-	command, ok := c.locate(member(e.node, f.Command))
-	argv := command
-	if !f.Argv {
-		argv, ok = c.locate(member(e.node, f.Args))
+// wordLike writes a word with the quotes of another.
+func wordLike(raw, word string) string {
+	switch {
+	case strings.HasPrefix(raw, `"`):
+		return quote(word)
+	case strings.HasPrefix(raw, "'"):
+		return "'" + word + "'"
 	}
-	start, sign, keyed := c.key(command, f.Command)
-	items, all := c.items(argv)
-	if !ok || !keyed || !all || len(items) < 3 || !isWord(items[len(items)-2], "--url") {
-		return nil
-	}
-	edit := Edit{c.put(start, argv.to, quote(f.URL)+sign+items[len(items)-1].Raw())}
-	if kind, there := c.locate(member(e.node, f.Type)); there && f.Type != "" {
-		edit = append(edit, c.put(kind.from, kind.to, quote(f.HTTP[0])))
-	}
-	env, there := member(e.node, f.Env)
+	return word
+}
+
+// takeHeaders hands the headers on. Where that is possible, their field becomes the environment and
+// their names those of variables; else the values are repeated there.
+func (w *urlWrap) takeHeaders() string {
+	f, d := w.fields, w.Client.Dialect
+	headers, there := member(w.node, f.Headers)
 	if !there {
-		return backwards(edit)
+		return ""
 	}
-	located, ok := c.locate(env, true)
-	from, _, keyed := c.key(located, f.Env)
-	if !ok || !keyed {
-		return nil
+	if headers.Kind() != splice.MapKind {
+		return headersNotExact
 	}
-	edit = append(edit, c.put(from, from+len(quote(f.Env)), quote(f.Headers)))
-	names := map[string]string{}
-	for i, item := range items[:len(items)-1] {
-		if isWord(item, "--header-env") {
-			pair, _ := text(items[i+1].Node)
-			name, variable, _ := cutLast(pair, "=")
-			names[variable] = name
+	byName := d.In&reference.Headers != 0 && d.In&reference.Environment == 0
+	move := !strings.Contains(f.Headers, "/") && !has(w.node, f.Env) && len(w.copies) == 0
+	var renames Edit
+	i := 0
+	for name, n := range headers.Members() {
+		value, isText := text(n)
+		located, ok := w.locate(n, isText)
+		if !ok {
+			return headersNotExact
 		}
-	}
-	for variable, n := range env.Members() {
-		value, ok := c.locate(n, true)
-		from, _, keyed := c.key(value, variable)
-		name, ours := names[variable]
-		if !ok || !keyed || !ours {
-			return nil
+		if err := launch.CheckHeader(name, strings.TrimSpace(value)); err != nil {
+			return "gauze run cannot send the entry's headers: " + err.Error()
 		}
-		edit = append(edit, c.put(from, from+len(quote(variable)), quote(name)))
+		if byName && len(reference.Find(value)) > 0 {
+			if !referenceOnly(value) {
+				return headersNotExact
+			}
+			move = false
+			w.flags = append(w.flags, "--header-env", name+"="+value)
+			continue
+		}
+		variable := launch.HeaderVariable(i)
+		i++
+		w.flags = append(w.flags, "--header-env", name+"="+variable)
+		w.copies = append(w.copies, variableCopy{variable, located.Raw()})
+		renames = append(renames, w.rename(variable, append(steps(f.Headers), name)...)...)
 	}
-	return backwards(edit)
+	switch key := w.rename(f.Env, steps(f.Headers)...); {
+	case move && len(key) > 0 && len(renames) >= i:
+		w.edit, w.copies = append(append(w.edit, renames...), key...), nil
+	case !f.tolerant():
+		return headersNotExact
+	}
+	return ""
 }
 
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
+// referenceOnly reports whether a value is one reference, perhaps after the name of a scheme such as
+// Bearer. Anything else may be a secret, which must not be in an argument.
+func referenceOnly(value string) bool {
+	scheme, rest, two := strings.Cut(value, " ")
+	if !two {
+		return wholeReference(value) != ""
 	}
-	return s, "", false
+	letters := strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz") == ""
+	return letters && len(scheme) <= len("Negotiate") && wholeReference(rest) != ""
+}
+
+// rename returns the edit that renames a member of the entry, in all places where it is written.
+func (w *urlWrap) rename(to string, way ...any) (edit Edit) {
+	for _, key := range w.keysAt(below(w.path, way...)) {
+		edit = append(edit, w.put(key.From, key.To, key.Like(to)))
+	}
+	return edit
+}
+
+// takeVariables hands on the headers that come from variables of the client's environment, as in
+// Codex.
+func (w *urlWrap) takeVariables() string {
+	f := w.fields
+	bearer, hasBearer := member(w.node, f.BearerEnv)
+	named, hasNamed := member(w.node, f.EnvHeaders)
+	if !hasBearer && !hasNamed {
+		return ""
+	}
+	if has(w.node, f.EnvNames) {
+		return hasCommandFields
+	}
+	var variables []string
+	variable, _ := text(bearer)
+	if hasBearer {
+		located, ok := w.locate(bearer, isVariable(variable))
+		if !ok {
+			return headersNotExact
+		}
+		variables = append(variables, located.Raw())
+		w.flags = append(w.flags, "--header-env", "Authorization=Bearer ${"+variable+"}")
+	}
+	for name, n := range named.Members() {
+		if !hasNamed {
+			break
+		}
+		variable, _ := text(n)
+		if !isVariable(variable) {
+			return headersNotExact
+		}
+		if err := launch.CheckHeader(name, ""); err != nil {
+			return "gauze run cannot send the entry's headers: " + err.Error()
+		}
+		variables = append(variables, quote(variable))
+		w.flags = append(w.flags, "--header-env", name+"=${"+variable+":-}") // Codex leaves the header out if it is not set
+	}
+	list := "[" + strings.Join(variables, ", ") + "]"
+	switch {
+	case hasBearer && hasNamed:
+		if !w.fill(&w.slot, f.EnvHeaders) || !w.become(f.BearerEnv, f.EnvNames, list) {
+			return headersNotExact
+		}
+	case hasBearer:
+		if !w.become(f.BearerEnv, f.EnvNames, list) {
+			return headersNotExact
+		}
+	default:
+		located, ok := w.locate(named, true)
+		if !ok || !w.become(f.EnvHeaders, f.EnvNames, list) {
+			return headersNotExact
+		}
+		w.remember(f.EnvHeaders, located.Raw())
+	}
+	return ""
+}
+
+// become replaces a field by a different one.
+func (w *urlWrap) become(name, to, value string) bool {
+	old, ok := w.locate(member(w.node, name))
+	key := w.rename(to, name)
+	if !ok || len(key) != 1 {
+		return false
+	}
+	w.edit = append(append(w.edit, key...), w.put(old.from, old.to, value))
+	return true
+}
+
+// fill lets a new field take the place of one that the client would reject beside a command. There
+// is one such place.
+func (w *urlWrap) fill(place *string, name string) bool {
+	value, ok := w.locate(member(w.node, name))
+	if !ok || *place != "" || len(w.rename("x", name)) != 1 {
+		return false
+	}
+	*place = name
+	w.remember(name, value.Raw())
+	return true
+}
+
+// writeCommand writes the command in the place of the URL.
+func (w *urlWrap) writeCommand(gauze string) bool {
+	f := w.fields
+	keys := w.keysAt(below(w.path, w.field))
+	if len(keys) != 1 || w.address.from < keys[0].To {
+		return false
+	}
+	key := keys[0]
+	sign := string(w.Text[key.To:w.address.from])
+	if trimmed := strings.Trim(sign, " \t"); trimmed != ":" && trimmed != "=" {
+		return false
+	}
+	between, ok := w.between(key)
+	if !ok {
+		return false
+	}
+	words := []string{quote("run")}
+	for _, flag := range w.flags {
+		words = append(words, quote(flag))
+	}
+	if len(w.copies) > 0 && has(w.node, f.Env) {
+		into, ok := w.intoEnvironment()
+		if !ok {
+			return false
+		}
+		w.edit = append(w.edit, into)
+		w.remember(f.Env, "kept")
+		w.copies = nil
+	}
+	for _, fact := range w.facts {
+		words = append(words, quote("--entry="+fact))
+	}
+	words = append(words, quote("--url"), w.address.Raw())
+	command := key.Like(f.Command) + sign
+	switch {
+	case f.Argv:
+		command += "[" + strings.Join(append([]string{quote(gauze)}, words...), ", ") + "]"
+	case w.slot != "":
+		command += quote(gauze)
+		if !w.become(w.slot, f.Args, "["+strings.Join(words, ", ")+"]") {
+			return false
+		}
+	default:
+		command += quote(gauze) + between + key.Like(f.Args) + sign + "[" + strings.Join(words, ", ") + "]"
+	}
+	if w.spare != "" && !w.become(w.spare, f.Env, "{}") {
+		return false
+	}
+	if len(w.copies) > 0 {
+		command += between + key.Like(f.Env) + sign + "{" + w.variables(sign, ", ") + "}"
+	}
+	w.edit = append(w.edit, w.put(key.From, w.address.to, command))
+	return true
+}
+
+// variables writes the copies as members of a map.
+func (w *urlWrap) variables(sign, between string) string {
+	var all []string
+	for _, v := range w.copies {
+		all = append(all, quote(v.name)+sign+v.raw)
+	}
+	return strings.Join(all, between)
+}
+
+// between returns the text that separates a new field from the one before it.
+func (w *urlWrap) between(key writtenKey) (string, bool) {
+	if strings.HasPrefix(w.node.Raw(), "{") {
+		return ", ", true
+	}
+	start := strings.LastIndexByte(string(w.Text[:key.From]), '\n') + 1
+	before := strings.TrimPrefix(string(w.Text[start:key.From]), byteOrderMark)
+	if w.Format() == splice.YAML {
+		before = strings.ReplaceAll(before, "-", " ")
+	}
+	blank := strings.Trim(before, " \t") == ""
+	return w.newline() + before, blank || w.Format() == splice.TOML && strings.HasSuffix(before, ".")
+}
+
+// intoEnvironment adds the copies to the environment that the entry has.
+func (w *urlWrap) intoEnvironment() (Change, bool) {
+	env, ok := w.locate(member(w.node, w.fields.Env))
+	if !ok {
+		return Change{}, false
+	}
+	flow := w.Text[env.from] == '{'
+	sign := ": "
+	if w.Format() == splice.TOML {
+		sign = " = "
+	}
+	for first := range env.Members() {
+		keys := w.keysAt(below(w.path, w.fields.Env, first))
+		if len(keys) != 1 {
+			return Change{}, false
+		}
+		gap := ", "
+		if !flow {
+			var ok bool
+			if gap, ok = w.between(keys[0]); !ok {
+				return Change{}, false
+			}
+		}
+		return w.put(keys[0].From, keys[0].From, w.variables(sign, gap)+gap), true
+	}
+	return w.put(env.from+1, env.from+1, w.variables(sign, ", ")), flow
 }

@@ -9,14 +9,40 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
 // Wrap plans to run servers through gauze run, including remote servers if remote is set. Servers
 // that stay as they are are in the plan's Skipped with a reason.
 func (v *View) Wrap(servers []*Server, remote bool) Plan {
-	return v.together(servers, "wrap", func(c *clientconfig.Config, entries []*clientconfig.Entry) (clientconfig.Edit, []error) {
+	plan := v.together(servers, "wrap", func(c *clientconfig.Config, entries []*clientconfig.Entry) (clientconfig.Edit, []error) {
 		return c.WrapAll(entries, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: remote})
 	}, nil)
+	plan.noteLogins(servers)
+	return plan
+}
+
+// noteLogins notes the servers to which gauze run logs in instead of the client. A login is for a
+// URL, whichever client uses it.
+func (p *Plan) noteLogins(servers []*Server) {
+	seen := map[string]bool{}
+	for i := range p.Changes {
+		change := &p.Changes[i]
+		for _, s := range servers {
+			if s.Spec.LogsIn() && !seen[s.Spec.URL] && s.Config.Path == change.Path && slices.Contains(change.Servers, s.ID()) {
+				seen[s.Spec.URL] = true
+				change.Logins = append(change.Logins, s.ID())
+			}
+		}
+	}
+}
+
+// whyNot returns why a server stays as it is, and what to run to change that.
+func whyNot(s *Server, err error) string {
+	if errors.Is(err, clientconfig.ErrRemote) {
+		return err.Error() + "; to wrap it: gauze wrap --remote " + shell.Here().Quote(s.ID())
+	}
+	return err.Error()
 }
 
 // Unwrap plans to undo Wrap.
@@ -62,7 +88,7 @@ func (v *View) together(servers []*Server, verb string,
 			case one != nil && clientconfig.ByHand(skipped[i]):
 				rest = append(rest, s)
 			case skipped[i] != nil:
-				d.skip(s.ID(), skipped[i].Error())
+				d.skip(s.ID(), whyNot(s, skipped[i]))
 			case err != nil:
 				d.skip(s.ID(), err.Error())
 			default:

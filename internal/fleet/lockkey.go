@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
@@ -142,10 +143,8 @@ func (s *Server) wrapper() []string {
 // adds. Any program can be called gauze.
 func (f *Fleet) wrappedByUs(s *Server) bool {
 	front := s.wrapper()
-	for i, word := range front[2:] {
-		if word != "--" && word != "--url" && word != "--header-env" && front[i+1] != "--header-env" {
-			return false
-		}
+	if !clientconfig.WrapFlags(front[2:]) {
+		return false
 	}
 	if front[0] == f.Gauze {
 		return true

@@ -28,6 +28,7 @@ type Change struct {
 	Servers []string             // servers whose entries change
 	Consent clientconfig.Consent // the strictest of all its parts
 	Shared  bool                 // others use the file: it is in a project, or in a repository of settings
+	Logins  []string             // servers whose login is gauze's after the change, one for each URL
 	secrets []redact.Secrets
 	file    *clientconfig.Config
 }
@@ -46,6 +47,14 @@ func (p Plan) Empty() bool { return len(p.Changes) == 0 }
 // Pending reports whether a skipped server needs a change that this plan does not make.
 func (p Plan) Pending() bool {
 	return slices.ContainsFunc(p.Skipped, func(s Skip) bool { return s.pending })
+}
+
+// Servers returns the number of entries that change.
+func (p Plan) Servers() (n int) {
+	for _, c := range p.Changes {
+		n += len(c.Servers)
+	}
+	return n
 }
 
 // Consent returns a token for exactly this plan: all files, with every byte before and after.

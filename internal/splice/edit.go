@@ -100,12 +100,7 @@ func (d *Document) Rename(path []any, name string) (*Document, error) {
 		return nil, d.refuse(path, "the new key is not valid UTF-8", nil)
 	}
 	e := editor{d: d}
-	c := at.parent.children[at.index]
-	written := [][2]int{{c.start, c.keyEnd}}
-	if d.format == TOML {
-		written = d.written(at.parent, old)
-	}
-	for _, span := range written {
+	for _, span := range d.keySpans(at, old) {
 		e.patch(span[0], span[1], e.printer(at.parent).keyLike(name, d.text[span[0]]))
 	}
 	next, err := e.done()
@@ -113,6 +108,44 @@ func (d *Document) Rename(path []any, name string) (*Document, error) {
 		return nil, d.refuse(path, err.Error(), nil)
 	}
 	return d.verified(next, path, change{rename: true, name: name})
+}
+
+// keySpans returns where the key of a member is written: once, or several times in TOML.
+func (d *Document) keySpans(at *place, name string) [][2]int {
+	if d.format == TOML {
+		return d.written(at.parent, name)
+	}
+	c := at.parent.children[at.index]
+	return [][2]int{{c.start, c.keyEnd}}
+}
+
+// A Key is one position at which the key of a member is written.
+type Key struct {
+	From, To int // in bytes, not counting a byte order mark
+
+	printer *printer
+	first   byte
+}
+
+// Like returns a different key in the style of this one: with the same quotes, if that is possible.
+func (k Key) Like(name string) string { return k.printer.keyLike(name, k.first) }
+
+// Keys returns every position at which the key of a member is written. There is none if the path
+// does not lead to a member of a map, or leads through a YAML alias.
+func (d *Document) Keys(path ...any) (all []Key) {
+	at, why := d.locate(path)
+	if why != "" || at.parent == nil {
+		return nil
+	}
+	name, isName := path[len(path)-1].(string)
+	if !isName {
+		return nil
+	}
+	e := editor{d: d}
+	for _, span := range d.keySpans(at, name) {
+		all = append(all, Key{From: span[0], To: span[1], printer: e.printer(at.parent), first: d.text[span[0]]})
+	}
+	return all
 }
 
 // place is a node and its position in the tree.
