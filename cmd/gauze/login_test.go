@@ -17,6 +17,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/login"
 	"github.com/gauze-mcp/gauze/internal/login/logintest"
+	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
 // browser is a browser and its user: it opens an address in the background, as real ones do, and
@@ -183,9 +184,7 @@ func TestLoginWithoutABrowser(t *testing.T) {
 
 // Ctrl-C ends the wait for a person.
 func TestLoginIsCancelled(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no POSIX signals")
-	}
+	windowstest.Skip(t)
 	s := logintest.New(t, logintest.Config{Silent: true})
 	p := newUser(t, s)
 	cmd := gauzeCommand(p, "login", "notes")

@@ -11,6 +11,7 @@ type exemption struct {
 // name.
 var tests = []exemption{
 	{"Windows has no POSIX signals", []string{
+		"cmd/gauze.TestLoginIsCancelled",
 		"cmd/gauze.TestRunOverAURLEndsAtOnce/SIGTERM",
 		"internal/faultyserver.TestServerThatIgnoresSIGTERMAnswersAfterIt",
 		"internal/probe.TestKeepsHowAServerFailed/-exit-on-initialize=KILL",
@@ -103,6 +104,7 @@ var files = []exemption{
 	}},
 	{"the servers are shell scripts", []string{
 		"cmd/gauze/canary_test.go",
+		"cmd/gauze/login_canary_test.go",
 		"cmd/gauze/clients_slow_test.go",
 		"cmd/gauze/heal_test.go",
 		"cmd/gauze/ranked_test.go",

@@ -211,7 +211,7 @@ func (s *Server) issue(r *http.Request, entry *Request) (answer map[string]any, 
 		case old == nil, old.client != id, *old.over:
 			return nil, "invalid_grant"
 		case old.used && !s.config.NoRotation:
-			entry.Reused, *old.over = true, true // somebody has stolen one of the two
+			entry.Reused, *old.over = true, true // one of the two may be stolen
 			return nil, "invalid_grant"
 		}
 		old.used = true
