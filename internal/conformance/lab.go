@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -127,7 +128,14 @@ func (l *lab) clients(ctx context.Context, leg leg, f front) (sheet, error) {
 	}
 	// The suite passes the command to a shell.
 	quoted := "'" + strings.ReplaceAll(command, "'", `'\''`) + "'"
-	return l.suite(ctx, env, "client", "--command", quoted, "--requirements", leg.version, "--timeout", "30000")
+	args := []string{"client", "--command", quoted, "--timeout", "30000"}
+	s, err := l.suite(ctx, env, append(args, "--requirements", leg.version)...)
+	if err != nil || f == nil || leg.version != "2025-11-25" {
+		return s, err
+	}
+	older, err := l.suite(ctx, env, append(args, "--suite", backcompat)...)
+	maps.Copy(s, older)
+	return s, err
 }
 
 // listen starts the server over HTTP.
