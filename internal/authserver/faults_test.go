@@ -61,9 +61,11 @@ func TestEndedLogin(t *testing.T) {
 // kept.
 func TestFailingProvider(t *testing.T) {
 	for name, fail := range map[string]http.HandlerFunc{
-		"unavailable": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "try again", http.StatusServiceUnavailable) },
-		"too many":    func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "try again", http.StatusTooManyRequests) },
-		"cut":         func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"unavailable": func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "try again", http.StatusServiceUnavailable)
+		},
+		"too many": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "try again", http.StatusTooManyRequests) },
+		"cut":      func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"half an answer": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, `{"access_token": "`)
@@ -141,7 +143,9 @@ func TestKilledAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, time.Minute, 0)
 	w.login()
-	others := w.killInRenewal(func(_ http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(httptest.NewRecorder(), r) })
+	others := w.killInRenewal(func(_ http.ResponseWriter, r *http.Request, next http.Handler) {
+		next.ServeHTTP(httptest.NewRecorder(), r)
+	})
 	for _, g := range others {
 		g.asks()
 	}
