@@ -2,8 +2,11 @@
 //
 //	login.go     Login: what is kept about one login, never shown
 //	store.go     Store: the logins of this user, for all gauze processes; in files, encrypted if there is a keyring
+//	lock.go      one process at a time
 //	keyring.go   the key of those files in the system's keyring
 //	refresh.go   renews a login, once for all processes
+//	token.go     one request to a token endpoint
+//	challenge.go what a server says about the login it requires
 //	source.go    Source: the token for the requests to one server, renewed in time
 //	discover.go  which authorization server a server trusts, and its endpoints
 //	guard.go     which addresses metadata may lead to

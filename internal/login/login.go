@@ -1,7 +1,11 @@
 package login
 
 import (
+	"encoding/json"
 	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
 	"time"
 )
 
@@ -12,21 +16,42 @@ type Key struct {
 	Account  string `json:"account,omitempty"`
 }
 
+// Resource returns the canonical form of the URL of a server, by which logins are kept: scheme and
+// host in lower case, without a default port, user, query, fragment and trailing slash. Queries may
+// contain secrets, and RFC 8707 advises against them.
+func Resource(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	scheme, host, port := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname()), u.Port()
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port != "" && !(scheme == "https" && port == "443") && !(scheme == "http" && port == "80") {
+		host += ":" + port
+	}
+	return scheme + "://" + host + strings.TrimRight(u.EscapedPath(), "/")
+}
+
 // Login is what is kept about one login. Its tokens are never shown: use Status.
 type Login struct {
 	Key
-	Client        Client    `json:"client"`
-	TokenURL      string    `json:"token_url"`
-	RevocationURL string    `json:"revocation_url,omitempty"`
-	Scopes        []string  `json:"scopes,omitempty"` // Scopes were granted.
-	Access        string    `json:"access"`
-	Expires       time.Time `json:"expires,omitzero"` // Expires is zero if the server did not say.
-	Refresh       string    `json:"refresh,omitempty"`
-	Previous      string    `json:"previous,omitempty"` // Previous is the refresh token before Refresh, until Refresh has worked.
-	Who           string    `json:"who,omitempty"`      // Who is the person as the authorization server names them; empty if it does not.
-	Began         time.Time `json:"began"`              // Began is when the person logged in.
-	Refreshed     time.Time `json:"refreshed,omitzero"`
-	Ended         string    `json:"ended,omitempty"` // Ended is why the login can no longer be used; empty while it can.
+	Client        Client `json:"client"`
+	TokenURL      string `json:"token_url"`
+	RevocationURL string `json:"revocation_url,omitempty"`
+	// Indicator is the resource parameter that the login was requested with, if it is not
+	// Key.Resource: the server may call itself by the prefix of its URL.
+	Indicator string    `json:"indicator,omitempty"`
+	Scopes    []string  `json:"scopes,omitempty"` // Scopes were granted.
+	Access    string    `json:"access"`
+	Expires   time.Time `json:"expires,omitzero"` // Expires is zero if the server did not say.
+	Refresh   string    `json:"refresh,omitempty"`
+	Previous  string    `json:"previous,omitempty"` // Previous is the refresh token before Refresh, until Refresh has worked.
+	Who       string    `json:"who,omitempty"`      // Who is the person as the authorization server names them; empty if it does not.
+	Began     time.Time `json:"began"`              // Began is when the person logged in.
+	Refreshed time.Time `json:"refreshed,omitzero"`
+	Ended     string    `json:"ended,omitempty"` // Ended is why the login can no longer be used; empty while it can.
 }
 
 // Client is who gauze is to an authorization server.
@@ -38,17 +63,26 @@ type Client struct {
 	Registered  bool   `json:"registered,omitempty"` // Registered means that gauze registered it and may do so again.
 }
 
-// String keeps tokens out of messages, whatever prints a Login.
+// String returns the key of the login.
 func (l Login) String() string { return fmt.Sprintf("login to %s at %s", l.Resource, l.Issuer) }
 
-// GoString is String.
-func (l Login) GoString() string { return l.String() }
+// Format keeps tokens out of messages, whatever verb prints a Login.
+func (l Login) Format(f fmt.State, _ rune) { fmt.Fprint(f, l.String()) }
 
-// String keeps the secret out of messages.
+// LogValue keeps tokens out of logs.
+func (l Login) LogValue() slog.Value { return slog.StringValue(l.String()) }
+
+// MarshalJSON returns the status, so that only the store can write tokens.
+func (l Login) MarshalJSON() ([]byte, error) { return json.Marshal(l.Status()) }
+
+// String returns the ID.
 func (c Client) String() string { return c.ID }
 
-// GoString is String.
-func (c Client) GoString() string { return c.ID }
+// Format keeps the secret out of messages.
+func (c Client) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.ID) }
+
+// LogValue keeps the secret out of logs.
+func (c Client) LogValue() slog.Value { return slog.StringValue(c.ID) }
 
 // Status is what may be shown of a login.
 type Status struct {
@@ -65,4 +99,21 @@ type Status struct {
 // Status returns what may be shown of l.
 func (l Login) Status() Status {
 	return Status{l.Key, l.Who, l.Scopes, l.Expires, l.Refresh != "", l.Began, l.Refreshed, l.Ended}
+}
+
+// usable reports whether the access token of l may be valid.
+func (l Login) usable(now time.Time) bool {
+	return l.Ended == "" && l.Access != "" && (l.Expires.IsZero() || now.Before(l.Expires))
+}
+
+// lifetime returns how long the access token is valid in all, or 0 if the server did not say.
+func (l Login) lifetime() time.Duration {
+	from := l.Refreshed
+	if from.IsZero() {
+		from = l.Began
+	}
+	if l.Expires.IsZero() || !from.Before(l.Expires) {
+		return 0
+	}
+	return l.Expires.Sub(from)
 }

@@ -2,16 +2,42 @@ package login
 
 import (
 	"context"
+	"errors"
+	"math/rand/v2"
 	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // Source provides the token for the requests to one server. It is safe for concurrent use.
 type Source struct {
-	url     string
-	options launch.Login
-	config  Config
+	url      string
+	resource string
+	options  launch.Login
+	config   Config
+	store    func() (*Store, error)
+	jitter   float64 // jitter is between 0 and 1: processes renew at different times.
+	limits   limits
+	now      func() time.Time
+	answered func() // answered is called between the response to a renewal and its storage; tests set it.
+
+	held      atomic.Pointer[held] // held is what was read last.
+	doubted   atomic.Pointer[string]
+	challenge atomic.Pointer[http.Header]
+
+	reading sync.Mutex // reading is held while the store is read.
+
+	mu       sync.Mutex
+	renewal  *renewal
+	failed   failure
+	unsaved  *unsaved
+	rejected string // rejected is the token of the last request that was answered with 401 or 403.
+	numFresh int    // numFresh counts the tokens that were rejected right after they were renewed.
 }
 
 // Config is what a Source works with. The zero value is the default of each.
@@ -21,28 +47,223 @@ type Config struct {
 	// Renewed is called when this process renewed a login, or found that it has ended. It must not
 	// block.
 	Renewed func(Status)
+	// Unsaved is called when a renewed login could not be stored and is only in memory, once until it
+	// can be stored. It must not block.
+	Unsaved func(error)
 }
 
 // New returns the source for the server at url. It does nothing until a request is sent.
 func New(url string, o launch.Login, c Config) *Source {
-	return &Source{url: url, options: o, config: c}
+	s := &Source{url: url, resource: Resource(url), options: o, config: c, jitter: rand.Float64(), limits: defaultLimits, now: time.Now}
+	s.store = sync.OnceValues(func() (*Store, error) {
+		if c.Store != nil {
+			return c.Store, nil
+		}
+		dir, err := backup.StateDir()
+		if err != nil {
+			return nil, err
+		}
+		return Open(dir), nil
+	})
+	return s
+}
+
+// held is what was found in the store.
+type held struct {
+	login Login
+	err   error // err is ErrNone, or why the login could not be read.
+	seen  stamp
+	until time.Time // until is when it is read again although nothing changed; zero: never.
+}
+
+// usable returns the login if its token may be sent.
+func (h *held) token() string {
+	if h.err != nil || h.login.Ended != "" {
+		return ""
+	}
+	return h.login.Access
+}
+
+// look returns the login, and reads the store if it changed, or always if again is set.
+func (s *Source) look(again bool) *held {
+	if h := s.held.Load(); !again && h.current() {
+		return h
+	}
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	if h := s.held.Load(); !again && h.current() {
+		return h
+	}
+	h := &held{}
+	if store, err := s.store(); err != nil {
+		h.err = err
+	} else {
+		h.login, h.seen, h.err = store.find(s.resource, s.options.Account)
+	}
+	if h.err != nil && !errors.Is(h.err, ErrNone) {
+		h.until = time.Now().Add(keyringPause)
+	}
+	s.mu.Lock()
+	if u := s.unsaved; u != nil {
+		if h.err == nil && h.login.Refresh == u.used || h.err != nil && !errors.Is(h.err, ErrNone) {
+			h.login, h.err = u.login, nil
+		} else {
+			s.unsaved = nil // a different process or person was faster
+		}
+	}
+	s.mu.Unlock()
+	s.held.Store(h)
+	return h
+}
+
+func (h *held) current() bool {
+	return h != nil && (h.until.IsZero() || time.Now().Before(h.until)) && h.seen.current()
 }
 
 // Header returns the Authorization header for one request, renewing the token if it is about to
 // expire; nothing if there is no login. It never asks a person, and an error to renew is not an error
-// while the token may still be valid.
-func (s *Source) Header(ctx context.Context) (http.Header, error) { return nil, nil }
+// while the token may still be valid: the server decides, and Authorize explains.
+func (s *Source) Header(ctx context.Context) (http.Header, error) {
+	h := s.look(false)
+	if h.token() == "" {
+		return nil, nil
+	}
+	s.save()
+	stale := h.login.Access
+	doubt := s.doubted.Load()
+	doubtful := doubt != nil && *doubt == stale
+	left, due := s.due(h.login)
+	switch {
+	case !doubtful && !due || s.failedLately(stale, s.limits.pause):
+	case !doubtful && left > s.limits.wait:
+		s.begin(stale, false)
+	default:
+		if err := s.renew(ctx, stale, false); ctx.Err() != nil {
+			return nil, ctx.Err()
+		} else if err == nil {
+			h = s.look(false)
+		}
+		s.doubted.CompareAndSwap(doubt, nil)
+	}
+	token := h.token()
+	if token == "" {
+		return nil, nil
+	}
+	return http.Header{"Authorization": {"Bearer " + token}}, nil
+}
+
+// due reports whether a token is to be renewed, and how long it is still valid.
+func (s *Source) due(l Login) (left time.Duration, due bool) {
+	if l.Expires.IsZero() || l.Refresh == "" && s.options.Grant == "" {
+		return 0, false
+	}
+	left = l.Expires.Sub(s.now())
+	lifetime := l.lifetime()
+	margin := max(time.Minute, lifetime/10)
+	if lifetime < 5*time.Minute {
+		margin = lifetime / 5
+	}
+	margin += time.Duration(s.jitter * float64(margin) / 4)
+	return left, left < margin
+}
 
 // Authorize handles a response of status 401 or 403. It returns nil if the request can be sent
 // again with a different token: a newer one in the store, or a renewed one. It returns *Needed if a
-// person has to log in. Requests that are rejected together wait for one renewal.
+// person has to log in, and *Temporary if the login could not be renewed now. Requests that are
+// rejected together wait for one renewal.
 func (s *Source) Authorize(ctx context.Context, req *http.Request, res *http.Response) error {
-	return &Needed{URL: s.url}
+	sent := bearer(req)
+	scopes, insufficient := insufficientScope(res.Header)
+	if res.StatusCode == http.StatusForbidden && !insufficient {
+		return errForbidden
+	}
+	header := res.Header.Clone()
+	s.challenge.Store(&header)
+	s.mu.Lock()
+	s.rejected = sent
+	s.mu.Unlock()
+	if res.StatusCode == http.StatusForbidden {
+		return s.stepUp(sent, scopes)
+	}
+	h := s.look(true)
+	if h.token() != "" && h.token() != sent && h.login.usable(s.now()) {
+		return nil
+	}
+	if err := s.failedNow(h.token()); err != nil {
+		return err
+	}
+	if err := s.renew(ctx, sent, true); err != nil {
+		return err
+	}
+	if h = s.look(false); h.token() == "" || h.token() == sent {
+		return s.needed("the login is not accepted by the server")
+	}
+	return nil
+}
+
+// stepUp handles a request that the scopes of the token it had do not suffice for.
+func (s *Source) stepUp(sent string, scopes []string) error {
+	h := s.look(true)
+	missing := without(scopes, h.login.Scopes)
+	if h.token() != "" && h.token() != sent && len(scopes) > 0 && len(missing) == 0 && h.login.usable(s.now()) {
+		return nil // a person granted them meanwhile
+	}
+	if len(missing) == 0 {
+		missing = scopes // granted, but not effective
+	}
+	n := s.needed("the server requires more permissions than the login has")
+	n.Scopes = missing
+	return n
+}
+
+func (s *Source) needed(why string) *Needed {
+	return &Needed{URL: s.url, Account: s.options.Account, Why: why}
+}
+
+// bearer returns the token that req was sent with.
+func bearer(req *http.Request) string {
+	if req == nil {
+		return ""
+	}
+	scheme, token, _ := strings.Cut(req.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return token
 }
 
 // Doubt makes the next request renew the token first: the server said in a result that it is not
 // valid.
-func (s *Source) Doubt() {}
+func (s *Source) Doubt() {
+	if h := s.held.Load(); h != nil && h.token() != "" {
+		s.doubted.Store(&h.login.Access)
+	}
+}
+
+// Changed returns a channel that is closed when there may be a login that the last rejected request
+// did not have, such as one that gauze login stored. It costs nothing while nobody waits.
+func (s *Source) Changed(ctx context.Context) <-chan struct{} {
+	changed := make(chan struct{})
+	go func() {
+		for {
+			h := s.look(false)
+			s.mu.Lock()
+			rejected := s.rejected
+			s.mu.Unlock()
+			if h.token() != "" && h.token() != rejected {
+				close(changed)
+				return
+			}
+			if pause(ctx, s.limits.poll) != nil {
+				return
+			}
+		}
+	}()
+	return changed
+}
+
+// Options returns how the login was configured.
+func (s *Source) Options() launch.Login { return s.options }
 
 // Login asks a person to log in, or uses the login that a different process obtains meanwhile. show
 // gets the address to open; it returns an error if the person declines.
@@ -51,13 +272,6 @@ func (s *Source) Login(ctx context.Context, show Show) error { return &Needed{UR
 // Show presents the address at which a person logs in. It returns immediately, with an error if the
 // person cannot or does not want to open it.
 type Show func(ctx context.Context, address string) error
-
-// Changed returns a channel that is closed when there may be a login that the last rejected request
-// did not have, such as one that gauze login stored. It costs nothing while nobody waits.
-func (s *Source) Changed(ctx context.Context) <-chan struct{} { return nil }
-
-// Options returns how the login was configured.
-func (s *Source) Options() launch.Login { return s.options }
 
 // Needed means that a person has to log in.
 type Needed struct {
@@ -68,3 +282,16 @@ type Needed struct {
 }
 
 func (n *Needed) Error() string { return "a login is required: " + n.Why }
+
+// Temporary means that a login could not be renewed now. It is kept, and later requests try again.
+type Temporary struct {
+	Why string // Why is a clause such as "https://example.com/token answered with HTTP 500".
+	err error
+}
+
+func (t *Temporary) Error() string { return "the login could not be renewed: " + t.Why }
+
+func (t *Temporary) Unwrap() error { return t.err }
+
+// errForbidden leaves a response as it is.
+var errForbidden = errors.New("the server rejected the request, not the login")

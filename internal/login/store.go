@@ -1,39 +1,363 @@
 package login
 
 import (
-	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/robustio"
 )
 
 // Store has the logins of one user. All gauze processes share it.
+//
+// Each login is a file that is only ever replaced as a whole. Its name is derived from the key, so
+// that a login is found without reading the others.
 type Store struct {
-	dir string
+	dir   string
+	key   *keyring
+	write func(path string, content []byte) error // tests replace it
 }
 
 // ErrNone means that there is no login.
 var ErrNone = errors.New("not logged in")
 
 // Open returns the store in the state directory dir. It reads nothing yet.
-func Open(dir string) *Store { return &Store{dir: dir} }
-
-// Find returns the latest login to a resource with an account, whichever issuer it has, or ErrNone.
-func (s *Store) Find(resource, account string) (Login, error) { return Login{}, ErrNone }
-
-// All returns every login, without reading the keyring more than once.
-func (s *Store) All() ([]Login, error) { return nil, nil }
-
-// Put writes a login so that a process killed at any time leaves the old one or the new one.
-func (s *Store) Put(l Login) error { return errors.New("not built yet") }
-
-// Remove removes a login.
-func (s *Store) Remove(k Key) error { return errors.New("not built yet") }
-
-// Lock waits until no other process renews logins to a resource with an account.
-func (s *Store) Lock(ctx context.Context, resource, account string) (unlock func(), err error) {
-	return func() {}, nil
+func Open(dir string) *Store {
+	dir = filepath.Join(dir, "logins")
+	return &Store{dir: dir, key: &keyring{ring: systemKeyring(), dir: dir}, write: replaceFile}
 }
 
-// LockFlow waits until no other process asks a person to log in to a resource with an account.
-func (s *Store) LockFlow(ctx context.Context, resource, account string) (unlock func(), err error) {
-	return func() {}, nil
+const (
+	format    = 1 // format is the version of the files.
+	extension = ".login"
+)
+
+// An envelope is the content of a file. Everything but the login itself is readable without a key.
+type envelope struct {
+	Format int `json:"gauze_login"`
+	Key
+	EncryptedWith string          `json:"encrypted_with,omitempty"` // EncryptedWith identifies the key; empty if Login is plain.
+	Login         json.RawMessage `json:"login,omitempty"`
+	Sealed        []byte          `json:"sealed,omitempty"`
+}
+
+// record is Login as it is stored.
+type record Login
+
+// fileName returns what the names of all files about a resource and an account begin with.
+func fileName(resource, account string) string { return digest(resource, account) }
+
+func digest(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:12])
+}
+
+func (s *Store) path(k Key) string {
+	return filepath.Join(s.dir, fileName(k.Resource, k.Account)+"-"+digest(k.Issuer)+extension)
+}
+
+// Find returns the latest login to a resource with an account, whichever issuer it has, or ErrNone.
+// A login that has ended is returned only if there is no other.
+func (s *Store) Find(resource, account string) (Login, error) {
+	l, _, err := s.find(resource, account)
+	return l, err
+}
+
+// find is Find. The stamp is that of what has to change before the result can be different, except
+// that a second issuer is noticed only when the login of the first no longer works.
+func (s *Store) find(resource, account string) (Login, stamp, error) {
+	dir := stampOf(s.dir)
+	if !dir.exists {
+		return Login{}, dir, ErrNone
+	}
+	names, err := s.names()
+	if err != nil {
+		return Login{}, dir, err
+	}
+	var best Login
+	var seen stamp
+	found, failed := false, error(nil)
+	for _, file := range names {
+		if !strings.HasPrefix(filepath.Base(file), fileName(resource, account)+"-") {
+			continue
+		}
+		at := stampOf(file)
+		l, err := s.read(file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			failed = err
+		case l.Resource != resource || l.Account != account:
+			failed = damaged(file, nil)
+		case !found || best.Ended != "" && l.Ended == "" || (best.Ended == "") == (l.Ended == "") && l.Began.After(best.Began):
+			best, seen, found = l, at, true
+		}
+	}
+	switch {
+	case found && best.Ended == "":
+		return best, seen, nil
+	case failed != nil:
+		return Login{}, dir, failed
+	case found:
+		return best, dir, nil
+	}
+	return Login{}, dir, ErrNone
+}
+
+// All returns every login, without reading the keyring more than once. A login that cannot be read
+// has only its key, and is part of the error.
+func (s *Store) All() ([]Login, error) {
+	names, err := s.names()
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return nil, err
+	}
+	var all []Login
+	var failed []error
+	for _, file := range names {
+		e, err := readEnvelope(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		l := Login{Key: e.Key}
+		if err == nil {
+			var opened Login
+			if opened, err = s.open(file, e); err == nil {
+				l = opened
+			}
+		}
+		if err != nil {
+			failed = append(failed, err)
+		}
+		if l.Resource != "" {
+			all = append(all, l)
+		}
+	}
+	slices.SortFunc(all, func(a, b Login) int {
+		return strings.Compare(a.Resource+"\x00"+a.Account+"\x00"+a.Issuer, b.Resource+"\x00"+b.Account+"\x00"+b.Issuer)
+	})
+	return all, errors.Join(failed...)
+}
+
+func (s *Store) names() ([]string, error) {
+	entries, err := os.ReadDir(s.dir)
+	var names []string
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), extension) {
+			names = append(names, filepath.Join(s.dir, entry.Name()))
+		}
+	}
+	return names, err
+}
+
+func (s *Store) read(file string) (Login, error) {
+	e, err := readEnvelope(file)
+	if err != nil {
+		return Login{}, err
+	}
+	return s.open(file, e)
+}
+
+// readEnvelope returns an error that names the file and what to run.
+func readEnvelope(file string) (e envelope, err error) {
+	text, err := robustio.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return e, err
+	case err != nil:
+		return e, fmt.Errorf("the login in %s cannot be read: %w", file, reason(err))
+	}
+	if info, err := os.Stat(file); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		os.Chmod(file, 0o600)
+	}
+	if err := json.Unmarshal(text, &e); err != nil {
+		return envelope{}, damaged(file, err)
+	}
+	if e.Format > format {
+		return envelope{Key: e.Key}, fmt.Errorf("the login in %s was written by a newer version of gauze: update this one, or log in again with gauze login", file)
+	}
+	if e.Format < 1 || e.Resource == "" {
+		return envelope{}, damaged(file, nil)
+	}
+	return e, nil
+}
+
+// open returns the login of an envelope.
+func (s *Store) open(file string, e envelope) (Login, error) {
+	text := []byte(e.Login)
+	if e.EncryptedWith != "" {
+		key, err := s.key.find(e.EncryptedWith)
+		if err != nil {
+			return Login{}, fmt.Errorf("the login in %s is encrypted with a key in the system keyring, %w", file, err)
+		}
+		if text, err = unseal(key, e); err != nil {
+			return Login{}, damaged(file, err)
+		}
+	}
+	var r record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return Login{}, damaged(file, err)
+	}
+	if r.Key != e.Key {
+		return Login{}, damaged(file, nil)
+	}
+	return Login(r), nil
+}
+
+func damaged(file string, err error) error {
+	if err == nil {
+		err = errors.New("its content does not match its name")
+	}
+	return fmt.Errorf("the login in %s is damaged (%w): log in again with gauze login", file, err)
+}
+
+// reason drops the path from err if its message has it elsewhere.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// Put writes a login so that a process killed at any time leaves the old one or the new one. The
+// caller must have the Lock, or use Add.
+//
+// A renewed login stays as it is, encrypted or not: whatever could read it before can read it after.
+func (s *Store) Put(l Login) error {
+	file := s.path(l.Key)
+	text, err := json.Marshal(record(l))
+	if err != nil {
+		return err
+	}
+	e := envelope{Format: format, Key: l.Key, Login: text}
+	id, key, err := s.keyFor(l, file)
+	if err == nil && id != "" {
+		err = e.seal(id, key)
+	}
+	if err != nil {
+		return fmt.Errorf("the login in %s is encrypted with a key in the system keyring, %w", file, err)
+	}
+	if text, err = json.MarshalIndent(e, "", "  "); err != nil {
+		return err
+	}
+	if err := s.makeDir(); err != nil {
+		return err
+	}
+	if err := s.write(file, append(text, '\n')); err != nil {
+		return fmt.Errorf("the login cannot be written to %s: %w", file, reason(err))
+	}
+	return nil
+}
+
+// keyFor returns the key to encrypt a login with; none if it is stored in plain text.
+func (s *Store) keyFor(l Login, file string) (id string, key []byte, err error) {
+	if s.key.off() {
+		return "", nil, nil
+	}
+	old, err := readEnvelope(file)
+	encrypted := err == nil && old.EncryptedWith != ""
+	if err == nil && !encrypted {
+		if before, err := s.open(file, old); err == nil && before.Began.Equal(l.Began) {
+			return "", nil, nil
+		}
+	}
+	id, key, err = s.key.get()
+	if err != nil && !encrypted {
+		return "", nil, nil
+	}
+	return id, key, err
+}
+
+func (s *Store) makeDir() error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("the directory %s cannot be created: %w", s.dir, reason(err))
+	}
+	if info, err := os.Stat(s.dir); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return os.Chmod(s.dir, 0o700)
+	}
+	return nil
+}
+
+// Remove removes a login. It returns ErrNone if there is none.
+func (s *Store) Remove(k Key) error {
+	file := s.path(k)
+	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		return ErrNone
+	}
+	return robustio.RemoveAll(file)
+}
+
+// stamp is what is compared to tell whether a file or directory may have changed.
+type stamp struct {
+	path     string
+	exists   bool
+	size     int64
+	modified time.Time
+	settled  bool // settled means that a later change has a later time.
+}
+
+// settleTime is longer than the resolution of the times of any file system.
+const settleTime = 2 * time.Second
+
+func stampOf(path string) stamp {
+	info, err := os.Stat(path)
+	if err != nil {
+		return stamp{path: path, settled: true}
+	}
+	age := time.Since(info.ModTime())
+	return stamp{path, true, info.Size(), info.ModTime(), age.Abs() > settleTime}
+}
+
+// current reports whether what s was taken of has not changed.
+func (s stamp) current() bool {
+	if !s.settled {
+		return false
+	}
+	now := stampOf(s.path)
+	return s.exists == now.exists && s.size == now.size && s.modified.Equal(now.modified)
+}
+
+// replaceFile writes a temporary file, makes it durable and renames it.
+func replaceFile(path string, content []byte) error {
+	pattern := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if stale, _ := filepath.Glob(pattern); len(stale) > 0 { // of a process that was killed
+		for _, file := range stale {
+			os.Remove(file)
+		}
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(pattern)) // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(content)
+	if err == nil {
+		err = temp.Sync()
+	}
+	if closed := temp.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = robustio.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+		return err
+	}
+	if dir, err := os.Open(filepath.Dir(path)); err == nil {
+		dir.Sync() // systems where this fails do not need it
+		dir.Close()
+	}
+	return nil
 }

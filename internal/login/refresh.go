@@ -1,0 +1,350 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// limits are how long things take. Tests shorten them.
+type limits struct {
+	budget  time.Duration // budget is how long one renewal is waited for, and how long new attempts start.
+	attempt time.Duration // attempt is how long one request may take. It is not cut by the budget: the response may have the only copy of a rotated token.
+	backoff time.Duration // backoff is the pause after the first failed attempt.
+	pause   time.Duration // pause is how long Header does not renew a token again after it failed.
+	wait    time.Duration // wait is how long a token must be valid to be used while it is renewed.
+	poll    time.Duration // poll is how often Changed looks at the store.
+}
+
+var defaultLimits = limits{
+	budget:  20 * time.Second,
+	attempt: 10 * time.Second,
+	backoff: 250 * time.Millisecond,
+	pause:   10 * time.Second,
+	wait:    10 * time.Second,
+	poll:    time.Second,
+}
+
+const (
+	failedNowTime = 2 * time.Second // failedNowTime is how long the failure of a renewal is the answer to other requests for it.
+	maxFresh      = 2               // maxFresh is how many tokens in a row the server may reject right after they were renewed.
+	freshTime     = time.Minute     // freshTime is how long a token with a longer lifetime counts as just renewed.
+)
+
+// A renewal is in progress. All requests that need it wait for the same one.
+type renewal struct {
+	done chan struct{}
+	err  error
+}
+
+// failure is the last renewal that failed.
+type failure struct {
+	token string
+	err   error
+	at    time.Time
+}
+
+// unsaved is a renewed login that could not be stored.
+type unsaved struct {
+	login Login
+	used  string // used is the refresh token in the store, which login replaces.
+	tried time.Time
+}
+
+// renewals counts the renewals of this process that are in progress.
+var renewals struct {
+	sync.Mutex
+	number int
+	idle   chan struct{} // idle is closed when number becomes 0; nil unless Wait waits.
+}
+
+// Wait waits until this process renews no login. A process that exits during a renewal may lose the
+// only copy of a token.
+func Wait(ctx context.Context) {
+	renewals.Lock()
+	if renewals.number == 0 {
+		renewals.Unlock()
+		return
+	}
+	if renewals.idle == nil {
+		renewals.idle = make(chan struct{})
+	}
+	idle := renewals.idle
+	renewals.Unlock()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+}
+
+func countRenewals(change int) {
+	renewals.Lock()
+	defer renewals.Unlock()
+	renewals.number += change
+	if renewals.number == 0 && renewals.idle != nil {
+		close(renewals.idle)
+		renewals.idle = nil
+	}
+}
+
+// renew replaces the token stale, or waits for the renewal that does. Its end does not depend on
+// ctx: a request that is cancelled does not cancel the renewal that others wait for.
+func (s *Source) renew(ctx context.Context, stale string, rejected bool) error {
+	r := s.begin(stale, rejected)
+	limit := time.NewTimer(s.limits.budget)
+	defer limit.Stop()
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-limit.C:
+		return &Temporary{Why: fmt.Sprintf("it takes more than %v", s.limits.budget)}
+	}
+}
+
+// begin starts a renewal unless there is one.
+func (s *Source) begin(stale string, rejected bool) *renewal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.renewal != nil {
+		return s.renewal
+	}
+	r := &renewal{done: make(chan struct{})}
+	s.renewal = r
+	countRenewals(1)
+	go func() {
+		defer countRenewals(-1)
+		defer close(r.done)
+		r.err = s.renewOnce(stale, rejected)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.renewal, s.failed = nil, failure{}
+		if r.err != nil {
+			s.failed = failure{stale, r.err, time.Now()}
+		}
+	}()
+	return r
+}
+
+// failedLately reports whether a renewal of the token failed within the last d.
+func (s *Source) failedLately(token string, d time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed.err != nil && s.failed.token == token && time.Since(s.failed.at) < d
+}
+
+// failedNow returns the error of a renewal that failed a moment ago: that for the same request, if
+// Header waited for it.
+func (s *Source) failedNow(token string) error {
+	if token == "" || !s.failedLately(token, min(failedNowTime, s.limits.pause)) {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed.err
+}
+
+// renewOnce replaces the token stale while no other process does. It returns nil if there is a
+// different one, whichever process obtained it.
+func (s *Source) renewOnce(stale string, rejected bool) error {
+	store, err := s.store()
+	if err != nil {
+		return s.needed(err.Error())
+	}
+	if h := s.look(true); errors.Is(h.err, ErrNone) && s.options.Grant == "" {
+		return s.needed("there is no login for this server")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.limits.budget)
+	defer cancel()
+	unlock, err := store.Lock(ctx, s.resource, s.options.Account)
+	switch {
+	case err == nil:
+		defer unlock()
+	case ctx.Err() != nil:
+		return &Temporary{Why: "a different gauze process is renewing it", err: err}
+	default:
+		// The directory cannot be written to. What is renewed stays in memory.
+	}
+
+	h := s.look(true)
+	if h.token() != "" && h.token() != stale && h.login.usable(s.now()) {
+		return nil
+	}
+	if s.options.Grant != "" {
+		l, err := s.machineToken(ctx)
+		if err != nil {
+			return err
+		}
+		s.adopt(store, l, "")
+		return nil
+	}
+	switch {
+	case errors.Is(h.err, ErrNone):
+		return s.needed("there is no login for this server")
+	case h.err != nil:
+		return s.needed(h.err.Error())
+	case h.login.Ended != "":
+		return s.needed(h.login.Ended)
+	case h.login.Refresh == "":
+		return s.needed("the login expired, and the authorization server issued no token to renew it with")
+	case rejected && s.tooFresh(h.login):
+		return s.needed("the server rejects the login although it was just renewed")
+	}
+	return s.exchangeAny(ctx, store, h.login, stale)
+}
+
+// tooFresh reports whether the server rejects whatever token it gets: l was renewed because the one
+// before was rejected, and so on.
+func (s *Source) tooFresh(l Login) bool {
+	age := s.now().Sub(l.Refreshed)
+	limit := freshTime
+	if lifetime := l.lifetime(); lifetime > 0 {
+		limit = min(limit, lifetime/2)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.Refreshed.IsZero() || age < 0 || age > limit {
+		s.numFresh = 0
+		return false
+	}
+	s.numFresh++
+	return s.numFresh > maxFresh
+}
+
+// exchangeAny renews l with its refresh token; if that is rejected, with one that a different program
+// stored meanwhile, and then with the previous one. If all are rejected the login has ended.
+func (s *Source) exchangeAny(ctx context.Context, store *Store, l Login, stale string) error {
+	n, err := s.exchange(ctx, l, l.Refresh)
+	if isCode(err, "invalid_grant") {
+		if h := s.look(true); h.err == nil && h.login.Ended == "" && h.login.Refresh != l.Refresh {
+			if l = h.login; l.Access != stale && l.usable(s.now()) {
+				return nil
+			}
+			n, err = s.exchange(ctx, l, l.Refresh)
+		}
+	}
+	if isCode(err, "invalid_grant") && l.Previous != "" {
+		n, err = s.exchange(ctx, l, l.Previous)
+	}
+	if err == nil {
+		if s.answered != nil {
+			s.answered()
+		}
+		return s.replace(store, l, n)
+	}
+	var refused *refusal
+	if !errors.As(err, &refused) {
+		return &Temporary{Why: err.Error(), err: err}
+	}
+	switch {
+	case refused.code == "invalid_grant":
+		return s.end(store, l, "the authorization server no longer accepts the login"+refused.explanation())
+	case refused.code == "invalid_client" && l.Client.Registered:
+		return s.end(store, l, "the authorization server no longer knows this installation of gauze"+refused.explanation())
+	case refused.code == "invalid_client":
+		return s.needed("the authorization server rejected the client ID or its secret" + refused.explanation())
+	case refused.code != "":
+		return s.needed("the authorization server does not renew the login" + refused.explanation())
+	}
+	return &Temporary{Why: refused.Error(), err: refused}
+}
+
+// replace stores the renewed login n in place of l, unless a person logged in or out meanwhile.
+func (s *Source) replace(store *Store, l, n Login) error {
+	now, err := store.Find(s.resource, s.options.Account)
+	switch {
+	case errors.Is(err, ErrNone):
+		if s.isUnsaved(l) {
+			break
+		}
+		s.look(true)
+		return s.needed("the login was removed")
+	case err == nil && now.Ended == "" && (now.Issuer != l.Issuer || !now.Began.Equal(l.Began)):
+		s.look(true)
+		return nil
+	}
+	s.adopt(store, n, l.Refresh)
+	return nil
+}
+
+func (s *Source) isUnsaved(l Login) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unsaved != nil && s.unsaved.login.Access == l.Access
+}
+
+// adopt stores a login, and then uses it. If it cannot be stored it is kept in memory, and stored
+// later.
+func (s *Source) adopt(store *Store, l Login, used string) {
+	err := store.Put(l)
+	s.mu.Lock()
+	was := s.unsaved
+	s.unsaved = nil
+	if err != nil {
+		if was != nil {
+			used = was.used
+		}
+		s.unsaved = &unsaved{l, used, time.Now()}
+	}
+	s.mu.Unlock()
+	if err != nil && was == nil && s.config.Unsaved != nil {
+		s.config.Unsaved(err)
+	}
+	s.look(true)
+	if s.config.Renewed != nil {
+		s.config.Renewed(l.Status())
+	}
+}
+
+// end records that a login can no longer be used, and why.
+func (s *Source) end(store *Store, l Login, why string) error {
+	l.Access, l.Refresh, l.Previous, l.Expires, l.Ended = "", "", "", time.Time{}, why
+	store.Put(l) // else the next process finds out again
+	s.mu.Lock()
+	s.unsaved = nil
+	s.mu.Unlock()
+	s.look(true)
+	if s.config.Renewed != nil {
+		s.config.Renewed(l.Status())
+	}
+	return s.needed(why)
+}
+
+// save tries again to store a login that is only in memory, now and then.
+func (s *Source) save() {
+	s.mu.Lock()
+	u := s.unsaved
+	due := u != nil && time.Since(u.tried) > s.limits.pause
+	if due {
+		u.tried = time.Now()
+	}
+	s.mu.Unlock()
+	if !due {
+		return
+	}
+	countRenewals(1)
+	go func() {
+		defer countRenewals(-1)
+		ctx, cancel := context.WithTimeout(context.Background(), s.limits.budget)
+		defer cancel()
+		store, _ := s.store()
+		unlock, err := store.Lock(ctx, s.resource, s.options.Account)
+		if err != nil {
+			return
+		}
+		defer unlock()
+		s.look(true) // drops it if a different process was faster
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.unsaved == u && store.Put(u.login) == nil {
+			s.unsaved = nil
+		}
+	}()
+}
+
+// jittered returns a duration between half of d and d.
+func jittered(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }

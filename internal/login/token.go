@@ -1,0 +1,216 @@
+package login
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/redact"
+)
+
+// maxTokenBytes is the size of the largest response of a token endpoint that is read.
+const maxTokenBytes = 1 << 20
+
+// refusal is a response of a token endpoint that is not a token.
+type refusal struct {
+	host   string
+	status int
+	code   string // code is the OAuth error, such as "invalid_grant"; empty if there is none.
+	detail string // detail is what the server says about it, safe to show.
+	retry  bool
+	after  time.Duration // after is what the server asks to wait.
+}
+
+func (r *refusal) Error() string {
+	return fmt.Sprintf("the authorization server %s answered with HTTP %d", r.host, r.status) + r.explanation()
+}
+
+// explanation returns the error and its description in parentheses.
+func (r *refusal) explanation() string {
+	switch {
+	case r.code == "":
+		return ""
+	case r.detail == "":
+		return " (" + r.code + ")"
+	}
+	return " (" + r.code + ": " + r.detail + ")"
+}
+
+func isCode(err error, code string) bool {
+	var r *refusal
+	return errors.As(err, &r) && r.code == code
+}
+
+// exchange returns l renewed with a refresh token. It tries again while the server cannot answer.
+func (s *Source) exchange(ctx context.Context, l Login, refresh string) (Login, error) {
+	for wait := s.limits.backoff; ; wait *= 2 {
+		n, err := s.exchangeOnce(l, refresh)
+		var r *refusal
+		if err == nil || errors.As(err, &r) && !r.retry {
+			return n, err
+		}
+		next := jittered(wait)
+		if r != nil && r.after > 0 {
+			next = r.after
+		}
+		if deadline, _ := ctx.Deadline(); time.Until(deadline) < next || pause(ctx, next) != nil {
+			return n, err
+		}
+	}
+}
+
+// exchangeOnce sends one request to the token endpoint that was recorded when the person logged in.
+func (s *Source) exchangeOnce(l Login, refresh string) (Login, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.limits.attempt)
+	defer cancel()
+	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "resource": {l.Resource}}
+	if l.Indicator != "" {
+		form.Set("resource", l.Indicator)
+	}
+	secret := l.Client.Secret
+	if s.options.ClientSecret != "" && s.options.ClientID == l.Client.ID {
+		secret = s.options.ClientSecret
+	}
+	req, err := tokenRequest(ctx, l.TokenURL, l.Client, secret, form)
+	if err != nil {
+		return Login{}, err
+	}
+	hidden := redact.KnownSecrets(refresh, secret, l.Access, l.Refresh, l.Previous)
+	asked := s.now()
+	res, err := s.client().Do(req)
+	if err != nil {
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			return Login{}, fmt.Errorf("the authorization server %s did not answer within %v", req.URL.Host, s.limits.attempt)
+		}
+		return Login{}, fmt.Errorf("the authorization server %s cannot be reached: %s", req.URL.Host, hidden.Quote(err.Error()))
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxTokenBytes))
+	t := tokenResponse{}
+	if err == nil {
+		err = json.Unmarshal(body, &t)
+	}
+	switch {
+	case res.StatusCode/100 != 2, err == nil && t.Code != "": // some servers send errors with status 200
+		return Login{}, refused(req.URL.Host, res, t, hidden)
+	case err != nil, t.Access == "":
+		return Login{}, fmt.Errorf("the authorization server %s sent an incomplete response", req.URL.Host)
+	case t.Type != "" && !strings.EqualFold(string(t.Type), "bearer"):
+		return Login{}, &refusal{host: req.URL.Host, status: res.StatusCode, code: "unsupported_token_type", detail: hidden.Quote(string(t.Type))}
+	}
+	return t.renew(l, refresh, asked), nil
+}
+
+// tokenRequest returns a request to a token endpoint, authenticated as the client was registered.
+func tokenRequest(ctx context.Context, endpoint string, c Client, secret string, form url.Values) (*http.Request, error) {
+	basic := secret != "" && (c.Method == "" || c.Method == "client_secret_basic")
+	if !basic {
+		form.Set("client_id", c.ID)
+		if secret != "" {
+			form.Set("client_secret", secret)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, errors.New("the address of the token endpoint is not valid")
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	if basic {
+		req.SetBasicAuth(url.QueryEscape(c.ID), url.QueryEscape(secret)) // RFC 6749, section 2.3.1
+	}
+	return req, nil
+}
+
+// tokenResponse is a response of a token endpoint.
+type tokenResponse struct {
+	Access    string   `json:"access_token"`
+	Refresh   string   `json:"refresh_token"`
+	Type      jsonText `json:"token_type"`
+	ExpiresIn jsonText `json:"expires_in"`
+	Scope     jsonText `json:"scope"`
+	Code      jsonText `json:"error"`
+	Detail    jsonText `json:"error_description"`
+}
+
+// jsonText is a string or a number in JSON. Anything else is empty, not an error: a response must not be
+// lost with the tokens in it because of a detail.
+type jsonText string
+
+func (t *jsonText) UnmarshalJSON(raw []byte) error {
+	var value any
+	switch json.Unmarshal(raw, &value); value := value.(type) {
+	case string:
+		*t = jsonText(value)
+	case float64:
+		*t = jsonText(strconv.FormatFloat(value, 'f', -1, 64))
+	}
+	return nil
+}
+
+// renew returns l with the tokens of the response to a request with a refresh token.
+func (t tokenResponse) renew(l Login, used string, asked time.Time) Login {
+	l.Access, l.Expires, l.Refreshed = t.Access, time.Time{}, asked
+	if seconds, err := strconv.ParseFloat(string(t.ExpiresIn), 64); err == nil && seconds > 0 {
+		l.Expires = asked.Add(time.Duration(min(seconds, 1e9) * float64(time.Second)))
+	}
+	l.Refresh, l.Previous = used, ""
+	if t.Refresh != "" && t.Refresh != used {
+		l.Refresh, l.Previous = t.Refresh, used
+	}
+	if t.Scope != "" {
+		l.Scopes = strings.Fields(string(t.Scope))
+	}
+	return l
+}
+
+// oauthCode matches the errors of OAuth. What does not match is text of a server.
+var oauthCode = regexp.MustCompile(`^[a-z_]{1,40}$`)
+
+func refused(host string, res *http.Response, t tokenResponse, hidden redact.Secrets) error {
+	r := &refusal{host: host, status: res.StatusCode}
+	if oauthCode.MatchString(string(t.Code)) {
+		r.code, r.detail = string(t.Code), hidden.Quote(string(t.Detail))
+	}
+	r.retry = res.StatusCode >= 500 || res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusRequestTimeout ||
+		r.code == "temporarily_unavailable" || r.code == "server_error"
+	if r.retry {
+		r.code = "" // it says nothing about the login
+		r.after = retryAfter(res.Header.Get("Retry-After"))
+	}
+	return r
+}
+
+// retryAfter returns the value of the header Retry-After, or 0.
+func retryAfter(value string) time.Duration {
+	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
+		return time.Duration(min(seconds, 1e6)) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
+
+// client returns what sends the requests to authorization servers.
+func (s *Source) client() *http.Client {
+	if s.config.Client != nil {
+		return s.config.Client
+	}
+	return defaultClient
+}
+
+// defaultClient follows no redirects: tokens go to the recorded endpoint only.
+var defaultClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
