@@ -45,6 +45,7 @@ var doors = map[string][]string{
 	"internal/proxy":                   {"llm", "internal/correct", "internal/upstream", "internal/repair", "internal/wire", "internal/health", "internal/launch"},
 	"internal/upstream":                {"internal/wire", "internal/health", "internal/launch", "internal/login"},
 	"internal/login":                   {"internal/launch", "internal/backup", "internal/filelock"},
+	"internal/login/logintest":         {"internal/launch"},
 	"internal/filelock":                {},
 	"internal/probe":                   {"internal/upstream", "internal/wire", "internal/launch"},
 	"internal/launch":                  {"internal/wire"},

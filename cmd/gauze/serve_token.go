@@ -45,7 +45,7 @@ func readTokens(path string) (tokens []string, err error) {
 		return nil, fmt.Errorf("cannot read the token file: %w", err)
 	}
 	defer file.Close()
-	if err := checkMode(file); err != nil {
+	if err := checkMode(file, "token"); err != nil {
 		return nil, err
 	}
 	lines := bufio.NewScanner(file)
@@ -68,15 +68,16 @@ func readTokens(path string) (tokens []string, err error) {
 	return tokens, nil
 }
 
-// checkMode rejects a file that other users can read, except on Windows, which has no mode bits.
-func checkMode(file *os.File) error {
+// checkMode rejects a file with a secret, such as "token", that other users can read, except on
+// Windows, which has no mode bits.
+func checkMode(file *os.File, secret string) error {
 	info, err := file.Stat()
 	if err != nil {
-		return fmt.Errorf("cannot read the token file: %w", err)
+		return fmt.Errorf("cannot read the %s file: %w", secret, err)
 	}
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		return fmt.Errorf("other users can access the token file %s (mode %04o); make it private with\n\n  chmod 600 %s\n\n"+
-			"and replace the token if others may have read it", file.Name(), mode, file.Name())
+		return fmt.Errorf("other users can access the %s file %s (mode %04o); make it private with\n\n  chmod 600 %s\n\n"+
+			"and replace the %s if others may have read it", secret, file.Name(), mode, file.Name(), secret)
 	}
 	return nil
 }

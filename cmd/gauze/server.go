@@ -21,6 +21,7 @@ import (
 // share.
 type serverFlags struct {
 	proxy.Options
+	login          loginFlags
 	headers        []string
 	headersFromEnv []string
 	tools          []string
@@ -61,6 +62,8 @@ func (f *serverFlags) addServer(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Spec.URL, "url", "", "`URL` of a server to connect to, instead of a command")
 	flags.StringArrayVar(&f.headers, "header", nil, "`header` for every request to the URL, as 'Name: value' (repeatable)")
 	flags.StringArrayVar(&f.headersFromEnv, "header-env", nil, "header whose value comes from an environment variable, as `Name=VARIABLE` (repeatable)")
+	f.login.add(flags)
+	f.login.addMode(flags)
 	flags.StringVar(&f.Spec.Dir, "cwd", "", "working `directory` of the server")
 }
 
@@ -124,6 +127,10 @@ func (f *serverFlags) spec(command string, args []string) (spec launch.Spec, err
 		return spec, fmt.Errorf("--url cannot be combined with a command (%q)", redact.Quote(args[0]))
 	case spec.URL == "" && len(f.headers)+len(f.headersFromEnv) > 0:
 		return spec, errors.New("--header and --header-env require --url; for a command, set environment variables instead")
+	case spec.URL == "" && f.login.Mode != "":
+		return spec, errors.New("--login requires --url")
+	case spec.URL == "" && f.login.given() != "":
+		return spec, fmt.Errorf("%s requires --url", f.login.given())
 	case spec.URL == "" && len(args) == 0:
 		return spec, fmt.Errorf("missing COMMAND: pass the server's command after two dashes, or its URL:\n"+
 			"  gauze %[1]s -- npx -y @modelcontextprotocol/server-everything\n  gauze %[1]s --url https://example.com/mcp", command)
@@ -138,8 +145,16 @@ func (f *serverFlags) spec(command string, args []string) (spec launch.Spec, err
 	if err := launch.CheckURL(spec.URL); err != nil {
 		return spec, fmt.Errorf("invalid --url: %w", err)
 	}
-	spec.Header, err = f.header()
-	return spec, err
+	if spec.Header, err = f.header(); err != nil {
+		return spec, err
+	}
+	if spec.Login, err = f.login.login(); err != nil {
+		return spec, err
+	}
+	if flag := f.login.given(); flag != "" && !spec.LogsIn() {
+		return spec, fmt.Errorf("%s cannot be combined with a credential in a header or in the URL, which takes the place of a login", flag)
+	}
+	return spec, nil
 }
 
 // header reads the headers for the URL. Their values are never shown.

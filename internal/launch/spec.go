@@ -79,16 +79,16 @@ var ourHeaders = map[string]bool{"Accept": true, "Content-Type": true, "Content-
 	"Transfer-Encoding": true, "Upgrade": true, "Last-Event-Id": true, "Idempotency-Key": true, "X-Idempotency-Key": true}
 
 // Secrets returns the values that no output may show: those in the environment, the headers, the
-// command line and the URL.
+// login, the command line and the URL.
 func (s Spec) Secrets() redact.Secrets {
 	if s.URL == "" {
 		return redact.JoinSecrets(redact.EnvironSecrets(s.Environment()), redact.CommandSecrets(s.argv()))
 	}
-	var headers []string
+	values := []string{s.Login.ClientSecret}
 	for _, h := range s.Header {
-		headers = append(headers, h.Value)
+		values = append(values, h.Value)
 	}
-	return redact.JoinSecrets(redact.KnownSecrets(headers...), redact.AddressSecrets(s.URL))
+	return redact.JoinSecrets(redact.KnownSecrets(values...), redact.AddressSecrets(s.URL))
 }
 
 func (s Spec) argv() []string { return append([]string{s.Command}, s.Args...) }
@@ -131,7 +131,7 @@ func (s Spec) Label() string {
 // Fingerprint returns a hash of every field, secrets included. Two Specs have the same one only if
 // they start or reach the same server in the same way. A nil Env differs from an empty one.
 func (s Spec) Fingerprint() string {
-	s.Args, s.Header = append([]string{}, s.Args...), append([]Header{}, s.Header...)
+	s.Args, s.Header, s.Login.Scopes = append([]string{}, s.Args...), append([]Header{}, s.Header...), append([]string{}, s.Login.Scopes...)
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", s)) // quotes every string and never calls String
 	return hex.EncodeToString(sum[:])
 }

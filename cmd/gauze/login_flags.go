@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/redact"
+)
+
+// loginFlags are the flags about the login to a server at a URL, which gauze run, gauze serve, gauze
+// test and gauze login share. A client secret has no flag of its own: other users can read command
+// lines.
+type loginFlags struct {
+	launch.Login
+	secretEnv  string
+	secretFile string
+}
+
+// add adds the flags. Their names are the same in every command.
+func (f *loginFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Account, "account", "", "`name` that you give to this login, to use several accounts on one server")
+	flags.StringArrayVar(&f.Scopes, "scope", nil, "`scope` to ask for in addition to those that the server names (repeatable)")
+	flags.StringVar(&f.ClientID, "client-id", "", "`ID` of a client that is registered with the authorization server, or the https URL of its metadata (default: gauze registers itself)")
+	flags.StringVar(&f.secretEnv, "client-secret-env", "", "environment `variable` with the secret of the client")
+	flags.StringVar(&f.secretFile, "client-secret-file", "", "`file` with the secret of the client, which only you can read")
+	flags.StringVar(&f.RedirectURL, "redirect-url", "", "loopback `URL` that is registered for the client, such as http://127.0.0.1:8976/callback (default: a free port)")
+	flags.StringVar(&f.Grant, "grant", "", "`way` to log in without a person: "+launch.GrantClient+", or "+launch.GrantAssertion+" with --assertion-file")
+	flags.StringVar(&f.AssertionFile, "assertion-file", "", "`file` with the token of this workload's identity, read again for each login")
+}
+
+// addMode adds the flag that says what happens if a login is needed.
+func (f *loginFlags) addMode(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Mode, "login", "", "`mode` of the login to the URL: ask (use the login of gauze login and renew it; if a new one is needed, say so), auto (open the browser) or off (send only the given headers). Default: ask")
+}
+
+// given returns the name of a flag that was set, "" if there is none.
+func (f *loginFlags) given() string {
+	for _, flag := range []struct {
+		name string
+		set  bool
+	}{
+		{"--account", f.Account != ""}, {"--scope", len(f.Scopes) > 0}, {"--client-id", f.ClientID != ""}, {"--client-secret-env", f.secretEnv != ""},
+		{"--client-secret-file", f.secretFile != ""}, {"--redirect-url", f.RedirectURL != ""}, {"--grant", f.Grant != ""}, {"--assertion-file", f.AssertionFile != ""},
+	} {
+		if flag.set {
+			return flag.name
+		}
+	}
+	return ""
+}
+
+// login returns the login that the flags describe, with the client's secret.
+func (f *loginFlags) login() (l launch.Login, err error) {
+	l = f.Login
+	switch {
+	case !slices.Contains([]string{"", launch.LoginAsk, launch.LoginAuto, launch.LoginOff}, l.Mode):
+		return l, fmt.Errorf("invalid --login %q: must be ask, auto or off", redact.Quote(l.Mode))
+	case l.Mode == launch.LoginOff && f.given() != "":
+		return l, fmt.Errorf("--login off cannot be combined with %s", f.given())
+	case f.secretEnv != "" && f.secretFile != "":
+		return l, errors.New("--client-secret-env cannot be combined with --client-secret-file")
+	case (f.secretEnv != "" || f.secretFile != "") && l.ClientID == "":
+		return l, errors.New("--client-secret-env and --client-secret-file require --client-id")
+	case !slices.Contains([]string{"", launch.GrantClient, launch.GrantAssertion}, l.Grant):
+		return l, fmt.Errorf("invalid --grant %q: must be %s or %s", redact.Quote(l.Grant), launch.GrantClient, launch.GrantAssertion)
+	case l.Grant == launch.GrantClient && f.secretEnv == "" && f.secretFile == "":
+		return l, fmt.Errorf("--grant %s requires --client-id, and --client-secret-env or --client-secret-file", launch.GrantClient)
+	case (l.Grant == launch.GrantAssertion) != (l.AssertionFile != ""):
+		return l, fmt.Errorf("--grant %s and --assertion-file require each other", launch.GrantAssertion)
+	case l.Grant != "" && l.RedirectURL != "":
+		return l, errors.New("--grant cannot be combined with --redirect-url: no browser is used")
+	}
+	if err := checkRedirect(l.RedirectURL); err != nil {
+		return l, err
+	}
+	if l.Scopes, err = scopes(f.Scopes); err != nil {
+		return l, err
+	}
+	l.ClientSecret, l.SecretSource, err = f.secret()
+	return l, err
+}
+
+// checkRedirect rejects an address at which gauze cannot wait for the browser.
+func checkRedirect(address string) error {
+	if address == "" {
+		return nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" || !launch.IsLoopback(u.Hostname()) || u.Port() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("invalid --redirect-url %q: must be a loopback address with a port, such as http://127.0.0.1:8976/callback", redact.Quote(address))
+	}
+	return nil
+}
+
+// scopes splits the values of --scope at spaces and rejects what is not a scope (RFC 6749, 3.3).
+func scopes(values []string) (all []string, err error) {
+	for _, one := range strings.Fields(strings.Join(values, " ")) {
+		if strings.ContainsFunc(one, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
+			return nil, fmt.Errorf("invalid --scope %q: a scope has only ASCII characters, without quotes and backslashes", redact.Quote(one))
+		}
+		if !slices.Contains(all, one) {
+			all = append(all, one)
+		}
+	}
+	return all, nil
+}
+
+// maxSecretLen limits the file with a client's secret.
+const maxSecretLen = 64 << 10
+
+// secret reads the client's secret, and says where it comes from.
+func (f *loginFlags) secret() (value, source string, err error) {
+	switch {
+	case f.secretEnv != "":
+		if value = strings.TrimSpace(os.Getenv(f.secretEnv)); value == "" {
+			return "", "", fmt.Errorf("the environment variable %s, given with --client-secret-env, is not set", f.secretEnv)
+		}
+		return value, "the variable " + f.secretEnv, nil
+	case f.secretFile != "":
+		file, err := os.Open(f.secretFile)
+		if err != nil {
+			return "", "", fmt.Errorf("cannot read the client secret: %w", err)
+		}
+		defer file.Close()
+		if err := checkMode(file, "client secret"); err != nil {
+			return "", "", err
+		}
+		text, err := io.ReadAll(io.LimitReader(file, maxSecretLen))
+		if err != nil {
+			return "", "", fmt.Errorf("cannot read the client secret: %w", err)
+		}
+		if value = strings.TrimSpace(string(text)); value == "" || strings.ContainsAny(value, "\r\n") {
+			return "", "", fmt.Errorf("no client secret in %s: the file must contain the secret on one line", f.secretFile)
+		}
+		return value, "the file " + f.secretFile, nil
+	}
+	return "", "", nil
+}
