@@ -25,6 +25,9 @@ const (
 	EventTreating      EventKind = "treating"       // a fix is being tried; Detail describes it
 	EventRefused       EventKind = "refused"        // the server is reachable but rejects every request; Detail says why
 	EventListChanged   EventKind = "list-changed"   // the server's tools, resources or prompts changed with a restart
+	EventLoginRenewed  EventKind = "login-renewed"  // the login to the server was renewed
+	EventLoginEnded    EventKind = "login-ended"    // the login to the server can no longer be used; Detail says why
+	EventLoginNeeded   EventKind = "login-needed"   // a person has to log in to the server; Cause says why, and how
 	EventJudged        EventKind = "judged"         // a task decided about a server that fails; Detail says what and why
 	EventStopping      EventKind = "stopping"       // the server is being stopped
 	EventStopped       EventKind = "stopped"        // the server was stopped
@@ -166,7 +169,7 @@ func (k EventKind) level(stopping bool) slog.Level {
 		}
 	case EventGaveUp:
 		return slog.LevelError
-	case EventOpened, EventHung, EventRefused, EventUnknown, EventFailed, EventTimedOut, EventQuarantined:
+	case EventOpened, EventHung, EventRefused, EventLoginEnded, EventLoginNeeded, EventUnknown, EventFailed, EventTimedOut, EventQuarantined:
 		return slog.LevelWarn
 	case EventProbeMissed, EventStray, EventDropped:
 		return slog.LevelDebug

@@ -34,14 +34,15 @@ const (
 
 // The server at a URL rejected the request.
 const (
-	CodeAuthRequired    Code = "auth-required"    // the credential is missing, wrong or expired
-	CodeAuthDenied      Code = "auth-denied"      // the credential does not permit the request
-	CodeRateLimited     Code = "rate-limited"     // the server accepts no further requests for a while
-	CodeHTTPUnavailable Code = "http-unavailable" // the server, or a gateway before it, reported a failure
-	CodeHTTPRefused     Code = "http-refused"     // the server rejected the request with another status
-	CodeRedirectRefused Code = "redirect-refused" // the server redirects to a different origin
-	CodeNotMCP          Code = "not-mcp"          // the URL is not that of an MCP server
-	CodeAnswerMissing   Code = "answer-missing"   // the HTTP response ended without the JSON-RPC response
+	CodeAuthRequired     Code = "auth-required"     // the credential is missing, wrong or expired
+	CodeAuthDenied       Code = "auth-denied"       // the credential does not permit the request
+	CodeLoginUnavailable Code = "login-unavailable" // the login could not be renewed at the moment; it is kept
+	CodeRateLimited      Code = "rate-limited"      // the server accepts no further requests for a while
+	CodeHTTPUnavailable  Code = "http-unavailable"  // the server, or a gateway before it, reported a failure
+	CodeHTTPRefused      Code = "http-refused"      // the server rejected the request with another status
+	CodeRedirectRefused  Code = "redirect-refused"  // the server redirects to a different origin
+	CodeNotMCP           Code = "not-mcp"           // the URL is not that of an MCP server
+	CodeAnswerMissing    Code = "answer-missing"    // the HTTP response ended without the JSON-RPC response
 )
 
 // A call failed.

@@ -42,7 +42,7 @@ var doors = map[string][]string{
 	"internal/httpguard":               {},
 	"internal/gateway":                 {"internal/proxy", "internal/wire", "internal/health", "internal/httpguard"},
 	"internal/demo":                    {"internal/task", "internal/taskrun", "internal/proxy", "internal/upstream", "internal/health", "internal/faultyserver", "internal/launch", "internal/modeltest", "llm"},
-	"internal/proxy":                   {"llm", "internal/correct", "internal/upstream", "internal/repair", "internal/wire", "internal/health", "internal/launch"},
+	"internal/proxy":                   {"llm", "internal/correct", "internal/upstream", "internal/repair", "internal/wire", "internal/health", "internal/launch", "internal/login"},
 	"internal/upstream":                {"internal/wire", "internal/health", "internal/launch", "internal/login"},
 	"internal/login":                   {"internal/launch", "internal/backup", "internal/filelock"},
 	"internal/login/logintest":         {"internal/launch"},

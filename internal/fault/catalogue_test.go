@@ -97,6 +97,7 @@ func TestJSONRPCCodesAreStable(t *testing.T) {
 		"server-unreachable": -31050, "host-not-found": -31051, "tls-failed": -31052, "auth-required": -31053, "auth-denied": -31054,
 		"rate-limited": -31055, "http-unavailable": -31056, "http-refused": -31057, "redirect-refused": -31058, "not-mcp": -31059,
 		"answer-missing":     -31060,
+		"login-unavailable":  -31061,
 		"session-limit":      -31070,
 		"body-limit":         -31071,
 		"response-too-large": -31040, "request-too-large": -31041, "response-invalid": -31042,

@@ -26,14 +26,15 @@ const (
 
 // A server at a URL rejected a request.
 const (
-	AuthRequired    Code = "auth-required"
-	AuthDenied      Code = "auth-denied"
-	RateLimited     Code = "rate-limited"
-	HTTPUnavailable Code = "http-unavailable"
-	HTTPRefused     Code = "http-refused"
-	RedirectRefused Code = "redirect-refused"
-	NotMCP          Code = "not-mcp"
-	AnswerMissing   Code = "answer-missing"
+	AuthRequired     Code = "auth-required"
+	AuthDenied       Code = "auth-denied"
+	LoginUnavailable Code = "login-unavailable"
+	RateLimited      Code = "rate-limited"
+	HTTPUnavailable  Code = "http-unavailable"
+	HTTPRefused      Code = "http-refused"
+	RedirectRefused  Code = "redirect-refused"
+	NotMCP           Code = "not-mcp"
+	AnswerMissing    Code = "answer-missing"
 )
 
 // One call failed.

@@ -71,6 +71,18 @@ var httpEntries = []Entry{
 		},
 	},
 	{
+		Code: LoginUnavailable, RPC: -31061, Retry: RetryLater, notRun: true,
+		Title: "the login could not be renewed",
+		model: "The login to the MCP server could not be renewed at the moment, so this call did not run. Gauze keeps the login.",
+		Means: "The server rejected the request because the access token has expired, and gauze could not get a new one. The login itself is kept: the user does not have to log in again.",
+		Why:   "The authorization server did not respond, responded with an error, or the stored login could not be read.",
+		Did:   "Gauze tried to renew the login several times and did not send the request again. The next request tries again.",
+		Do: []Step{
+			{Text: "Repeat the call; the authorization server is usually back soon."},
+			{Text: "If the details are about the stored login, such as a locked keyring or a full disk, fix that first."},
+		},
+	},
+	{
 		Code: RateLimited, RPC: -31055, Retry: RetryLater, response: true,
 		Title: "the server's rate limit has been reached",
 		model: "The MCP server's rate limit has been reached (HTTP 429).",

@@ -104,6 +104,9 @@ func sample(code fault.Code) *fault.Fault {
 		f.Delivery = fault.Refused
 		f.Server = "https://mcp.example.com/mcp"
 		f.Detail = `HTTP 403; credentials sent: none; the server requires the authentication scheme Bearer with error="insufficient_scope"`
+	case fault.LoginUnavailable:
+		f.Delivery = fault.Refused
+		f.Server, f.Detail = "https://mcp.example.com/mcp", "the token endpoint of https://login.example.com responded with HTTP 503"
 	case fault.RateLimited:
 		f.Delivery = fault.Refused
 		f.Server, f.Detail, f.NextTry, f.Attempts = "https://mcp.example.com/mcp", "HTTP 429", noon.Add(2*time.Second), 2

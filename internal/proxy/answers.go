@@ -117,6 +117,7 @@ func (s *Session) putAnswer(c *call, m *wire.Message, said response, why fault.C
 func (s *Session) noteAnswered(conn *upstream.Conn, c *call, m *wire.Message) {
 	conn.Answered(c.class == Start || c.msg.Method == "server/discover")
 	s.counters.Answered++
+	s.needed = nil
 	s.budget.earn()
 	if c.task && c.token != "" && len(s.tasks) < maxTasks {
 		s.tasks[c.token] = true

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/login"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
@@ -95,6 +96,10 @@ type call struct {
 	others   uint64         // writes of other sessions when it was first sent
 	progress float64        // highest value passed on
 	stream   stream
+
+	login  *upstream.LoginAttempt // it waits for this one; nil: for none
+	needed *login.Needed          // what it waits for
+	logins int                    // that it has waited for
 
 	correction *correction // nil: no model was asked about it
 }

@@ -228,7 +228,7 @@ func (s *Session) answerWithoutServer(c *call) bool {
 		s.later(func() { s.out.send(answer(c.id, reply(c.id, "result", page))) })
 		return true
 	}
-	if s.hopeless(c) {
+	if s.hopeless(c) && !s.awaitLogin(c, s.trouble.Login) {
 		s.up.Ask()
 		s.fail(c, troubled(s.trouble, c, time.Now()))
 		return true

@@ -36,6 +36,7 @@ type lossPolicy struct {
 	inTime     bool // a repetition would be sent before the caller's time is over
 	settled    bool // the era is known: a handshake has succeeded
 	closing    bool
+	login      bool // a person can be asked to log in, and the call may wait for that
 }
 
 // action is what becomes of a lost call.
@@ -45,6 +46,7 @@ const (
 	answerFault    action = iota // it is answered with the fault of the verdict
 	repeatCall                   // it is sent again
 	refuseDiscover               // the client is told to initialize: the server is a legacy one
+	awaitLogin                   // it did not run, and waits for a login
 	awaitDoctor                  // the server rejects what it is asked first; the call waits for a different one
 )
 
@@ -61,6 +63,9 @@ type verdict struct {
 // Quarantine applies to the end of a connection only. A single exchange is lost by the network more
 // often than by the call, and identical reads would bar each other.
 func decide(c lostCall, kind lossKind, loss upstream.Loss, p lossPolicy) verdict {
+	if kind == exchangeLost && loss.OfLogin() {
+		return decideLogin(loss, p)
+	}
 	again, why := mayRepeat(c, kind, loss)
 	if kind == exchangeLost && !(loss.Session && why != "") {
 		why = exchangeFault(c, loss)
@@ -87,6 +92,15 @@ func decide(c lostCall, kind lossKind, loss upstream.Loss, p lossPolicy) verdict
 		return verdict{action: awaitDoctor}
 	}
 	return verdict{action: answerFault, code: why, bar: bar}
+}
+
+// decideLogin returns what becomes of a call that the server rejected for lack of a valid login,
+// which servers check before they run anything. Neither the doctor nor a different transport helps.
+func decideLogin(loss upstream.Loss, p lossPolicy) verdict {
+	if loss.Login != nil && p.login && !p.closing {
+		return verdict{action: awaitLogin}
+	}
+	return verdict{action: answerFault, code: loss.Code}
 }
 
 // mayHaveKilled reports whether the call may be what ended the connection.

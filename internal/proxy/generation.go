@@ -37,7 +37,9 @@ func (s *Session) Up(conn *upstream.Conn) {
 		}
 		slices.SortStableFunc(s.queue, inTurn)
 		for _, c := range slices.Clone(s.queue) {
-			c.retryAt = time.Time{}
+			if c.login == nil {
+				c.retryAt = time.Time{}
+			}
 			switch {
 			case s.toolChanged(c):
 				s.fail(c, &fault.Fault{Code: fault.ToolChanged, Delivery: deliveryOf(c)})
@@ -103,7 +105,7 @@ func (s *Session) Unreachable(t upstream.Trouble) {
 		s.endRestart(fmt.Errorf("the server was stopped, and the new one is not available: %s", s.secrets.Load().Redact(t.Detail)))
 		now := time.Now()
 		for _, c := range slices.Clone(s.queue) {
-			if s.hopeless(c) {
+			if s.hopeless(c) && !s.awaitLogin(c, t.Login) {
 				s.fail(c, troubled(&t, c, now))
 			}
 		}
@@ -113,7 +115,7 @@ func (s *Session) Unreachable(t upstream.Trouble) {
 // hopeless reports whether the server will not be started or reached again while the call may wait.
 func (s *Session) hopeless(c *call) bool {
 	t := s.trouble
-	return t != nil && (t.Permanent || t.Open && (t.NextTry.IsZero() || t.NextTry.After(c.waitsSince().Add(s.Patience))))
+	return t != nil && c.login == nil && (t.Permanent || t.Open && (t.NextTry.IsZero() || t.NextTry.After(c.waitsSince().Add(s.Patience))))
 }
 
 // troubled returns the fault of a call that cannot wait for the server any longer.

@@ -75,7 +75,7 @@ func (s *Session) Lost(conn *upstream.Conn, id []byte, loss upstream.Loss) {
 		if c = s.awaiting(conn, id); c == nil {
 			return // cancelled or timed out meanwhile
 		}
-		if c.class == Stream && !loss.Final {
+		if c.class == Stream && (!loss.Final || loss.OfLogin() && c.stream.acked) {
 			s.reopen(c, conn, now)
 			return
 		}
@@ -88,6 +88,7 @@ func (s *Session) Lost(conn *upstream.Conn, id []byte, loss upstream.Loss) {
 
 // lose carries out what decide says about a lost call.
 func (s *Session) lose(c *call, kind lossKind, loss upstream.Loss, now time.Time) {
+	s.noteNeeded(loss)
 	if c.own != nil {
 		if kind == exchangeLost {
 			c.loss = &loss
@@ -99,7 +100,7 @@ func (s *Session) lose(c *call, kind lossKind, loss upstream.Loss, now time.Time
 	if c.failed.IsZero() {
 		c.failed = now
 	}
-	if loss.Delivery != fault.Unsent {
+	if loss.Delivery != fault.Unsent && !loss.OfLogin() {
 		c.deaths++
 	}
 	delay := max(loss.After, jitter(retryBase, c.deaths+c.proven))
@@ -109,6 +110,7 @@ func (s *Session) lose(c *call, kind lossKind, loss upstream.Loss, now time.Time
 		inTime:     kind == connectionLost || now.Add(delay).Before(c.arrived.Add(s.retryTimeout(c))),
 		settled:    s.memory.known(),
 		closing:    s.closing,
+		login:      s.mayAwaitLogin(c, loss.Login),
 	})
 	if v.bar {
 		s.quarantine.bar(c.sign, now, now.Add(s.Quarantine))
@@ -131,6 +133,12 @@ func (s *Session) lose(c *call, kind lossKind, loss upstream.Loss, now time.Time
 		}
 		s.move(c, queued)
 		s.later(func() { conn.Refuse(loss) })
+	case awaitLogin:
+		if !s.awaitLogin(c, loss.Login) {
+			s.fail(c, s.lossFault(c, kind, loss.Code, now))
+			return
+		}
+		s.move(c, queued)
 	case answerFault:
 		s.fail(c, s.lossFault(c, kind, v.code, now))
 	}
@@ -171,7 +179,7 @@ func reached(e upstream.Evidence) bool { return !e.Remote || e.Gone }
 
 // lossFault returns the answer to a call that is not sent again.
 func (s *Session) lossFault(c *call, kind lossKind, code fault.Code, now time.Time) *fault.Fault {
-	f := &fault.Fault{Code: code, Delivery: overall(c, c.loss.Delivery), Detail: c.loss.Detail}
+	f := &fault.Fault{Code: code, Delivery: overall(c, c.loss.Delivery), Detail: c.loss.Detail, Cause: c.loss.Cause()}
 	if c.loss.After > 0 {
 		f.NextTry = now.Add(c.loss.After)
 	}

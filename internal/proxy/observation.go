@@ -9,6 +9,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Observation is what a session, or several, can say about a server and its calls. Texts are cleaned,
@@ -66,6 +67,9 @@ func (s *Session) Observe(detail bool) Observation {
 	}
 	if snapshot.Generation == 0 && past.LastReason == "" && s.trouble == nil {
 		o.State = StateStarting
+	}
+	if s.needed != nil {
+		o.State, o.LastReason, o.LastDeath = health.Degraded.String(), upstream.ReasonLogin, s.neededAt
 	}
 	if s.conn != nil {
 		o.Up, o.PID = s.upSince, s.conn.PID()

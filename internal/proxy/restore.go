@@ -21,6 +21,7 @@ import (
 func (s *Session) Prepare(ctx context.Context, conn *upstream.Conn) error {
 	s.mu.Lock()
 	m := s.memory
+	s.logins = conn.Logins()
 	depends := slices.ContainsFunc(s.queue, func(c *call) bool { return c.shape != 0 && c.repeated() })
 	s.mu.Unlock()
 	if !m.known() {
@@ -335,6 +336,8 @@ func (c *call) await(ctx context.Context) (wire.Message, error) {
 		switch {
 		case ok:
 			return answer, nil
+		case c.loss != nil && c.loss.OfLogin():
+			return answer, &upstream.LoginRequired{Loss: *c.loss}
 		case c.loss != nil && c.loss.Final:
 			return answer, &fault.Fault{Code: c.loss.Code, Detail: c.loss.Detail}
 		case c.loss != nil:

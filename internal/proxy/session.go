@@ -14,6 +14,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/login"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/repair"
 	"github.com/gauze-mcp/gauze/internal/upstream"
@@ -58,6 +59,9 @@ type Options struct {
 	Calls   CallDoctor      // consulted when a tool call fails; may be nil
 	Tracer  Tracer          // follows tool calls; may be nil
 
+	// OpenBrowser opens the address at which the user logs in. Default: the user's browser.
+	OpenBrowser func(address string) error
+
 	// Opened is called when the session begins, and closed when it has ended. May be nil.
 	Opened func(*Session) (closed func())
 
@@ -93,6 +97,9 @@ func (o Options) withDefaults() Options {
 	o.maxQueued = cmp.Or(o.maxQueued, 32<<20)
 	if o.Name == "" {
 		o.Name = o.Spec.Shown()
+	}
+	if o.OpenBrowser == nil {
+		o.OpenBrowser = login.OpenBrowser
 	}
 	if o.Writes == nil {
 		o.Writes = new(atomic.Uint64)
@@ -158,6 +165,11 @@ type Session struct {
 	ails       atomic.Bool       // ailing is not empty
 	ailing     map[string]string // tools whose last call failed because of the server's setup, and the code of the cause
 	examined   int               // failed calls that are being examined
+
+	logins   *upstream.Logins // the login of the connections; nil: they have none
+	needed   *login.Needed    // why a person has to log in; nil: requests are accepted, as far as is known
+	neededAt time.Time
+	elicited *elicitation // the last request to the client to open an address
 
 	consulting  int                  // calls in the state consulting
 	models      map[string]llm.Model // by the name in a policy

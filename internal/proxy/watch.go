@@ -124,7 +124,7 @@ func (s *Session) endWaits(now time.Time) {
 		if s.conn != nil {
 			limit = s.turnTimeout(c)
 		}
-		if c.id == nil || limit == 0 || c.class == Start && !unreached || now.Sub(c.waitsSince()) <= limit {
+		if c.id == nil || c.login != nil || limit == 0 || c.class == Start && !unreached || now.Sub(c.waitsSince()) <= limit {
 			continue
 		}
 		if s.conn != nil {

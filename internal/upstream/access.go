@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/login"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
@@ -41,8 +40,8 @@ func NewRemoteVia(spec launch.Spec, access Access) (*Remote, error) {
 		}
 	}
 	if access.Client == nil && access.Header == nil && access.Authorize == nil && spec.LogsIn() {
-		r.login = login.New(spec.URL, spec.Login, login.Config{})
-		access.Header, access.Authorize = r.login.Header, r.login.Authorize
+		r.logins = newLogins(spec)
+		access.Header, access.Authorize = r.logins.header, r.logins.source.Authorize
 	}
 	if access.Header != nil || r.opaque {
 		r.client.Transport = &accessTransport{remote: r, next: r.client.Transport, header: access.Header}
@@ -129,6 +128,23 @@ func (r *Remote) authorized(ctx context.Context, res *http.Response) bool {
 	}
 	res.Body = &unauthorizedBody{Reader: bytes.NewReader(body), reason: err}
 	return false
+}
+
+// do sends a request, and sends it once more if it was rejected as unauthorized and has been
+// authorized since. A body must be available from GetBody.
+func (r *Remote) do(req *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	res, err := send(req)
+	if err != nil || !r.authorized(req.Context(), res) {
+		return res, err
+	}
+	res.Body.Close()
+	again := req.Clone(req.Context())
+	if req.GetBody != nil {
+		if again.Body, err = req.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	return send(again)
 }
 
 // unauthorizedBody is the body of a response to a request that could not be authorized.

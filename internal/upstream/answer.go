@@ -242,12 +242,18 @@ func (w *web) get(ctx context.Context, last string) (*http.Response, error) {
 	if last != "" {
 		req.Header.Set("Last-Event-ID", wire.EncodeHeader(last))
 	}
-	alarm := time.AfterFunc(w.remote.headerWait, func() { cancel(errSlowHeader) })
-	defer alarm.Stop()
-	res, err := w.remote.client.Do(req)
+	res, err := w.remote.do(req, func(req *http.Request) (*http.Response, error) {
+		alarm := time.AfterFunc(w.remote.headerWait, func() { cancel(errSlowHeader) })
+		defer alarm.Stop()
+		return w.remote.client.Do(req)
+	})
 	if err != nil {
 		cancel(nil)
 		return nil, err
+	}
+	if _, read := res.Body.(*unauthorizedBody); read {
+		cancel(nil)
+		return res, nil
 	}
 	res.Body = &cancelBody{ReadCloser: res.Body, cancel: cancel}
 	return res, nil

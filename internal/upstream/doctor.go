@@ -65,8 +65,8 @@ func (u *Upstream) inspected(e Evidence) Evidence {
 // because the user may have fixed something since. If the doctor found a different way to start or
 // reach the server, it is used from the next generation on.
 func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Trouble) (changed bool) {
-	if u.Doctor == nil {
-		return false
+	if u.Doctor == nil || next.login != nil || next.code == fault.LoginUnavailable {
+		return false // a different address would not accept the login either
 	}
 	if !next.final() {
 		if e.Remote && !e.Gone { // the diagnosis does not delay the retry

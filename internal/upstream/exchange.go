@@ -245,11 +245,18 @@ func (x *exchange) ask() (reported bool) {
 // unauthorized and authorization succeeded.
 func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	res, err := x.sendOnce(ctx)
-	if err != nil || !x.w.remote.authorized(ctx, res) {
-		return res, err
+	if err != nil {
+		return nil, err
+	}
+	x.w.noteByte() // authorization can take a while
+	if !x.w.remote.authorized(ctx, res) {
+		return res, nil
 	}
 	res.Body.Close()
-	return x.sendOnce(ctx)
+	if res, err = x.sendOnce(ctx); err == nil {
+		x.w.remote.noteStillRefused(res)
+	}
+	return res, err
 }
 
 // sendOnce makes one HTTP request for the message. It follows one redirect that keeps the method
@@ -402,6 +409,12 @@ func (x *exchange) failed(err error) (reported bool) {
 		x.w.fail(failure{err: reason})
 		return false
 	}
+	if own := (*loginError)(nil); errors.As(err, &own) {
+		loss := Loss{Delivery: x.delivered(), Code: fault.LoginUnavailable, Detail: x.w.remote.secrets.Redact(own.Error()), Final: true}
+		errors.As(own, &loss.Login)
+		x.w.lose(x.id, loss)
+		return true
+	}
 	loss := Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: errText(x.reason(err))}
 	if loss.Delivery == fault.Unsent {
 		loss.Code = fault.ServerUnreachable
@@ -440,7 +453,7 @@ func (x *exchange) refused(res *http.Response) (reported bool) {
 	if x.ctx.Err() != nil {
 		return x.dropped()
 	}
-	answered := containsResponse(body, x.id)
+	answered := !x.w.remote.mayLogIn(res) && containsResponse(body, x.id)
 	if answered {
 		w.deliverAll(body, x.id, res.StatusCode)
 	}

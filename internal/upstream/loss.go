@@ -12,6 +12,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/login"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
@@ -24,6 +25,7 @@ type Loss struct {
 	After    time.Duration // how long to wait before retrying; 0 means soon
 	Status   int           // HTTP status; 0 if there was none
 	Session  bool          // rejected only because the server no longer knows the session
+	Login    *login.Needed // rejected because a person has to log in first; nil: for a different reason
 }
 
 // MayHaveKilled reports whether the request may have crashed the server or ended its connection: it
@@ -70,7 +72,9 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 			l.Detail = fmt.Sprintf("HTTP %d with content of type %s", status, kind)
 		}
 	}
-	if body, ok := res.Body.(*unauthorizedBody); ok {
+	if body, ok := res.Body.(*unauthorizedBody); ok && r.logins != nil {
+		r.judgeLogin(&l, res, body.reason)
+	} else if ok {
 		l.Detail = "authorization failed: " + redact.Quote(body.reason.Error()) + "; " + l.Detail
 	}
 	if l.After > maxRetryAfter {

@@ -15,6 +15,7 @@ const (
 	ReasonConnection  = "connection"   // the server at a URL is not reachable
 	ReasonSession     = "session"      // the server at a URL no longer knows the session
 	ReasonRefused     = "refused"      // the server at a URL rejects every request
+	ReasonLogin       = "login"        // a person has to log in to the server at a URL
 	ReasonStartFailed = "start-failed" // the server sent no message, or the session could not be restored
 	ReasonRestart     = "restart"      // the user asked for a restart
 	ReasonStopped     = "stopped"      // the client left
@@ -23,7 +24,7 @@ const (
 // reasonTexts are the reasons in words.
 var reasonTexts = map[string]string{
 	ReasonExit: "it exited", ReasonSignal: "it was killed", ReasonHung: "it hung", ReasonConnection: "not reachable", ReasonSession: "session lost",
-	ReasonRefused: "rejects requests", ReasonStartFailed: "did not start", ReasonRestart: "you restarted it", ReasonStopped: "stopped",
+	ReasonRefused: "rejects requests", ReasonLogin: "login required", ReasonStartFailed: "did not start", ReasonRestart: "you restarted it", ReasonStopped: "stopped",
 }
 
 // ReasonText returns a reason in words that follow the number of restarts.

@@ -11,7 +11,7 @@ import (
 // unreachable reports whether err means that no connection was made, and returns the reason without
 // the address that net/http puts before it.
 func unreachable(err error) (reason error, dead bool) {
-	if err == nil {
+	if own := (*loginError)(nil); err == nil || errors.As(err, &own) {
 		return nil, false
 	}
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {

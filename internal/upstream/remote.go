@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/login"
 )
 
 // Remote is shared by all connections to one URL: the pool of TCP connections, and the transport
@@ -31,7 +30,7 @@ type Remote struct {
 	secrets   remoteSecrets           // the values of the headers and secrets in the address
 	opaque    bool                    // the client has a caller's transport: when a request is written is not known
 
-	login      *login.Source                                              // nil if the credentials are the caller's
+	logins     *Logins                                                    // nil if the credentials are the caller's
 	authorize  func(context.Context, *http.Request, *http.Response) error // see Access
 	headerWait time.Duration                                              // maximum time from the first byte of a response to the end of its header
 }
@@ -53,9 +52,6 @@ const (
 
 // NewRemote prepares to reach the server at the URL of spec, with the login that the user has for it.
 func NewRemote(spec launch.Spec) (*Remote, error) { return NewRemoteVia(spec, Access{}) }
-
-// Login returns the login of the requests, or nil if the credentials are the caller's.
-func (r *Remote) Login() *login.Source { return r.login }
 
 // newRemote is NewRemote with allow, which decides about every address before it is dialled.
 func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, error) {

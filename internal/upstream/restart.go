@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/login"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
@@ -59,11 +60,12 @@ type plan struct {
 	wait      time.Duration
 	code      fault.Code // why calls fail meanwhile
 	detail    string
-	cause     fault.Cause // empty if the doctor found none
-	open      bool        // too many restarts: one more try after wait
-	permanent bool        // retrying without a change is pointless
-	refused   bool        // the server is reachable but rejects gauze's requests
-	absent    bool        // the server was repeatedly not reachable
+	cause     fault.Cause   // empty if the doctor found none
+	open      bool          // too many restarts: one more try after wait
+	permanent bool          // retrying without a change is pointless
+	refused   bool          // the server is reachable but rejects gauze's requests
+	absent    bool          // the server was repeatedly not reachable
+	login     *login.Needed // what a person has to log in for; nil: nothing
 }
 
 // final reports whether waiting a little is unlikely to help.

@@ -76,6 +76,13 @@ func (w *web) listen(answered func()) {
 				w.fail(failure{err: errors.New(w.remote.statusLine(res, body)), gone: true})
 				return
 			}
+			if res.StatusCode == http.StatusUnauthorized && w.remote.logins.LoggedIn() {
+				// The stream is opened again with the next login.
+				if !w.remote.logins.await(w.streamCtx) {
+					return
+				}
+				continue
+			}
 			if res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusConflict {
 				return // the server has no standing stream
 			}
@@ -225,6 +232,10 @@ func (w *web) openHTTPSSE(x *exchange) bool {
 	if e.name != "endpoint" || bad != nil {
 		w.noteRefusal(res, nil)
 		res.Body.Close()
+		if loss := w.remote.refusal(res, nil, time.Now()); loss.OfLogin() && w.remote.transport.Load() == httpSSE {
+			w.refuse(loss)
+			return false
+		}
 		defer w.remote.transport.CompareAndSwap(httpSSE, untried) // its transport may have changed
 		return failed(errors.New("the event stream did not open: " + w.remote.statusLine(res, nil)))
 	}
@@ -325,8 +336,10 @@ func (w *web) refusesPing(ctx context.Context) bool {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	ping := `{"jsonrpc":"2.0","id":` + sessionCheckID + `,"method":"ping"}`
-	req.Body, req.ContentLength = io.NopCloser(strings.NewReader(ping)), int64(len(ping))
-	res, err := w.remote.client.Do(req)
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(ping)), nil }
+	req.Body, _ = req.GetBody()
+	req.ContentLength = int64(len(ping))
+	res, err := w.remote.do(req, w.remote.client.Do)
 	if err != nil {
 		return false
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/login"
 )
 
 // User uses the connections to a server. Prepare, Up, Down and Unreachable are called by the
@@ -42,6 +43,7 @@ type Trouble struct {
 	Permanent  bool      // calls need not wait
 	Open       bool      // calls need not wait: the next try is far away
 	Evidence   Evidence
+	Login      *login.Needed // the server is unavailable until a person logs in; nil: for a different reason
 }
 
 // Options configures an Upstream. The zero value of each field is a sensible default.
@@ -141,6 +143,9 @@ func (u *Upstream) Serve(ctx context.Context) error {
 			conn.dismiss()
 			<-conn.gone()
 		}
+		if u.Remote != nil && u.Remote.logins != nil {
+			u.Remote.logins.leave(u)
+		}
 		if u.ownRemote {
 			u.Remote.Close()
 		}
@@ -172,6 +177,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 		if errors.As(err, &verdict) && !u.temporarilyAway(verdict) {
 			next = plan{permanent: true, code: verdict.Code, detail: verdict.Detail}
 		}
+		next = loginPlan(next, evidence, err)
 		trouble := Trouble{
 			Code: next.code, Since: since, Attempts: attempts, Generation: generation, Evidence: evidence,
 		}
@@ -180,14 +186,15 @@ func (u *Upstream) Serve(ctx context.Context) error {
 			history = restarts{Restart: history.Restart}
 			continue
 		}
-		trouble.Detail, trouble.Cause, trouble.Permanent, trouble.Open = next.detail, next.cause, next.permanent, next.open || next.refused
+		trouble.Code, trouble.Detail, trouble.Cause, trouble.Login = next.code, next.detail, next.cause, next.login
+		trouble.Permanent, trouble.Open = next.permanent, next.open || next.refused
 		if !next.permanent && !next.refused {
 			trouble.NextTry = now.Add(next.wait)
 		}
 		u.announce(next, trouble, generation)
 		u.user.Unreachable(trouble)
 		if next.permanent {
-			if err := u.untilAsked(ctx, now); err != nil {
+			if err := u.untilAsked(ctx, now, next.login != nil); err != nil {
 				return &fault.Fault{Code: next.code, Detail: next.detail, Cause: next.cause, Server: u.Name, Secrets: u.Spec.Secrets(), At: now, Since: since,
 					Attempts: attempts, Evidence: evidence.Shown()}
 			}
@@ -226,9 +233,13 @@ func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard, 
 	<-conn.Done()
 	u.lingering = append(slices.DeleteFunc(u.lingering, isGone), conn)
 	e = conn.Evidence()
-	u.closed(conn, e.Reason(ready))
+	reason := e.Reason(ready)
+	if loginPlan(plan{}, e, err).login != nil {
+		reason = ReasonLogin
+	}
+	u.closed(conn, reason)
 	e.StderrTail = conn.stderr.tail(MaxStderrBytes)
-	u.emit(event.Event{Kind: event.Died, Generation: number, PID: conn.PID(), Reason: e.Reason(ready), Detail: e.Sentence(), Took: e.Ran})
+	u.emit(event.Event{Kind: event.Died, Generation: number, PID: conn.PID(), Reason: reason, Detail: e.Sentence(), Took: e.Ran})
 	u.user.Down(conn)
 	return e, ready, err
 }
@@ -253,6 +264,9 @@ func (u *Upstream) connect(generation int, logs io.Writer, watchdog *guard) (*Co
 			return nil, err
 		}
 		u.Remote, u.ownRemote = remote, true
+	}
+	if u.Remote.logins != nil {
+		u.Remote.logins.join(u)
 	}
 	return dial(u.Remote, generation, u.user, logs), nil
 }
@@ -310,20 +324,35 @@ func (u *Upstream) emit(e event.Event) {
 	u.Events.Emit(e)
 }
 
-// untilAsked waits for Ask, and at least for retryWhenAsked.
-func (u *Upstream) untilAsked(ctx context.Context, since time.Time) error {
+// untilAsked waits for Ask, and at least for retryWhenAsked. A new login ends the wait if one is
+// missing.
+func (u *Upstream) untilAsked(ctx context.Context, since time.Time, login bool) error {
 	select {
 	case <-u.wake: // asked before gauze gave up
 	default:
 	}
-	if !pause(ctx, time.Until(since.Add(retryWhenAsked))) {
-		return ctx.Err()
+	var stored, renewed <-chan struct{}
+	if login {
+		waiting, cancel := context.WithCancel(ctx)
+		defer cancel()
+		stored, renewed = u.Remote.logins.changed(waiting)
 	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-u.wake:
-		return nil
+	early := time.NewTimer(time.Until(since.Add(retryWhenAsked)))
+	defer early.Stop()
+	var wake <-chan struct{}
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-early.C:
+			wake = u.wake
+		case <-wake:
+			return nil
+		case <-stored:
+			return nil
+		case <-renewed:
+			return nil
+		}
 	}
 }
 

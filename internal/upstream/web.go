@@ -218,7 +218,7 @@ func (w *web) leave(session string) {
 	}()
 	req := w.remote.request(ctx, http.MethodDelete, w.remote.to())
 	w.annotate(req.Header)
-	if res, err := w.remote.client.Do(req); err == nil {
+	if res, err := w.remote.do(req, w.remote.client.Do); err == nil {
 		res.Body.Close()
 	}
 }

@@ -1,0 +1,95 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/gauze-mcp/gauze/internal/login"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// elicitation is a request of gauze that the client opens an address for its user.
+type elicitation struct {
+	attempt  *upstream.LoginAttempt
+	name     string // its elicitationId
+	id       []byte // of the request
+	question *question
+}
+
+var errDeclined = errors.New("it was declined in the client")
+
+// elicit returns how the client is asked to open an address. The request is about the call with this
+// id, and the attempt to log in ends if the user declines.
+func (s *Session) elicit(about []byte) func(*upstream.LoginAttempt) login.Show {
+	return func(attempt *upstream.LoginAttempt) login.Show {
+		return func(_ context.Context, address string) error {
+			e := &elicitation{attempt: attempt, name: rand.Text(), question: &question{about: bytes.Clone(about), own: make(chan wire.Message, 1)}}
+			if err := s.sendElicitation(e, address); err != nil {
+				return err
+			}
+			s.background.Go(func() { s.awaitElicitation(e) })
+			return nil
+		}
+	}
+}
+
+// sendElicitation sends the request.
+func (s *Session) sendElicitation(e *elicitation, address string) (err error) {
+	params, err := json.Marshal(map[string]string{
+		"mode": "url", "elicitationId": e.name, "url": address,
+		"message": "The MCP server " + s.label + " requires a login. Open this address to log in.",
+	})
+	if err != nil {
+		return err
+	}
+	s.updateAndTell(func() {
+		if len(s.questions) >= maxQuestions || s.closing {
+			err = errors.New("the client has not answered earlier requests")
+			return
+		}
+		e.id = s.questionID(0)
+		s.questions[string(e.id)] = e.question
+		s.elicited = e
+	}, func() {
+		if err == nil {
+			line := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"elicitation/create","params":%s}`, e.id, params)
+			s.out.put(Told{Line: line, About: e.question.about, Question: true})
+			s.out.flush()
+		}
+	})
+	return err
+}
+
+// awaitElicitation ends the attempt to log in if the user declines, and withdraws the request if the
+// attempt ends first.
+func (s *Session) awaitElicitation(e *elicitation) {
+	select {
+	case m := <-e.question.own:
+		action, _ := wire.Field(m.Result, "action")
+		if string(action) != `"accept"` {
+			e.attempt.End(errDeclined)
+		}
+	case <-e.attempt.Done():
+		if e.attempt.Err() != nil {
+			s.withdrawOwn(e.id, e.question)
+		}
+	case <-s.life.Done():
+	}
+}
+
+// completeElicitation tells the client that the user has logged in. The caller holds the lock.
+func (s *Session) completeElicitation(attempt *upstream.LoginAttempt) {
+	e := s.elicited
+	if e == nil || e.attempt != attempt {
+		return
+	}
+	s.elicited = nil
+	delete(s.questions, string(e.id)) // its answer is not needed any more
+	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":%q}}`, e.name)
+	s.later(func() { s.out.send(Told{Line: line, About: e.question.about}) })
+}

@@ -1,0 +1,364 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/login"
+	"github.com/gauze-mcp/gauze/internal/shell"
+)
+
+// Logins is the login of one Remote. A person is asked once for all sessions that share it.
+type Logins struct {
+	source *login.Source
+	sent   atomic.Bool // a request had a token of the login
+
+	mu      sync.Mutex
+	running *LoginAttempt
+	past    map[string]*pastLogins // by the scopes that were required
+	doubted time.Time
+	renewed chan struct{} // closed when an attempt has succeeded
+	users   []*Upstream   // the first one reports what happens to the login
+}
+
+// pastLogins is what is known about earlier attempts to log in.
+type pastLogins struct {
+	count int
+	again time.Time // a person is not asked before
+}
+
+// Limits on how often a person is asked.
+const (
+	loginTimeout   = 5 * time.Minute
+	declinedFor    = 10 * time.Minute // after a login that was declined or failed
+	uselessFor     = time.Minute      // after one that succeeded: a server that rejects it does not accept the next one either
+	maxStepUps     = 2                // for the same scopes
+	doubtEvery     = time.Minute
+	maxPastScopes  = 32
+	loginRetry     = 5 * time.Second // between attempts to restore a session whose login cannot be renewed
+	changedGrace   = time.Second     // how long a login may take to end after a different process has logged in
+	bearerScheme   = "bearer"
+	errorOfTooFew  = "insufficient_scope"
+	loginCauseCode = "oauth_not_completed"
+)
+
+func newLogins(spec launch.Spec) *Logins {
+	l := &Logins{past: map[string]*pastLogins{}, renewed: make(chan struct{})}
+	l.source = login.New(spec.URL, spec.Login, login.Config{Renewed: l.report})
+	return l
+}
+
+// Logins returns the login of the connection, or nil if it has none.
+func (c *Conn) Logins() *Logins {
+	if w, ok := c.link.(*web); ok {
+		return w.remote.logins
+	}
+	return nil
+}
+
+// Options returns how the login was configured.
+func (l *Logins) Options() launch.Login { return l.source.Options() }
+
+// LoggedIn reports whether requests were sent with a token of the login.
+func (l *Logins) LoggedIn() bool { return l != nil && l.sent.Load() }
+
+// header is Source.Header. It notes whether there is a token.
+func (l *Logins) header(ctx context.Context) (http.Header, error) {
+	h, err := l.source.Header(ctx)
+	if err != nil {
+		return nil, &loginError{err}
+	}
+	if h.Get("Authorization") != "" {
+		l.sent.Store(true)
+	}
+	return h, nil
+}
+
+// loginError is why a request could not be sent with the login.
+type loginError struct{ error }
+
+func (e *loginError) Unwrap() error { return e.error }
+
+// Doubt makes the next request renew the token first, because a result says that it is not valid. It
+// returns false if that was tried a short time ago, so that it would not help.
+func (l *Logins) Doubt() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if !l.doubted.IsZero() && now.Sub(l.doubted) < doubtEvery {
+		return false
+	}
+	l.doubted = now
+	l.source.Doubt()
+	return true
+}
+
+// LoginAttempt is one attempt of a person to log in.
+type LoginAttempt struct {
+	logins *Logins
+	key    string
+	end    chan error // receives why the attempt is to end
+	done   chan struct{}
+	err    error // valid once done is closed
+}
+
+// End ends the attempt for a reason, such as that the person declined.
+func (a *LoginAttempt) End(why error) {
+	select {
+	case a.end <- why:
+	default: // it is ending
+	}
+}
+
+// Done is closed when the attempt has ended.
+func (a *LoginAttempt) Done() <-chan struct{} { return a.done }
+
+// Err returns why the attempt failed. It is valid after Done.
+func (a *LoginAttempt) Err() error { return a.err }
+
+// MayAsk reports whether a person may be asked to log in: not again soon after the last attempt, and
+// not without end for the same scopes.
+func (l *Logins) MayAsk(n *login.Needed) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.running != nil || l.mayAsk(scopesKey(n))
+}
+
+func (l *Logins) mayAsk(key string) bool {
+	p := l.past[key]
+	if p == nil {
+		return len(l.past) < maxPastScopes
+	}
+	return !time.Now().Before(p.again) && (key == "" || p.count < maxStepUps)
+}
+
+func scopesKey(n *login.Needed) string {
+	return strings.Join(slices.Sorted(slices.Values(n.Scopes)), " ")
+}
+
+// Begin returns the attempt to log in that is in progress, or a new one, which the caller must Run.
+// It returns nil if a person may not be asked.
+func (l *Logins) Begin(n *login.Needed) (a *LoginAttempt, begun bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running != nil {
+		return l.running, false
+	}
+	key := scopesKey(n)
+	if !l.mayAsk(key) {
+		return nil, false
+	}
+	l.running = &LoginAttempt{logins: l, key: key, end: make(chan error, 1), done: make(chan struct{})}
+	return l.running, true
+}
+
+// errLoginTimeout is the cause of the end of an attempt that took too long.
+var errLoginTimeout = errors.New("nobody logged in within " + loginTimeout.String())
+
+// Run asks a person with show and waits until there is a login: that of the person, or one that a
+// different process stores meanwhile.
+func (a *LoginAttempt) Run(ctx context.Context, show login.Show) {
+	l := a.logins
+	ended := ctx
+	ctx, cancel := context.WithTimeoutCause(ctx, loginTimeout, errLoginTimeout)
+	defer cancel()
+	changed := l.source.Changed(ctx)
+	result := make(chan error, 1)
+	go func() { result <- l.source.Login(ctx, show) }()
+	var err error
+	select {
+	case err = <-result:
+	case err = <-a.end:
+		cancel()
+		<-result
+	case <-changed:
+		late := time.AfterFunc(changedGrace, cancel)
+		<-result
+		late.Stop()
+	}
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running, a.err = nil, err
+	if ended.Err() == nil || err == nil {
+		p := l.past[a.key]
+		if p == nil {
+			p = &pastLogins{}
+			l.past[a.key] = p
+		}
+		p.count++
+		if p.again = time.Now().Add(declinedFor); err == nil {
+			p.again = time.Now().Add(uselessFor)
+			close(l.renewed)
+			l.renewed = make(chan struct{})
+		}
+	}
+	close(a.done)
+}
+
+// changed returns channels that are closed when there may be a new login.
+func (l *Logins) changed(ctx context.Context) (stored, renewed <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.source.Changed(ctx), l.renewed
+}
+
+// await waits until there may be a new login, and reports whether ctx is still valid.
+func (l *Logins) await(ctx context.Context) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stored, renewed := l.changed(ctx)
+	select {
+	case <-stored:
+	case <-renewed:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+// join makes u report what happens to the login, unless a different user of it does.
+func (l *Logins) join(u *Upstream) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !slices.Contains(l.users, u) {
+		l.users = append(l.users, u)
+	}
+}
+
+func (l *Logins) leave(u *Upstream) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.users = slices.DeleteFunc(l.users, func(other *Upstream) bool { return other == u })
+}
+
+// report emits the event of a login that was renewed or has ended, once for all users.
+func (l *Logins) report(s login.Status) {
+	l.mu.Lock()
+	if len(l.users) == 0 {
+		l.mu.Unlock()
+		return
+	}
+	u := l.users[0]
+	l.mu.Unlock()
+	e := event.Event{Kind: event.LoginRenewed}
+	if s.Ended != "" {
+		e = event.Event{Kind: event.LoginEnded, Detail: s.Ended}
+	}
+	u.emit(e)
+}
+
+// judgeLogin adds to the loss of a request that the server rejected what that means for the login.
+func (r *Remote) judgeLogin(l *Loss, res *http.Response, why error) {
+	var needed *login.Needed
+	switch {
+	case errors.As(why, &needed):
+		if r.mayLogIn(res) {
+			l.Login = needed
+		}
+	case res.StatusCode == http.StatusUnauthorized:
+		l.Code, l.Detail = fault.LoginUnavailable, why.Error()
+	}
+}
+
+// concernsLogin reports whether a rejection is about the login of gauze: it was used, or the server
+// asks for one. A server may ask for a different credential, such as a key in a header.
+func (r *Remote) concernsLogin(res *http.Response) bool {
+	asked := res.Header.Values("WWW-Authenticate")
+	bearer := slices.ContainsFunc(asked, func(value string) bool {
+		scheme, _, _ := strings.Cut(strings.TrimSpace(value), " ")
+		return strings.EqualFold(scheme, bearerScheme)
+	})
+	if res.StatusCode == http.StatusForbidden {
+		return bearer && strings.Contains(strings.Join(asked, " "), errorOfTooFew)
+	}
+	sent := res.Request != nil && res.Request.Header.Get("Authorization") != ""
+	return bearer || sent || len(asked) == 0 && len(r.header) == 0
+}
+
+// mayLogIn reports whether a request was rejected because a person has to log in first.
+func (r *Remote) mayLogIn(res *http.Response) bool {
+	body, ok := res.Body.(*unauthorizedBody)
+	var needed *login.Needed
+	return ok && r.logins != nil && errors.As(body.reason, &needed) && r.concernsLogin(res)
+}
+
+// noteStillRefused marks a response of status 401 to a request with a token that was just renewed:
+// only a different login can help.
+func (r *Remote) noteStillRefused(res *http.Response) {
+	if r.logins == nil || res.StatusCode != http.StatusUnauthorized {
+		return
+	}
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusalBytes))
+	res.Body.Close()
+	res.Body = &unauthorizedBody{Reader: bytes.NewReader(body), reason: &login.Needed{
+		URL: r.address.Load().String(), Account: r.logins.Options().Account, Why: "the server rejected the login although it was just renewed"}}
+}
+
+// OfLogin reports whether the request was lost because of the login.
+func (l Loss) OfLogin() bool { return l.Login != nil || l.Code == fault.LoginUnavailable }
+
+// LoginCause describes a login that a person has to make. failed is why an attempt failed, nil if
+// there was none.
+func LoginCause(n *login.Needed, failed error) fault.Cause {
+	words := []string{"gauze", "login", n.URL}
+	if n.Account != "" {
+		words = append(words, "--account", n.Account)
+	}
+	c := fault.Cause{Code: loginCauseCode, Explanation: "The server requires a login"}
+	if len(n.Scopes) > 0 {
+		c.Explanation = "The login lacks permissions that the server requires (" + strings.Join(n.Scopes, " ") + ")"
+		for _, scope := range n.Scopes {
+			words = append(words, "--scope", scope)
+		}
+	}
+	if n.Why != "" {
+		c.Explanation += ": " + n.Why
+	}
+	c.Explanation += "."
+	if failed != nil {
+		c.Explanation += " The last attempt to log in failed: " + failed.Error() + "."
+	}
+	c.Remedy = "To log in, run this command: `" + shell.Here().Line(words...) + "`"
+	return c
+}
+
+// LoginRequired means that a session cannot be restored because of the login.
+type LoginRequired struct{ Loss Loss }
+
+func (e *LoginRequired) Error() string { return e.Loss.Detail }
+
+// loginPlan replaces the plan after a generation that ended because of the login.
+func loginPlan(p plan, e Evidence, err error) plan {
+	var required *LoginRequired
+	if !errors.As(err, &required) && e.Refused != nil {
+		required = &LoginRequired{*e.Refused}
+	}
+	switch {
+	case required == nil || !required.Loss.OfLogin():
+		return p
+	case required.Loss.Login == nil: // the authorization server may be back soon
+		return plan{wait: max(p.wait, loginRetry), code: required.Loss.Code, detail: required.Loss.Detail}
+	}
+	return plan{permanent: true, code: required.Loss.Code, detail: required.Loss.Detail, login: required.Loss.Login, cause: required.Loss.Cause()}
+}
+
+// Cause returns what a person has to do about the loss, if it is about a login.
+func (l Loss) Cause() fault.Cause {
+	if l.Login == nil {
+		return fault.Cause{}
+	}
+	return LoginCause(l.Login, nil)
+}
