@@ -50,8 +50,16 @@ type failure struct {
 // unsaved is a renewed login that could not be stored.
 type unsaved struct {
 	login Login
-	used  string // used is the refresh token in the store, which login replaces.
+	over  string // over is the access token in the store, which login replaces; empty if there is no login.
 	tried time.Time
+}
+
+// replaces reports whether u is newer than what the store has, or unknown because it cannot be read.
+func (u *unsaved) replaces(l Login, err error) bool {
+	if err != nil && !errors.Is(err, ErrNone) {
+		return true
+	}
+	return l.Access == u.over
 }
 
 // renewals counts the renewals of this process that are in progress.
@@ -155,8 +163,8 @@ func (s *Source) renewOnce(stale string, rejected bool) error {
 	if err != nil {
 		return s.needed(err.Error())
 	}
-	if h := s.look(true); errors.Is(h.err, ErrNone) && s.options.Grant == "" {
-		return s.needed("there is no login for this server")
+	if n := s.unrenewable(s.look(true)); n != nil {
+		return n
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.limits.budget)
 	defer cancel()
@@ -176,13 +184,25 @@ func (s *Source) renewOnce(stale string, rejected bool) error {
 	}
 	if s.options.Grant != "" {
 		l, err := s.machineToken(ctx)
-		if err != nil {
-			return err
+		if err == nil {
+			s.adopt(store, l, h.login.Access)
 		}
-		s.adopt(store, l, "")
-		return nil
+		return err
 	}
+	if n := s.unrenewable(h); n != nil {
+		return n
+	}
+	if rejected && s.tooFresh(h.login) {
+		return s.needed("the server rejects the login although it was just renewed")
+	}
+	return s.exchangeAny(ctx, store, h.login, stale)
+}
+
+// unrenewable returns why a person is needed, or nil.
+func (s *Source) unrenewable(h *held) error {
 	switch {
+	case s.options.Grant != "":
+		return nil
 	case errors.Is(h.err, ErrNone):
 		return s.needed("there is no login for this server")
 	case h.err != nil:
@@ -190,11 +210,9 @@ func (s *Source) renewOnce(stale string, rejected bool) error {
 	case h.login.Ended != "":
 		return s.needed(h.login.Ended)
 	case h.login.Refresh == "":
-		return s.needed("the login expired, and the authorization server issued no token to renew it with")
-	case rejected && s.tooFresh(h.login):
-		return s.needed("the server rejects the login although it was just renewed")
+		return s.needed("the login is no longer accepted, and the authorization server issued no refresh token to renew it with")
 	}
-	return s.exchangeAny(ctx, store, h.login, stale)
+	return nil
 }
 
 // tooFresh reports whether the server rejects whatever token it gets: l was renewed because the one
@@ -255,40 +273,29 @@ func (s *Source) exchangeAny(ctx context.Context, store *Store, l Login, stale s
 
 // replace stores the renewed login n in place of l, unless a person logged in or out meanwhile.
 func (s *Source) replace(store *Store, l, n Login) error {
-	now, err := store.Find(s.resource, s.options.Account)
+	h := s.look(true)
 	switch {
-	case errors.Is(err, ErrNone):
-		if s.isUnsaved(l) {
-			break
-		}
-		s.look(true)
+	case errors.Is(h.err, ErrNone):
 		return s.needed("the login was removed")
-	case err == nil && now.Ended == "" && (now.Issuer != l.Issuer || !now.Began.Equal(l.Began)):
-		s.look(true)
+	case h.err == nil && h.login.Ended == "" && (h.login.Issuer != l.Issuer || !h.login.Began.Equal(l.Began)):
 		return nil
 	}
-	s.adopt(store, n, l.Refresh)
+	s.adopt(store, n, l.Access)
 	return nil
-}
-
-func (s *Source) isUnsaved(l Login) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.unsaved != nil && s.unsaved.login.Access == l.Access
 }
 
 // adopt stores a login, and then uses it. If it cannot be stored it is kept in memory, and stored
 // later.
-func (s *Source) adopt(store *Store, l Login, used string) {
+func (s *Source) adopt(store *Store, l Login, over string) {
 	err := store.Put(l)
 	s.mu.Lock()
 	was := s.unsaved
 	s.unsaved = nil
 	if err != nil {
 		if was != nil {
-			used = was.used
+			over = was.over
 		}
-		s.unsaved = &unsaved{l, used, time.Now()}
+		s.unsaved = &unsaved{l, over, time.Now()}
 	}
 	s.mu.Unlock()
 	if err != nil && was == nil && s.config.Unsaved != nil {

@@ -3,6 +3,7 @@ package login
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -28,7 +29,7 @@ type Source struct {
 
 	held      atomic.Pointer[held] // held is what was read last.
 	doubted   atomic.Pointer[string]
-	challenge atomic.Pointer[http.Header]
+	challenge atomic.Pointer[http.Header] // challenge is the header of the last response that Authorize handled.
 
 	reading sync.Mutex // reading is held while the store is read.
 
@@ -68,6 +69,9 @@ func New(url string, o launch.Login, c Config) *Source {
 	return s
 }
 
+// Format keeps tokens out of messages.
+func (s *Source) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "login to %s", s.resource) }
+
 // held is what was found in the store.
 type held struct {
 	login Login
@@ -76,7 +80,7 @@ type held struct {
 	until time.Time // until is when it is read again although nothing changed; zero: never.
 }
 
-// usable returns the login if its token may be sent.
+// token returns the access token; empty if there is none.
 func (h *held) token() string {
 	if h.err != nil || h.login.Ended != "" {
 		return ""
@@ -105,7 +109,7 @@ func (s *Source) look(again bool) *held {
 	}
 	s.mu.Lock()
 	if u := s.unsaved; u != nil {
-		if h.err == nil && h.login.Refresh == u.used || h.err != nil && !errors.Is(h.err, ErrNone) {
+		if u.replaces(h.login, h.err) {
 			h.login, h.err = u.login, nil
 		} else {
 			s.unsaved = nil // a different process or person was faster
@@ -188,6 +192,9 @@ func (s *Source) Authorize(ctx context.Context, req *http.Request, res *http.Res
 	h := s.look(true)
 	if h.token() != "" && h.token() != sent && h.login.usable(s.now()) {
 		return nil
+	}
+	if n := s.unrenewable(h); n != nil {
+		return n
 	}
 	if err := s.failedNow(h.token()); err != nil {
 		return err
