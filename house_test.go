@@ -44,7 +44,7 @@ var doors = map[string][]string{
 	"internal/demo":                    {"internal/task", "internal/taskrun", "internal/proxy", "internal/upstream", "internal/health", "internal/faultyserver", "internal/launch", "internal/modeltest", "llm"},
 	"internal/proxy":                   {"llm", "internal/correct", "internal/upstream", "internal/repair", "internal/wire", "internal/health", "internal/launch", "internal/login"},
 	"internal/upstream":                {"internal/wire", "internal/health", "internal/launch", "internal/login"},
-	"internal/login":                   {"internal/launch", "internal/backup", "internal/filelock"},
+	"internal/login":                   {"internal/launch", "internal/backup", "internal/filelock", "internal/httpguard"},
 	"internal/login/logintest":         {"internal/launch"},
 	"internal/filelock":                {},
 	"internal/probe":                   {"internal/upstream", "internal/wire", "internal/launch"},

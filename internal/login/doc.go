@@ -15,6 +15,7 @@
 //	callback.go  the loopback address that the browser returns to
 //	browser.go   opens the browser, or lets the person paste the address
 //	machine.go   programs that log in without a person
+//	revoke.go    ends a login at the authorization server
 //
 // A token leaves gauze in two requests only: to the server that it is for, and to the token endpoint
 // of the issuer that the person logged in at.

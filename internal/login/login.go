@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -44,6 +45,7 @@ type Login struct {
 	// Key.Resource: the server may call itself by the prefix of its URL.
 	Indicator string    `json:"indicator,omitempty"`
 	Scopes    []string  `json:"scopes,omitempty"` // Scopes were granted.
+	Asked     []string  `json:"asked,omitempty"`  // Asked are the scopes that were asked for.
 	Access    string    `json:"access"`
 	Expires   time.Time `json:"expires,omitzero"` // Expires is zero if the server did not say.
 	Refresh   string    `json:"refresh,omitempty"`
@@ -116,4 +118,10 @@ func (l Login) lifetime() time.Duration {
 		return 0
 	}
 	return l.Expires.Sub(from)
+}
+
+// Missing returns the scopes that were asked for but not granted. offline_access is not among them:
+// it is granted as a refresh token.
+func (l Login) Missing() []string {
+	return without(l.Asked, append(slices.Clone(l.Scopes), offlineAccess))
 }

@@ -3,10 +3,110 @@ package login
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// machineToken obtains a login without a person. The caller has the lock of the login and stores the
-// result.
+const (
+	grantJWT         = "urn:ietf:params:oauth:grant-type:jwt-bearer"            // RFC 7523, 2.1
+	assertionType    = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer" // RFC 7523, 2.2
+	maxAssertionSize = 64 << 10
+)
+
+// machineToken logs in without a person and returns the login, which the caller stores. It has no
+// refresh token: it is renewed by asking again. The error is *Needed if asking again is of no use.
 func (s *Source) machineToken(ctx context.Context) (Login, error) {
-	return Login{}, errors.New("programs cannot log in without a person yet")
+	f, err := s.newFlow(flowTimeout)
+	if err != nil {
+		return Login{}, s.needed(err.Error())
+	}
+	l, err := f.machine(ctx)
+	switch _, passes := errors.AsType[passing](err); {
+	case passes:
+		return Login{}, &Temporary{Why: err.Error(), err: err}
+	case err != nil:
+		return Login{}, s.needed(err.Error())
+	}
+	return l, nil
+}
+
+// machine logs in with the client's own credentials, or with the identity of a workload.
+func (f *flow) machine(ctx context.Context) (Login, error) {
+	params := url.Values{}
+	var assertion string
+	if f.options.AssertionFile != "" {
+		var err error
+		if assertion, err = readAssertion(f.options.AssertionFile); err != nil {
+			return Login{}, err
+		}
+	}
+	switch {
+	case f.options.Grant == launch.GrantAssertion && assertion == "":
+		return Login{}, errors.New("the grant workload-identity requires a file with the token of the workload")
+	case f.options.Grant == launch.GrantAssertion:
+		params.Set("grant_type", grantJWT)
+		params.Set("assertion", assertion)
+	case f.options.Grant != launch.GrantClient:
+		return Login{}, fmt.Errorf("invalid grant %q: must be %s or %s", f.options.Grant, launch.GrantClient, launch.GrantAssertion)
+	case f.options.ClientID == "":
+		return Login{}, errors.New("the grant client-credentials requires a client ID")
+	case assertion != "":
+		params.Set("client_assertion_type", assertionType)
+		params.Set("client_assertion", assertion)
+	case f.options.ClientSecret == "":
+		return Login{}, errors.New("the grant client-credentials requires a client secret, or a file with a client assertion")
+	}
+	c := f.challenge(ctx)
+	a, err := f.find(ctx, c, "")
+	if err != nil {
+		return Login{}, err
+	}
+	params.Set("resource", a.indicator)
+	client := configured(f.options, &a.meta)
+	scopes := f.scopes(c, a)
+	config := clientcredentials.Config{
+		ClientID:       client.ID,
+		ClientSecret:   client.Secret,
+		TokenURL:       a.meta.TokenEndpoint,
+		Scopes:         scopes,
+		EndpointParams: params,
+		AuthStyle:      client.style(),
+	}
+	token, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, f.client))
+	if err != nil {
+		return Login{}, fmt.Errorf("the authorization server %s did not issue a token: %w", a.meta.Issuer, tokenError(err, client.Secret, assertion))
+	}
+	client.Secret = "" // it is configured wherever the login is renewed
+	l, err := f.login(a, client, scopes, token)
+	l.Refresh = ""
+	if l.Who == "" {
+		l.Who = client.ID
+	}
+	return l, err
+}
+
+// readAssertion reads the token of a workload, which its platform replaces now and then.
+func readAssertion(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", fmt.Errorf("the token of the workload cannot be read: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxAssertionSize))
+	if err != nil {
+		return "", fmt.Errorf("the token of the workload cannot be read: %w", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("%s does not contain a token", file)
+	}
+	return token, nil
 }

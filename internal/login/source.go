@@ -272,10 +272,6 @@ func (s *Source) Changed(ctx context.Context) <-chan struct{} {
 // Options returns how the login was configured.
 func (s *Source) Options() launch.Login { return s.options }
 
-// Login asks a person to log in, or uses the login that a different process obtains meanwhile. show
-// gets the address to open; it returns an error if the person declines.
-func (s *Source) Login(ctx context.Context, show Show) error { return &Needed{URL: s.url} }
-
 // Show presents the address at which a person logs in. It returns immediately, with an error if the
 // person cannot or does not want to open it.
 type Show func(ctx context.Context, address string) error

@@ -206,11 +206,9 @@ func retryAfter(value string) time.Duration {
 
 // client returns what sends the requests to authorization servers.
 func (s *Source) client() *http.Client {
-	if s.config.Client != nil {
-		return s.config.Client
+	server, err := url.Parse(s.url)
+	if err != nil {
+		server = &url.URL{} // which may lead to public addresses only
 	}
-	return defaultClient
+	return newGuard(server).client(s.config.Client)
 }
-
-// defaultClient follows no redirects: tokens go to the recorded endpoint only.
-var defaultClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

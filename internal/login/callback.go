@@ -1,0 +1,143 @@
+package login
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/httpguard"
+)
+
+const (
+	callbackPath    = "/callback"
+	callbackTimeout = 3 * time.Second // to deliver the last page
+)
+
+// callback is the loopback address that the browser returns to after a login. It accepts one
+// response, recognised by its state.
+type callback struct {
+	redirect string // redirect is the address, exactly as the authorization server gets it.
+	state    string
+	answers  chan answer
+
+	at       *url.URL
+	server   *http.Server
+	answered atomic.Bool
+	outcome  chan string // outcome has what the browser shows in the end.
+}
+
+// answer is the response of an authorization server.
+type answer struct {
+	code, iss           string
+	failed, description string // failed is an OAuth error code.
+}
+
+// listen opens the callback at a loopback address, or at a free port if that has none.
+func listen(redirect string) (*callback, error) {
+	if redirect == "" {
+		redirect = "http://127.0.0.1" + callbackPath
+	}
+	u, err := url.Parse(redirect)
+	switch {
+	case err != nil || u.Scheme != "http" || !isLoopback(u.Hostname()) || u.User != nil || u.Fragment != "" || u.RawQuery != "":
+		return nil, fmt.Errorf("invalid redirect URL %q: must be an http address of this machine, such as http://127.0.0.1:8765%s", shown(redirect), callbackPath)
+	case u.Path == "":
+		u.Path = "/"
+	}
+	host := u.Hostname()
+	if host == "localhost" {
+		host = "127.0.0.1"
+	}
+	port := u.Port()
+	if port == "" {
+		port = "0"
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errPortTaken, cause(err))
+	}
+	listeners := []net.Listener{listener}
+	_, port, _ = net.SplitHostPort(listener.Addr().String())
+	if u.Hostname() == "localhost" { // which browsers may resolve to either
+		if second, err := net.Listen("tcp", net.JoinHostPort("::1", port)); err == nil {
+			listeners = append(listeners, second)
+		}
+	}
+	if u.Port() != port {
+		u.Host = net.JoinHostPort(u.Hostname(), port)
+	}
+	c := &callback{
+		redirect: u.String(),
+		state:    rand.Text(),
+		answers:  make(chan answer, 1),
+		at:       u,
+		outcome:  make(chan string, 1),
+	}
+	c.server = httpguard.Server(c)
+	for _, l := range listeners {
+		go c.server.Serve(l)
+	}
+	return c, nil
+}
+
+// errPortTaken means that the callback cannot listen at the address.
+var errPortTaken = errors.New("the port is not available")
+
+// close ends the callback. The browser is shown text.
+func (c *callback) close(text string) {
+	c.outcome <- text
+	ctx, cancel := context.WithTimeout(context.Background(), callbackTimeout)
+	defer cancel()
+	if c.server.Shutdown(ctx) != nil {
+		c.server.Close()
+	}
+}
+
+// ServeHTTP accepts the response of the authorization server, which the browser brings. Any web page
+// and any program on this machine can send requests here, so one without the state changes nothing.
+func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	switch {
+	case !strings.EqualFold(r.Host, c.at.Host):
+		page(w, http.StatusForbidden, "This Host is not allowed.")
+	case r.URL.Path != c.at.Path || r.URL.Host != "":
+		page(w, http.StatusNotFound, "There is nothing at this address.")
+	case r.Method != http.MethodGet:
+		page(w, http.StatusMethodNotAllowed, "Only GET is allowed.")
+	case err != nil || len(query["state"]) != 1 || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(c.state)) != 1:
+		page(w, http.StatusBadRequest, "This response does not belong to the login that is waiting. Use the page that gauze opened last.")
+	case len(query["code"]) > 1 || len(query["iss"]) > 1 || len(query["error"]) > 1:
+		page(w, http.StatusBadRequest, "This response is ambiguous: a parameter is repeated.")
+	case c.answered.Swap(true):
+		page(w, http.StatusGone, "This login was already answered.")
+	default:
+		c.answers <- answer{query.Get("code"), query.Get("iss"), query.Get("error"), query.Get("error_description")}
+		select {
+		case text := <-c.outcome:
+			page(w, http.StatusOK, text)
+		case <-r.Context().Done():
+		}
+	}
+}
+
+// page writes a page that contains text and loads nothing.
+func page(w http.ResponseWriter, status int, text string) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer") // the address has a code in it
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	io.WriteString(w, "<!doctype html>\n<title>Gauze</title>\n<p>"+html.EscapeString(text)+"</p>\n")
+}

@@ -1,0 +1,338 @@
+package login
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"github.com/gauze-mcp/gauze/internal/plaintext"
+)
+
+// challenge is how a server rejected a request that had no token, or not a sufficient one.
+type challenge struct {
+	metadata string   // metadata is the URL of the protected resource metadata, if the server named it.
+	scopes   []string // scopes are required for the request.
+	reason   string   // reason is an OAuth error code such as insufficient_scope.
+	dpop     bool     // dpop means that only DPoP tokens are accepted.
+}
+
+// readChallenge returns the challenge in the header of a response. What cannot be parsed is ignored:
+// the well-known addresses remain.
+func readChallenge(h http.Header) (c challenge) {
+	var bearer bool
+	for _, line := range h.Values("WWW-Authenticate") {
+		parsed, err := oauthex.ParseWWWAuthenticate([]string{line})
+		if err != nil {
+			continue
+		}
+		for _, one := range parsed {
+			if c.metadata == "" {
+				c.metadata = one.Params["resource_metadata"]
+			}
+			switch one.Scheme {
+			case "dpop":
+				c.dpop = true
+			case "bearer":
+				bearer = true
+				if c.scopes == nil {
+					c.scopes = scopesOf(one.Params["scope"])
+				}
+				if c.reason == "" {
+					c.reason = plaintext.Cap(plaintext.Clean(one.Params["error"]), maxShownLen)
+				}
+			}
+		}
+	}
+	c.dpop = c.dpop && !bearer
+	return c
+}
+
+// Limits on texts of authorization servers.
+const (
+	maxShownLen  = 200  // in a message
+	maxScopesLen = 4096 // of all scopes that are asked for
+)
+
+// shown returns a text of a server as it may be part of a message.
+func shown(text string) string { return plaintext.Cap(plaintext.Clean(text), maxShownLen) }
+
+// scopesOf returns the scopes in a list. Authorization servers separate them with spaces, GitHub
+// with commas.
+func scopesOf(text string) []string {
+	return cleanScopes(strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' }))
+}
+
+// cleanScopes returns each scope once, without those that are not valid (RFC 6749, 3.3). A list that
+// is too long for an address is not used: then the authorization server decides.
+func cleanScopes(scopes []string) []string {
+	var clean []string
+	length := 0
+	for _, scope := range scopes {
+		invalid := func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }
+		if scope == "" || strings.ContainsFunc(scope, invalid) || slices.Contains(clean, scope) {
+			continue
+		}
+		if length += len(scope) + 1; length > maxScopesLen {
+			return nil
+		}
+		clean = append(clean, scope)
+	}
+	return clean
+}
+
+// authority is the authorization server of a server, as found by discovery.
+type authority struct {
+	meta      oauthex.AuthServerMeta
+	indicator string   // indicator is the resource parameter, exactly as the server published it.
+	scopes    []string // scopes are those of the server's metadata.
+}
+
+// discovery finds the authorization server of a server.
+//
+// auth.AuthorizationCodeHandler of the Go SDK has all of this, but as a whole it registers a client
+// for each login, keeps neither the issuer nor the token endpoint, accepts only a resource that
+// equals the address, and continues without the metadata if that is wrong.
+type discovery struct {
+	server *url.URL
+	guard  *guard
+	client *http.Client
+}
+
+// errNotFound means that there is no document at an address.
+var errNotFound = errors.New("not found")
+
+// find returns the authorization server that the server names, preferring an issuer if it names
+// several.
+func (d *discovery) find(ctx context.Context, c challenge, prefer string) (*authority, error) {
+	if c.dpop {
+		return nil, errDPoP
+	}
+	prm, err := d.resource(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if prm == nil || len(prm.AuthorizationServers) == 0 {
+		// 2025-03-26: the server is its own authorization server.
+		prm = cmp.Or(prm, &oauthex.ProtectedResourceMetadata{})
+		prm.AuthorizationServers = []string{origin(d.server)}
+	}
+	if prm.DPOPBoundAccessTokensRequired {
+		return nil, errDPoP
+	}
+	issuer, err := d.choose(ctx, prm.AuthorizationServers, prefer)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := d.metadata(ctx, issuer)
+	if err != nil {
+		return nil, err
+	}
+	return &authority{meta: *meta, indicator: cmp.Or(prm.Resource, Resource(d.server.String())), scopes: cleanScopes(prm.ScopesSupported)}, nil
+}
+
+var errDPoP = errors.New("the server accepts only tokens that are bound to a key (DPoP), which gauze does not support")
+
+// choose returns the issuer to log in at: the preferred one, or the first that is acceptable.
+func (d *discovery) choose(ctx context.Context, issuers []string, prefer string) (string, error) {
+	var first error
+	var accepted []string
+	for _, issuer := range issuers[:min(len(issuers), 10)] {
+		u, err := d.guard.address(ctx, "the authorization server", issuer)
+		if err == nil && u.RawQuery != "" {
+			err = fmt.Errorf("the authorization server %q is not acceptable: it contains a query", shown(issuer))
+		}
+		if err != nil {
+			first = errors.Join(first, err)
+			continue
+		}
+		accepted = append(accepted, issuer)
+	}
+	if len(accepted) == 0 {
+		return "", first
+	}
+	if slices.Contains(accepted, prefer) {
+		return prefer, nil
+	}
+	return accepted[0], nil
+}
+
+// resource returns the metadata of the server, or nil if it has none. It looks where the server
+// said, then at the well-known address with the path of the server, then without.
+func (d *discovery) resource(ctx context.Context, c challenge) (*oauthex.ProtectedResourceMetadata, error) {
+	const wellKnown = "/.well-known/oauth-protected-resource"
+	root := &url.URL{Scheme: d.server.Scheme, Host: d.server.Host, Path: wellKnown}
+	inPath := *root
+	inPath.Path += strings.TrimSuffix(d.server.Path, "/")
+	inPath.RawQuery = d.server.RawQuery
+	addresses := []string{inPath.String(), root.String()}
+	if c.metadata != "" {
+		if _, err := d.guard.address(ctx, "the address of the server's metadata", c.metadata); err != nil {
+			return nil, err
+		}
+		addresses = append([]string{c.metadata}, addresses...)
+	}
+	var failed error
+	for _, address := range slices.Compact(addresses) {
+		var prm oauthex.ProtectedResourceMetadata
+		err := d.get(ctx, address, &prm)
+		switch {
+		case errors.Is(err, errNotFound):
+			continue
+		case err != nil:
+			failed = errors.Join(failed, fmt.Errorf("the server's metadata at %s cannot be read: %w", shown(address), err))
+			continue
+		case !covers(prm.Resource, d.server):
+			return nil, fmt.Errorf("the server's metadata is for %q, not for %s", shown(prm.Resource), d.server.Redacted())
+		}
+		return &prm, nil
+	}
+	return nil, failed
+}
+
+// covers reports whether a resource is the server or a path above it at the same origin.
+func covers(resource string, server *url.URL) bool {
+	u, err := url.Parse(resource)
+	if err != nil || !sameOrigin(u, server) || u.User != nil || u.Fragment != "" || len(resource) > maxAddressLen {
+		return false
+	}
+	if u.RawQuery != "" && u.RawQuery != server.RawQuery {
+		return false
+	}
+	dir := func(path string) string { return strings.TrimSuffix(path, "/") + "/" }
+	return strings.HasPrefix(dir(server.EscapedPath()), dir(u.EscapedPath()))
+}
+
+// metadata returns the metadata of an authorization server. Without any, the endpoints are those of
+// 2025-03-26.
+func (d *discovery) metadata(ctx context.Context, issuer string) (*oauthex.AuthServerMeta, error) {
+	u, err := url.Parse(issuer)
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	for _, address := range metadataAddresses(u) {
+		var meta oauthex.AuthServerMeta
+		err := d.get(ctx, address, &meta)
+		switch {
+		case errors.Is(err, errNotFound):
+			continue
+		case err != nil:
+			failed = errors.Join(failed, fmt.Errorf("the metadata of the authorization server at %s cannot be read: %w", shown(address), err))
+			continue
+		}
+		return &meta, d.validate(ctx, issuer, &meta)
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	if strings.Trim(u.Path, "/") != "" {
+		return nil, fmt.Errorf("the authorization server %s has no metadata", issuer)
+	}
+	base := origin(u)
+	return &oauthex.AuthServerMeta{
+		Issuer:                base,
+		AuthorizationEndpoint: base + "/authorize",
+		TokenEndpoint:         base + "/token",
+		RegistrationEndpoint:  base + "/register",
+	}, nil
+}
+
+// metadataAddresses returns where the metadata of an issuer may be, in the documented order.
+func metadataAddresses(issuer *url.URL) []string {
+	const oauth, openid = "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
+	at := func(path string) string { return issuer.Scheme + "://" + issuer.Host + path }
+	path := strings.TrimSuffix(issuer.EscapedPath(), "/")
+	if path == "" {
+		return []string{at(oauth), at(openid)}
+	}
+	return []string{at(oauth + path), at(openid + path), at(path + openid)}
+}
+
+// validate returns an error if the metadata is not of the issuer, or leads to an address that is not
+// acceptable. A server that lists no method for PKCE gets a challenge nevertheless: several that
+// support it do not list it.
+func (d *discovery) validate(ctx context.Context, issuer string, m *oauthex.AuthServerMeta) error {
+	if strings.TrimSuffix(m.Issuer, "/") != strings.TrimSuffix(issuer, "/") {
+		return fmt.Errorf("the metadata of the authorization server %s is of a different issuer, %q", issuer, shown(m.Issuer))
+	}
+	if methods := m.CodeChallengeMethodsSupported; len(methods) > 0 && !slices.Contains(methods, "S256") {
+		return fmt.Errorf("the authorization server %s does not support PKCE with S256", issuer)
+	}
+	for _, endpoint := range []struct {
+		name, address string
+		required      bool
+	}{
+		{"authorization_endpoint", m.AuthorizationEndpoint, false}, // required for a person only
+		{"token_endpoint", m.TokenEndpoint, true},
+		{"registration_endpoint", m.RegistrationEndpoint, false},
+		{"revocation_endpoint", m.RevocationEndpoint, false},
+	} {
+		if endpoint.address == "" && !endpoint.required {
+			continue
+		}
+		if _, err := d.guard.address(ctx, endpoint.name, endpoint.address); err != nil {
+			return fmt.Errorf("the metadata of the authorization server %s is not acceptable: %w", issuer, err)
+		}
+	}
+	return nil
+}
+
+// get reads a JSON document. A page that is not JSON counts as not found: many sites answer every
+// address with one.
+func (d *discovery) get(ctx context.Context, address string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return errNotFound
+	}
+	req.Header.Set("Accept", "application/json")
+	res, err := d.client.Do(req)
+	if err != nil {
+		return cause(err)
+	}
+	defer res.Body.Close()
+	switch {
+	case res.StatusCode >= 500, res.StatusCode == http.StatusTooManyRequests:
+		return passing{fmt.Errorf("the response is %s", shown(res.Status))}
+	case res.StatusCode >= 300 && res.StatusCode < 400:
+		return fmt.Errorf("it redirects to a different place, %q, which is not followed", shown(res.Header.Get("Location")))
+	case res.StatusCode != http.StatusOK:
+		return errNotFound
+	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return cause(err)
+	}
+	if body = bytes.TrimSpace(body); !bytes.HasPrefix(body, []byte("{")) {
+		return errNotFound
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return errors.New("it is not valid JSON of this kind")
+	}
+	return nil
+}
+
+// passing is an error that the next attempt may not have.
+type passing struct{ error }
+
+func (p passing) Unwrap() error { return p.error }
+
+// cause returns an error of net/http without the address, which may contain a secret.
+func cause(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	if _, refused := errors.AsType[unacceptable](err); refused {
+		return err
+	}
+	return passing{err}
+}

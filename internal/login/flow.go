@@ -1,0 +1,390 @@
+package login
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
+)
+
+// flowTimeout is how long a person has to log in.
+const flowTimeout = 5 * time.Minute
+
+// Login asks a person to log in, or uses the login that a different process obtains meanwhile. show
+// gets the address to open; it returns an error if the person declines.
+func (s *Source) Login(ctx context.Context, show Show) error {
+	f, err := s.newFlow(flowTimeout)
+	if err != nil {
+		return err
+	}
+	return f.run(ctx, show)
+}
+
+// flow is one login of a person, or of a program that has no person.
+type flow struct {
+	discovery
+	key     Key // without the issuer, until it is found
+	options launch.Login
+	store   *Store
+	timeout time.Duration
+	// rejection returns the last response to this process that was a rejection, and the token that it
+	// rejected.
+	rejection func() (header *http.Header, token string)
+}
+
+func (s *Source) newFlow(timeout time.Duration) (*flow, error) {
+	server, err := url.Parse(s.url)
+	if err != nil {
+		return nil, errors.New("the address of the server is not a URL")
+	}
+	store, err := s.store()
+	if err != nil {
+		return nil, err
+	}
+	guard := newGuard(server)
+	if err := guard.check(context.Background(), server); err != nil {
+		return nil, fmt.Errorf("cannot log in to %s: %w", server.Redacted(), err)
+	}
+	return &flow{
+		discovery: discovery{server, guard, guard.client(s.config.Client)},
+		key:       Key{Resource: Resource(s.url), Account: s.options.Account},
+		options:   s.options,
+		store:     store,
+		timeout:   timeout,
+		rejection: s.rejection,
+	}, nil
+}
+
+func (s *Source) rejection() (header *http.Header, token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.challenge.Load(), s.rejected
+}
+
+// run logs in and stores the result. One flow at a time asks for a resource and an account, in all
+// processes.
+func (f *flow) run(ctx context.Context, show Show) error {
+	before, err := f.store.Find(f.key.Resource, f.key.Account)
+	if err != nil && !errors.Is(err, ErrNone) {
+		return err
+	}
+	unlock, err := f.store.LockFlow(ctx, f.key.Resource, f.key.Account)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if now, err := f.store.Find(f.key.Resource, f.key.Account); err == nil && f.settles(now, before) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("the login was not completed within %s", f.timeout))
+	defer cancel()
+	var l Login
+	if f.options.Grant != "" {
+		l, err = f.machine(ctx)
+	} else {
+		l, err = f.person(ctx, before, show)
+	}
+	if err != nil {
+		return ended(ctx, err)
+	}
+	if err := f.store.Add(ctx, l); err != nil {
+		return fmt.Errorf("the login worked, but cannot be stored: %w", err)
+	}
+	f.forget(l.Key)
+	return nil
+}
+
+// settles reports whether a different process obtained the login that is needed, while this one
+// waited, or after its request was rejected.
+func (f *flow) settles(now, before Login) bool {
+	header, token := f.rejection()
+	newer := !now.Began.Equal(before.Began) || header != nil && now.Access != token
+	if !newer || !now.usable(time.Now()) {
+		return false
+	}
+	return header == nil || len(without(readChallenge(*header).scopes, now.Scopes)) == 0
+}
+
+// ended returns why the flow ended, which is not "context deadline exceeded".
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// forget removes the logins that one to a different issuer replaced: the server does not accept
+// their tokens any more.
+func (f *flow) forget(kept Key) {
+	all, _ := f.store.All()
+	for _, l := range all {
+		if l.Resource == kept.Resource && l.Account == kept.Account && l.Issuer != kept.Issuer {
+			f.store.Remove(l.Key)
+		}
+	}
+}
+
+// person lets a person log in.
+func (f *flow) person(ctx context.Context, before Login, show Show) (Login, error) {
+	challenge := f.challenge(ctx)
+	a, err := f.find(ctx, challenge, before.Issuer)
+	if err != nil {
+		return Login{}, err
+	}
+	if a.meta.AuthorizationEndpoint == "" {
+		return Login{}, fmt.Errorf("the authorization server %s has no page for people to log in", a.meta.Issuer)
+	}
+	known, _ := f.store.All()
+	// The registration of this very login comes first.
+	slices.SortStableFunc(known, func(x, y Login) int { return order(y.Key == before.Key) - order(x.Key == before.Key) })
+	r := &registrar{f.options, f.client, known}
+	scopes := f.scopes(challenge, a)
+	if before.Ended == "" && before.Issuer == a.meta.Issuer {
+		scopes = cleanScopes(slices.Concat(before.Scopes, scopes)) // nothing that was granted is lost
+	}
+	l, err := f.ask(ctx, a, r, scopes, false, show)
+	if e, ok := errors.AsType[responseError](err); ok && e.code == "invalid_client" && f.options.ClientID == "" {
+		l, err = f.ask(ctx, a, r, scopes, true, show) // the registration was deleted
+	}
+	return l, err
+}
+
+func order(first bool) int {
+	if first {
+		return 1
+	}
+	return 0
+}
+
+// challenge returns how the server rejects requests: the last one of this process, or one that is
+// sent to find out.
+func (f *flow) challenge(ctx context.Context) challenge {
+	if header, _ := f.rejection(); header != nil {
+		return readChallenge(*header)
+	}
+	const body = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"gauze","version":"0"}}}`
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.server.String(), strings.NewReader(body))
+	if err != nil {
+		return challenge{}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	res, err := f.client.Do(req)
+	if err != nil {
+		return challenge{} // discovery says what is wrong
+	}
+	res.Body.Close()
+	if session := res.Header.Get("Mcp-Session-Id"); session != "" {
+		if req, err := http.NewRequestWithContext(ctx, http.MethodDelete, f.server.String(), nil); err == nil {
+			req.Header.Set("Mcp-Session-Id", session)
+			if res, err := f.client.Do(req); err == nil {
+				res.Body.Close()
+			}
+		}
+	}
+	if res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusForbidden {
+		return challenge{}
+	}
+	return readChallenge(res.Header)
+}
+
+// scopes returns what to ask for: what the server requires, else everything that it lists; what the
+// user configured; and a refresh token, if there are scopes for that. Without any, the authorization
+// server decides, and offline_access alone would not be a default.
+func (f *flow) scopes(c challenge, a *authority) []string {
+	scopes := c.scopes
+	if len(scopes) == 0 {
+		scopes = a.scopes
+	}
+	scopes = slices.Concat(scopes, f.options.Scopes)
+	if len(scopes) > 0 && f.options.Grant == "" && slices.Contains(a.meta.ScopesSupported, offlineAccess) {
+		scopes = append(scopes, offlineAccess)
+	}
+	return cleanScopes(scopes)
+}
+
+const offlineAccess = "offline_access" // asks for a refresh token
+
+// ask shows a person the address to log in at, waits for the response and exchanges the code in it.
+func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []string, fresh bool, show Show) (l Login, err error) {
+	client, callback, err := r.identify(ctx, &a.meta, fresh)
+	if err != nil {
+		return Login{}, err
+	}
+	defer func() {
+		switch {
+		case err != nil:
+			callback.close("The login failed: " + ended(ctx, err).Error())
+		case len(l.Missing()) > 0:
+			callback.close("You are logged in, without these scopes, which were not granted: " + strings.Join(l.Missing(), " ") + ". You can close this page.")
+		default:
+			callback.close("You are logged in. You can close this page.")
+		}
+	}()
+	verifier := oauth2.GenerateVerifier()
+	config := oauth2.Config{
+		ClientID:     client.ID,
+		ClientSecret: client.Secret,
+		Endpoint:     oauth2.Endpoint{AuthURL: a.meta.AuthorizationEndpoint, TokenURL: a.meta.TokenEndpoint, AuthStyle: client.style()},
+		RedirectURL:  callback.redirect,
+		Scopes:       scopes,
+	}
+	resource := oauth2.SetAuthURLParam("resource", a.indicator)
+	params := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(verifier), resource}
+	if slices.Contains(scopes, offlineAccess) {
+		params = append(params, oauth2.SetAuthURLParam("prompt", "consent")) // as OpenID Connect requires
+	}
+	address := config.AuthCodeURL(callback.state, params...)
+	if err := f.presentable(ctx, address); err != nil {
+		return Login{}, err
+	}
+	if err := show(ctx, address); err != nil {
+		return Login{}, err
+	}
+	var got answer
+	select {
+	case got = <-callback.answers:
+	case <-ctx.Done():
+		return Login{}, context.Cause(ctx)
+	}
+	if err := got.check(a); err != nil {
+		return Login{}, err
+	}
+	token, err := config.Exchange(context.WithValue(ctx, oauth2.HTTPClient, f.client), got.code, oauth2.VerifierOption(verifier), resource)
+	if err != nil {
+		return Login{}, fmt.Errorf("the authorization server %s did not issue a token: %w", a.meta.Issuer, tokenError(err, got.code, verifier, client.Secret))
+	}
+	return f.login(a, client, scopes, token)
+}
+
+// presentable returns an error unless a person may be sent to an address.
+func (f *flow) presentable(ctx context.Context, address string) error {
+	u, err := url.Parse(address)
+	if err == nil {
+		err = f.guard.check(ctx, u)
+	}
+	if err != nil {
+		return fmt.Errorf("the page of the authorization server is not acceptable: %w", err)
+	}
+	return nil
+}
+
+// check returns an error unless the answer is a code of the authorization server that was asked
+// (RFC 9207). The issuer is compared as it is, without normalization.
+func (r answer) check(a *authority) error {
+	switch {
+	case r.iss != "" && r.iss != a.meta.Issuer:
+		return fmt.Errorf("the response is from a different authorization server, %q, than %s", shown(r.iss), a.meta.Issuer)
+	case r.iss == "" && a.meta.AuthorizationResponseIssParameterSupported:
+		return fmt.Errorf("the response does not say that it is from the authorization server %s, which always says so", a.meta.Issuer)
+	case r.failed == "access_denied":
+		return fmt.Errorf("the login was declined: %w", responseError{r.failed, r.description})
+	case r.failed != "":
+		return fmt.Errorf("the authorization server %s reported an error: %w", a.meta.Issuer, responseError{r.failed, r.description})
+	case r.code == "":
+		return fmt.Errorf("the response of the authorization server %s has no code", a.meta.Issuer)
+	}
+	return nil
+}
+
+// login returns the login that a token is for.
+func (f *flow) login(a *authority, client Client, asked []string, t *oauth2.Token) (Login, error) {
+	switch {
+	case strings.EqualFold(t.TokenType, "DPoP"):
+		return Login{}, errDPoP
+	case t.TokenType != "" && !strings.EqualFold(t.TokenType, "Bearer"):
+		return Login{}, fmt.Errorf("the authorization server %s issued a token of the type %q, which gauze does not support", a.meta.Issuer, shown(t.TokenType))
+	case strings.ContainsFunc(t.AccessToken, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return Login{}, fmt.Errorf("the authorization server %s issued a token that a header cannot contain", a.meta.Issuer)
+	}
+	granted := asked
+	if scope, ok := t.Extra("scope").(string); ok && scope != "" {
+		granted = scopesOf(scope)
+	}
+	id, _ := t.Extra("id_token").(string)
+	key := f.key
+	key.Issuer = a.meta.Issuer
+	return Login{
+		Key:           key,
+		Client:        client,
+		TokenURL:      a.meta.TokenEndpoint,
+		RevocationURL: a.meta.RevocationEndpoint,
+		Indicator:     a.indicator,
+		Scopes:        granted,
+		Asked:         asked,
+		Access:        t.AccessToken,
+		Expires:       t.Expiry,
+		Refresh:       t.RefreshToken,
+		Who:           who(id),
+		Began:         time.Now(),
+	}, nil
+}
+
+// who returns the person that an ID token names. It is only shown, so it is not verified.
+func who(token string) string {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return ""
+	}
+	var claims struct {
+		Email string `json:"email"`
+		Name  string `json:"preferred_username"`
+		Sub   string `json:"sub"`
+	}
+	text, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	if err != nil || json.Unmarshal(text, &claims) != nil {
+		return ""
+	}
+	for _, name := range []string{claims.Email, claims.Name, claims.Sub} {
+		if name != "" {
+			return shown(name)
+		}
+	}
+	return ""
+}
+
+// style returns how the client authenticates itself.
+func (c Client) style() oauth2.AuthStyle {
+	if c.Method == methodBasic {
+		return oauth2.AuthStyleInHeader
+	}
+	return oauth2.AuthStyleInParams
+}
+
+// tokenError returns why there is no token, without the response and without secrets.
+func tokenError(err error, secrets ...string) error {
+	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		if e.ErrorCode != "" {
+			return responseError{e.ErrorCode, hide(e.ErrorDescription, secrets...)}
+		}
+		err := fmt.Errorf("the response is %s", shown(e.Response.Status))
+		if code := e.Response.StatusCode; code >= 500 || code == http.StatusTooManyRequests {
+			return passing{err}
+		}
+		return err
+	}
+	if _, ok := errors.AsType[*url.Error](err); ok {
+		return cause(err)
+	}
+	return passing{errors.New("the response is not valid")}
+}
+
+// hide removes secrets from a text.
+func hide(text string, secrets ...string) string {
+	for _, secret := range secrets {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "...")
+		}
+	}
+	return text
+}

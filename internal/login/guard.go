@@ -1,0 +1,285 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Limits on what authorization servers send.
+const (
+	oauthTimeout   = 10 * time.Second // for one request, with its body
+	connectTimeout = 5 * time.Second
+	maxBodyBytes   = 1 << 20
+	maxRedirects   = 3
+	maxAddressLen  = 2048 // of a URL in metadata
+)
+
+// The reach of an address: who can be there. Metadata may lead to addresses with at most the reach
+// of the server that it belongs to, so a public server cannot make gauze send requests to the
+// user's network.
+const (
+	public   = iota
+	private  // on the user's network
+	loopback // on this machine
+	nowhere  // not an address of one server: link-local, multicast, unspecified
+)
+
+// sharedNetwork is the range of carrier-grade NAT (RFC 6598).
+var sharedNetwork = netip.MustParsePrefix("100.64.0.0/10")
+
+// reachOf returns the reach of an IP address.
+func reachOf(ip netip.Addr) int {
+	ip = ip.Unmap()
+	switch {
+	case ip.IsLoopback():
+		return loopback
+	case !ip.IsValid(), ip.IsLinkLocalUnicast(), ip.IsMulticast(), ip.IsUnspecified():
+		return nowhere
+	case ip.IsPrivate(), sharedNetwork.Contains(ip):
+		return private
+	}
+	return public
+}
+
+// isLoopback reports whether a host of a URL is this machine, by its spelling alone.
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && reachOf(ip) == loopback
+}
+
+// unacceptable is why a request is not sent to an address.
+type unacceptable struct{ error }
+
+func (u unacceptable) Unwrap() error { return u.error }
+
+// guard decides which addresses the requests of one login may be sent to.
+type guard struct {
+	server *url.URL
+	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
+
+	mu    sync.Mutex
+	reach int // of the server's name; -1 until it was resolved
+}
+
+func newGuard(server *url.URL) *guard {
+	return &guard{server: server, lookup: net.DefaultResolver.LookupNetIP, reach: -1}
+}
+
+// serverReach returns the reach of the server. A name is resolved when that is needed first, which
+// is never for the public addresses that most metadata leads to. A name other than localhost is at
+// most private, whatever it resolves to: whoever owns it decides that.
+func (g *guard) serverReach(ctx context.Context) int {
+	host := g.server.Hostname()
+	if isLoopback(host) {
+		return loopback
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return reachOf(ip)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.reach < 0 {
+		ips, err := g.lookup(ctx, "ip", host)
+		if err != nil {
+			return public
+		}
+		g.reach = private
+		if slices.ContainsFunc(ips, func(ip netip.Addr) bool { return reachOf(ip) == public }) {
+			g.reach = public
+		}
+	}
+	return g.reach
+}
+
+// allow returns an error if a request may not be sent to an IP address.
+func (g *guard) allow(ctx context.Context, ip netip.Addr) error {
+	switch to := reachOf(ip); {
+	case to == public:
+		return nil
+	case to == nowhere:
+		return fmt.Errorf("%s is not an address of a server", ip)
+	case to > g.serverReach(ctx):
+		return fmt.Errorf("%s is an address on your own network or machine, and %s is not", ip, g.server.Hostname())
+	}
+	return nil
+}
+
+// check returns an error if a request may not be sent to an address, or a person not be sent there:
+// it must be https, or http on this machine if the server is also there.
+func (g *guard) check(ctx context.Context, u *url.URL) error {
+	host := u.Hostname()
+	switch {
+	case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(host)):
+		return errors.New("it must use https")
+	case u.Opaque != "" || host == "":
+		return errors.New("it has no host")
+	case u.User != nil:
+		return errors.New("it contains a user name")
+	case strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>\^{|}%`, r) }):
+		return errors.New("its host is not valid")
+	}
+	if host == "localhost" {
+		return g.allow(ctx, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return g.allow(ctx, ip)
+	}
+	return nil
+}
+
+// address parses a URL of metadata. name is the field that it is in.
+func (g *guard) address(ctx context.Context, name, text string) (*url.URL, error) {
+	u, err := g.parse(ctx, text)
+	if err != nil {
+		return nil, fmt.Errorf("%s %q is not acceptable: %w", name, shown(text), err)
+	}
+	return u, nil
+}
+
+func (g *guard) parse(ctx context.Context, text string) (*url.URL, error) {
+	switch {
+	case len(text) > maxAddressLen:
+		return nil, fmt.Errorf("it is longer than %d bytes", maxAddressLen)
+	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return nil, errors.New("it contains characters that a URL cannot contain")
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, errors.New("it is not a URL")
+	}
+	if u.Fragment != "" {
+		return nil, errors.New("it contains a fragment")
+	}
+	return u, g.check(ctx, u)
+}
+
+// client returns a client for the requests of a login: to addresses that the guard accepts, with a
+// limit on time and bytes, and without redirects to a different origin. A transport that dials by
+// itself is not asked which address it dials.
+func (g *guard) client(c *http.Client) *http.Client {
+	var base http.RoundTripper
+	if c != nil && c.Transport != nil {
+		base = c.Transport
+	}
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	if t, ok := base.(*http.Transport); ok && (t.DialContext == nil || base == http.DefaultTransport) && t.DialTLSContext == nil {
+		t = t.Clone()
+		t.DialContext = g.dial
+		t.MaxResponseHeaderBytes = 64 << 10
+		t.DisableKeepAlives = true // a few requests, hours apart
+		base = t
+	}
+	return &http.Client{
+		Transport:     guardedTransport{g, base},
+		Timeout:       oauthTimeout,
+		CheckRedirect: checkRedirect,
+	}
+}
+
+// checkRedirect follows a few redirects of GET requests within an origin. Others are the response:
+// a POST has a code, a token or a secret in it.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	first := via[0]
+	if first.Method != http.MethodGet || len(via) > maxRedirects || !sameOrigin(first.URL, req.URL) {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// sameOrigin reports whether two URLs have the same scheme, host and port.
+func sameOrigin(a, b *url.URL) bool { return origin(a) == origin(b) }
+
+// origin returns the scheme, host and port of a URL.
+func origin(u *url.URL) string {
+	host := strings.ToLower(u.Host)
+	if port := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]; port != "" {
+		host = strings.TrimSuffix(host, port)
+	}
+	return u.Scheme + "://" + host
+}
+
+// dial connects to an address if the guard allows it. It is asked after name resolution, so that a
+// later DNS response cannot get around it. A proxy that the user configured resolves names itself.
+func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d := net.Dialer{Timeout: connectTimeout}
+	if !isProxy(address) {
+		d.ControlContext = func(ctx context.Context, _, address string, _ syscall.RawConn) error {
+			to, err := netip.ParseAddrPort(address)
+			if err != nil {
+				return err
+			}
+			if err := g.allow(ctx, to.Addr()); err != nil {
+				return unacceptable{err}
+			}
+			return nil
+		}
+	}
+	return d.DialContext(ctx, network, address)
+}
+
+// isProxy reports whether the user's proxy for some request is at an address.
+func isProxy(address string) bool {
+	for _, scheme := range []string{"https", "http"} {
+		proxy, err := http.ProxyFromEnvironment(&http.Request{URL: &url.URL{Scheme: scheme, Host: "proxied.invalid"}})
+		if err != nil || proxy == nil {
+			continue
+		}
+		port := proxy.Port()
+		if port == "" {
+			port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[proxy.Scheme]
+		}
+		if address == net.JoinHostPort(proxy.Hostname(), port) {
+			return true
+		}
+	}
+	return false
+}
+
+// guardedTransport sends requests that a guard accepts, and limits their responses.
+type guardedTransport struct {
+	guard *guard
+	base  http.RoundTripper
+}
+
+func (t guardedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := t.guard.check(req.Context(), req.URL); err != nil {
+		return nil, unacceptable{fmt.Errorf("%s is not acceptable: %w", origin(req.URL), err)}
+	}
+	res, err := t.base.RoundTrip(req)
+	if err == nil {
+		res.Body = &limitedBody{res.Body, maxBodyBytes}
+	}
+	return res, err
+}
+
+// limitedBody fails after so many bytes, so that a body that is cut off is not taken for a whole
+// one.
+type limitedBody struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("the response is larger than %d KiB", maxBodyBytes>>10)
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
