@@ -77,7 +77,7 @@ func commands() *cobra.Command {
 	root.SetFlagErrorFunc(mistyped)
 	root.SetHelpCommandGroupID("learn")
 	root.SetCompletionCommandGroupID("learn")
-	root.AddCommand(grouped("run", runCommand(), serveCommand(), wrapCommand(), unwrapCommand(), mcpCommand(), taskCommand(), workerCommand())...)
+	root.AddCommand(grouped("run", runCommand(), serveCommand(), wrapCommand(), unwrapCommand(), loginCommand(), logoutCommand(), mcpCommand(), taskCommand(), workerCommand())...)
 	root.AddCommand(grouped("see", statusCommand(), topCommand(), dashboardCommand(), historyCommand())...)
 	root.AddCommand(grouped("fix", doctorCommand(), testCommand(), diagnoseCommand(), restartCommand(), repairCommand(), listCommand(), addCommand(), removeCommand(), undoCommand(), modelCommand())...)
 	root.AddCommand(grouped("trust", lockCommand(), verifyCommand(), restoreCommand())...)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
@@ -211,6 +212,9 @@ func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 	switch v.Action {
 	case fleet.ByHand:
 		shown.Next = redact.Passage(v.Next)
+		if d := c.Report.Diagnosis; d != nil && d.Cause == doctor.LoginRequired && c.Real().URL != "" {
+			shown.Next = userLogsIn + shown.Next
+		}
 		if r := shown.Report; r != nil && r.Next == plaintext.Clean(v.Next) {
 			shown.Next = r.Next // our own words, which patterns would damage
 		}

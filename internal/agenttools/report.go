@@ -156,12 +156,18 @@ func healingOf(spec, final launch.Spec, a probe.Result, r doctor.Report) *Healin
 	if h.Next = plaintext.Clean(r.Todo); h.Next == "" && h.Diagnosis != nil {
 		h.Next = h.Diagnosis.Fix
 	}
+	if d := r.Diagnosis; d != nil && d.Cause == doctor.LoginRequired && spec.URL != "" {
+		h.Next = userLogsIn + h.Next
+	}
 	const last = 6
 	for _, line := range a.Evidence.Stderr[max(0, len(a.Evidence.Stderr)-last):] {
 		h.Stderr = append(h.Stderr, secrets.Quote(line))
 	}
 	return h
 }
+
+// userLogsIn precedes the advice to log in: an agent cannot do that.
+const userLogsIn = "Tell the user to do this, because only a person can log in: "
 
 func (h *Healing) text() string {
 	if h == nil {

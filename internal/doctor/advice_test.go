@@ -233,12 +233,13 @@ func TestAnswersOfAURL(t *testing.T) {
 		cause string
 		says  string
 	}{
-		{"no token", false, HTTP{Status: 401, Authenticate: challenge, Body: `{"error":"invalid_token"}`}, "oauth_not_completed", "--header-env Authorization=NAME"},
-		{"no token, error told", false, HTTP{Status: 401, Authenticate: `Bearer error="invalid_token"`}, "oauth_not_completed", "--header-env"},
+		{"no token", false, HTTP{Status: 401, Authenticate: challenge, Body: `{"error":"invalid_token"}`}, "oauth_not_completed", "gauze login https://a.example/mcp"},
+		{"no token, error told", false, HTTP{Status: 401, Authenticate: `Bearer error="invalid_token"`}, "oauth_not_completed", "gauze login https://a.example/mcp"},
 		{"a wrong token", true, HTTP{Status: 401, Authenticate: `Bearer error="invalid_token"`}, "invalid_api_key", "Check the token in the header"},
 		{"a wrong token, and where to sign in", true, HTTP{Status: 401, Authenticate: challenge}, "invalid_api_key", "Check the token in the header"},
 		{"a bare 401", false, HTTP{Status: 401}, "http_unauthorized", "--header-env"},
 		{"a bare 401 with a token", true, HTTP{Status: 401, Body: "Please log in"}, "invalid_api_key", "token"},
+		{"a login without a scope", false, HTTP{Status: 403, Authenticate: `Bearer error="insufficient_scope", scope="files:write"`}, "token_scope_insufficient", "gauze login https://a.example/mcp --scope SCOPE"},
 		{"a bare 403", false, HTTP{Status: 403}, "http_forbidden", "--header-env"},
 		{"a 403 with a token", true, HTTP{Status: 403}, "http_forbidden", "has access"},
 		{"a puzzle", false, HTTP{Status: 403, Body: "<title>Just a moment...</title>"}, "bot_challenge", "let MCP clients past"},

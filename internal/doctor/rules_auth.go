@@ -1,6 +1,17 @@
 package doctor
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
+
+// LoginRequired is the cause of a server that requires a login.
+const LoginRequired = "oauth_not_completed"
+
+// LogIn returns the advice to log in with a command (launch.LoginCommand).
+func LogIn(command string) string {
+	return "Log in once in a terminal. Gauze stores the login and renews it: `" + command + "`"
+}
 
 func authCauses() []cause {
 	return []cause{
@@ -61,8 +72,11 @@ func authCauses() []cause {
 			name: "token_scope_insufficient", category: AuthFailed,
 			explain: "The token is valid but lacks {scope|a required permission}.",
 			fix:     "Create a token with the permissions that the server's documentation lists, and use it instead.",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return liveURL(x, nil) && !x.Keyed }, explain: "The login is valid but lacks {scope|a required permission}.",
+				fix: "Log in again and ask for the scope that the server requires, in place of SCOPE: `gauze login {url|URL} --scope SCOPE`"}},
 			clues: []clue{
 				{certain, `(?i)\binsufficient[_ ](?:scope|permission|privilege|authentication scope)s?|missing[_ ]scopes?:? ?(?P<scope>[\w:,. -]+)?|requires? (?:one of )?(?:the )?(?:following )?(?:scope|permission)s?:? ?['"` + "`" + `]?(?P<needed>[\w:.-]+)`, nil},
+				{certain, `\binsufficient_scope\b[^\n]*\bscope="(?P<scope>[\w:,./ -]{1,200})"`, nil},
 				{certain, `An error occurred \((?:AccessDenied\w*|UnauthorizedOperation|Forbidden|AuthorizationError|InvalidAccessKeyId|SignatureDoesNotMatch|AuthFailure)\)`, nil},
 				{certain, `Resource not accessible by (?:personal access token|integration)`, nil},
 				{certain, `(?i)(?:token|key|app|user|account) (?:does not|doesn't|lacks?) (?:have )?(?:the )?(?:required|necessary|sufficient|correct)? ?(?:scope|permission|access|right|privilege)`, nil},
@@ -105,13 +119,13 @@ func authCauses() []cause {
 			hides: []string{"http_unauthorized", "http_forbidden", "env_not_set"},
 		},
 		{
-			name: "oauth_not_completed", category: AuthFailed, passes: true,
+			name: LoginRequired, category: AuthFailed, passes: true,
 			explain: "The server requires sign-in, but the sign-in was not completed.",
 			fix:     "Start the sign-in again in the client, complete it in the browser, then reconnect.",
 			instead: []advice{{when: func(_ *exam, m *match) bool { return m.names["step"] != "" },
 				explain: "The server requires a sign-in or setup of its own, which is done once in a terminal.",
-				fix:     "Run this step in a terminal, then start the server again: `{line|COMMAND} {step|auth}`"}, {when: liveURL, explain: "The server requires sign-in, but gauze has no access token for this server.",
-				fix: "Create an access token on the service's website, set the environment variable NAME to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
+				fix:     "Run this step in a terminal, then start the server again: `{line|COMMAND} {step|auth}`"}, {when: liveURL, explain: "The server requires a login, and gauze has none that the server accepts.",
+				fix: LogIn("gauze login {url|URL}")}},
 			clues: []clue{
 				{certain, `(?i)error getting token from server metadata`, nil},
 				{certain, `(?i)(?:oauth|authorization|authentication|login|sign-?in)[^\n]{0,40}(?:was |has been )?(?:cancell?ed|aborted|timed? ?out|not completed|incomplete|pending|dismissed|interrupted)`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
@@ -194,8 +208,8 @@ func authCauses() []cause {
 			explain: "A service that the server calls returned 401: the key or token is missing or not valid.",
 			fix:     "Set the key under \"env\" in the server's entry, as the server's documentation describes, or renew the existing one.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.remote() || len(x.Command) == 0 },
-				explain: "The server returned 401: the key or token is missing or not valid.",
-				fix:     "Sign in from the client, or set the environment variable NAME to the token (with \"Bearer \" before it if the server requires that) and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
+				explain: "The server returned 401: a login, key or token is missing or not valid.",
+				fix:     "If the server has a login, log in with `gauze login {url|URL}`. If it requires a key, set the environment variable NAME to it (with \"Bearer \" before it if the server requires that) and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			clues: []clue{
 				{strong, "", func(x *exam, m *match) bool { return x.status(m, 401, 407) }},
 				{likely, `(?i)\bnot authori[sz]ed\b|"error": ?"(?:access_denied|unauthorized|unauthenticated)"|\bUNAUTHENTICATED\b`, nil},
@@ -208,7 +222,7 @@ func authCauses() []cause {
 			fix:     "Check that the account or token has access to this server. On a company network, ask whether a web filter blocks the request.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return len(x.Command) > 0 && !x.remote() }, explain: "A service that the server calls returned 403: the account or key is not allowed to do this, or a firewall in front of the service blocks the request.",
 				fix: "Check that the account or key that the server uses has access to the service. On a company network, ask whether a web filter blocks the request."},
-				{when: func(x *exam, _ *match) bool { return liveURL(x, nil) && !x.Keyed }, explain: "The server returned 403, and the request was sent without a key or token. Either the server requires one, or a firewall in front of it blocks the request.",
+				{when: func(x *exam, _ *match) bool { return liveURL(x, nil) && !x.Keyed }, explain: "The server returned 403, and no key or token is configured for it. Either the server requires one, or your login does not allow this, or a firewall in front of the server blocks the request.",
 					fix: "Set the environment variable NAME to the token (with \"Bearer \" before it if the server requires that), and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			clues: []clue{
 				{strong, "", func(x *exam, m *match) bool { return x.status(m, 403) }},
@@ -223,9 +237,11 @@ func authCauses() []cause {
 // Whether a header was sent is a fact.
 func (x *exam) aboutOurKey(c *cause) bool {
 	switch c.name {
-	case "invalid_api_key", "expired_token_hidden_in_200", "wrong_kind_of_credential", "stale_oauth_cache", "auth_header_malformed", "token_scope_insufficient":
+	case "invalid_api_key", "expired_token_hidden_in_200", "wrong_kind_of_credential", "stale_oauth_cache", "auth_header_malformed":
 		return !x.Keyed
-	case "oauth_not_completed":
+	case "token_scope_insufficient": // only a request with a token gets this answer: that of a login
+		return !x.Keyed && !slices.ContainsFunc(x.HTTP, func(h HTTP) bool { return strings.Contains(h.Authenticate, "insufficient_scope") })
+	case LoginRequired:
 		return x.Keyed
 	}
 	return false

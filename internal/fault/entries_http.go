@@ -45,14 +45,15 @@ var httpEntries = []Entry{
 	},
 	{
 		Code: AuthRequired, RPC: -31053, Retry: TellUser, response: true,
-		Title: "the server requires a valid credential",
+		Title: "the server requires a login or a valid credential",
 		model: "The MCP server rejected the request because the credential is missing, wrong or expired (HTTP 401).",
-		next:  "Do not retry: the request will fail until the user provides a valid credential. Tell the user.",
+		next:  "Do not retry: the request will fail until the user logs in or provides a valid credential. Tell the user.",
 		Means: "The server responded with HTTP 401. Servers check credentials first, so the request most likely did not run.",
-		Why:   "The credential is missing, mistyped, expired or revoked, or it belongs to a different server.",
-		Did:   "Gauze reported what the server asked for and did not retry. It never shows the credential, and never sends it to a different host.",
+		Why:   "There is no login, or it has expired and could not be renewed; or the credential is missing, mistyped, expired or revoked, or belongs to a different server.",
+		Did:   "If there is a login for this server, gauze renewed it and sent the request once more. Otherwise it did not retry. It never shows a credential, and never sends it to a different host.",
 		Do: []Step{
-			{Text: "Pass the credential in an environment variable, to keep it out of files and process lists:", Command: "gauze run --header-env Authorization=MY_VARIABLE --url URL"},
+			{Text: "Log in once; gauze stores the login and renews it:", Command: "gauze login URL"},
+			{Text: "If the server requires a key instead of a login, pass it in an environment variable, to keep it out of files and process lists:", Command: "gauze run --header-env Authorization=MY_VARIABLE --url URL"},
 			{Text: "The variable's value is the whole header value, usually `Bearer` followed by the token:", spell: func(w shell.Words) string { return w.Set("MY_VARIABLE", "Bearer THE-TOKEN") }},
 			{Text: "If the credential worked before, get a new token from the server's operator."},
 		},
@@ -66,6 +67,7 @@ var httpEntries = []Entry{
 		Why:   "The credential lacks a permission (scope), the account has no access, or a firewall or gateway in front of the server rejected the request.",
 		Did:   "Gauze passed on what the server said and did not retry.",
 		Do: []Step{
+			{Text: "If you are logged in and the details name a scope, log in again and ask for it:", Command: "gauze login URL --scope SCOPE"},
 			{Text: "Ask the server's operator for permission, or for a token that has it."},
 			{Text: "If no credential was sent, provide one:", Command: "gauze run --header-env Authorization=MY_VARIABLE --url URL"},
 		},

@@ -77,6 +77,12 @@ func (c *Checked) Verdict() Verdict {
 		if c.Report.Todo != "" {
 			v.Next, v.Command = c.hideValues(c.Report.Todo), c.Report.Command
 		}
+		if d.Cause == doctor.LoginRequired && c.Real().URL != "" {
+			v.Next, v.Command = doctor.LogIn(launch.LoginCommand(c.ID(), c.Real().Login.Account)), ""
+			if !c.Wrapped {
+				v.Cause += " The client may have a login of its own."
+			}
+		}
 		if d.Category == doctor.Unknown {
 			v.Cause = "stopped here without giving a reason: " + c.Hide(redact.Quote(c.Attempt.Stopped)) + "."
 		}

@@ -4,6 +4,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
 // Login is how gauze logs in to a server at a URL. The zero value uses the login that the user has
@@ -39,6 +42,16 @@ const (
 	GrantClient    = "client-credentials"
 	GrantAssertion = "workload-identity"
 )
+
+// LoginCommand returns the command line with which the user logs in to a server, which is given by
+// its name in a client's configuration or by its URL without secrets.
+func LoginCommand(server, account string) string {
+	words := []string{"gauze", "login", plaintext.Clean(server)}
+	if account != "" {
+		words = append(words, "--account", plaintext.Clean(account))
+	}
+	return shell.Here().Line(words...)
+}
 
 // LogsIn reports whether requests to the URL use a login: not if they have a credential of their own.
 func (s Spec) LogsIn() bool {

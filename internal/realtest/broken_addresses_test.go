@@ -111,7 +111,7 @@ var brokenAddresses = []brokenSetup{
 				w.WriteHeader(http.StatusUnauthorized)
 			}))
 		},
-		told: "--header-env Authorization=",
+		told: "gauze login",
 	},
 	{
 		name: "header-with-reference", cause: "missing_env_var/env_placeholder_not_expanded",

@@ -1,0 +1,296 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/backup"
+	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/login"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
+)
+
+// loginCommandFlags are the flags of gauze login.
+type loginCommandFlags struct {
+	loginFlags
+	noBrowser bool
+	status    bool
+	json      bool
+}
+
+// loginCommand returns gauze login, which logs the user in to a server at a URL.
+func loginCommand() *cobra.Command {
+	f := &loginCommandFlags{}
+	cmd := &cobra.Command{
+		Use:   "login SERVER | URL",
+		Short: "Log in to a remote server, once for all clients",
+		Long: "Log in to a remote MCP server with OAuth. Gauze opens the browser, stores the login for\n" +
+			"this user and renews it. Every gauze on this machine uses it from then on, whichever\n" +
+			"client started it. Running sessions continue with a new login immediately. A login that\n" +
+			"exists is replaced. SERVER is the name of a configured server as in gauze list.\n\n" +
+			"Without a display, and over SSH, gauze prints the address to open in a browser on any\n" +
+			"machine; paste the address that the browser is redirected to (--no-browser).\n\n" +
+			"Exit status: 0 if you are logged in or no login is required, 1 if the login failed, 2\n" +
+			"for invalid usage, 130 if it was cancelled with Ctrl-C.",
+		Example: "gauze login https://mcp.example.com/mcp\n" +
+			"gauze login cursor/linear --account work\n" +
+			"gauze login --status",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	flags := cmd.Flags()
+	f.add(flags)
+	flags.BoolVar(&f.noBrowser, "no-browser", false, "print the address to open, and read the redirect that you paste")
+	flags.BoolVar(&f.status, "status", false, "show the logins: the account, the scopes, the expiry, and how each is stored")
+	flags.BoolVar(&f.json, "json", false, "with --status, print JSON")
+	rare(flags, "account", "scope", "no-browser", "status", "json", "client-id")
+	return cmd
+}
+
+func (f *loginCommandFlags) run(cmd *cobra.Command, args []string) error {
+	switch {
+	case f.status:
+		return f.showStatus(cmd, args)
+	case f.json:
+		return usage(cmd, errors.New("--json requires --status"))
+	case len(args) == 0:
+		return usage(cmd, errors.New("missing SERVER or URL: name the server to log in to, such as https://example.com/mcp"))
+	}
+	settings, err := f.login()
+	if err != nil {
+		return usage(cmd, err)
+	}
+	at, err := remoteServer(args[0])
+	if err != nil {
+		return err
+	}
+	if own := at.spec; !own.LogsIn() && own.Login.Mode != launch.LoginOff {
+		return fmt.Errorf("%s has a credential of its own (%s), which takes the place of a login", at.shown(), credentialSource(own))
+	}
+	if settings.Account == "" {
+		settings.Account = at.spec.Login.Account
+	}
+	at.spec.Login = settings
+	store, err := logins()
+	if err != nil {
+		return err
+	}
+	return f.logIn(cmd, at, store)
+}
+
+// logins returns the logins of this user.
+func logins() (*login.Store, error) {
+	dir, err := backup.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	return login.Open(dir), nil
+}
+
+// remote is a server at a URL, as the user named it.
+type remote struct {
+	name string // name is that of a configured server, "" if the user gave a URL.
+	spec launch.Spec
+}
+
+// shown returns the server for messages.
+func (r remote) shown() string {
+	if r.name == "" {
+		return redact.Quote(shownServer(r.spec))
+	}
+	return fmt.Sprintf("%s (%s)", redact.Quote(r.name), redact.Quote(shownServer(r.spec)))
+}
+
+// command returns the command line that logs in to a server, as the user would type it.
+func (r remote) command() string {
+	return launch.LoginCommand(cmp.Or(r.name, redact.Quote(shownServer(r.spec))), r.spec.Login.Account)
+}
+
+// remoteServer returns the server that the user named by its URL, or by its name in a client's file.
+func remoteServer(word string) (r remote, err error) {
+	if strings.Contains(word, "://") {
+		r.spec.URL = word
+		if err := launch.CheckURL(word); err != nil {
+			return r, fmt.Errorf("invalid URL: %w", err)
+		}
+		return r, nil
+	}
+	fl, err := fleet.Here(versionText())
+	if err != nil {
+		return r, err
+	}
+	_, servers, err := chosen(fl, fleet.Choice{Names: []string{word}})
+	if err != nil {
+		return r, err
+	}
+	return oneRemote(word, servers)
+}
+
+// oneRemote returns the only server at a URL among those of a name.
+func oneRemote(word string, servers []*fleet.Server) (r remote, err error) {
+	var ids []string
+	for _, s := range servers {
+		spec := s.Real()
+		switch {
+		case spec.URL == "":
+			continue
+		case s.Foreign():
+			return r, fmt.Errorf("%s comes with the project in this directory. If you trust its address, log in to it by its URL:\n\n    %s",
+				redact.Quote(s.ID()), launch.LoginCommand(s.Shown(), spec.Login.Account))
+		}
+		ids = append(ids, redact.Quote(s.ID()))
+		if r.spec.URL != "" && (login.Resource(r.spec.URL) != login.Resource(spec.URL) || r.spec.Login.Account != spec.Login.Account) {
+			return r, fmt.Errorf("several servers named %q have different URLs or accounts: %s; use one of these names", redact.Quote(word), strings.Join(ids, ", "))
+		}
+		if r.spec.URL == "" {
+			r = remote{word, spec}
+		}
+	}
+	if r.spec.URL == "" {
+		return r, fmt.Errorf("%s is started by a command, and manages its credentials itself; gauze login is for servers at URLs", redact.Quote(word))
+	}
+	return r, nil
+}
+
+// credentialSource describes the credential that requests have without a login.
+func credentialSource(spec launch.Spec) string {
+	for _, h := range spec.Header {
+		if strings.EqualFold(h.Name, "Authorization") {
+			return "the header Authorization, from " + cmp.Or(h.Source, "its entry")
+		}
+	}
+	return "a name and password in the URL"
+}
+
+// logIn asks the user to log in, tests the login and describes it.
+func (f *loginCommandFlags) logIn(cmd *cobra.Command, at remote, store *login.Store) error {
+	ctx, release := untilSignal(cmd.Context(), func() { os.Exit(int(interrupted)) })
+	defer release()
+	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	fmt.Fprintf(out, "Logging in to %s\n", at.shown())
+	if before, err := store.Find(login.Resource(at.spec.URL), at.spec.Login.Account); err == nil && before.Ended == "" {
+		fmt.Fprintf(out, "You are already logged in%s. The new login replaces that one.\n", as(before.Who))
+	}
+	source := login.New(at.spec.URL, at.spec.Login, login.Config{Store: store})
+	err := source.Login(ctx, f.show(cmd))
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(errOut, "\ngauze login: cancelled; nothing was changed")
+		return interrupted
+	case err != nil:
+		return f.failed(ctx, cmd, at, err)
+	}
+	got, err := store.Find(login.Resource(at.spec.URL), at.spec.Login.Account)
+	if err != nil {
+		return fmt.Errorf("the login succeeded, but it cannot be read back: %w", err)
+	}
+	io.WriteString(out, showLoggedIn(at, got.Status(), time.Now()))
+	last, report := doctor.Examine(ctx, doctor.ThisMachine().Until(ctx), at.spec, doctor.ExamineOptions{Version: versionText()})
+	switch {
+	case ctx.Err() != nil:
+		return interrupted
+	case report.Healthy:
+		fmt.Fprintf(out, "\nThe server accepts the login and lists %s.\n", plaintext.Count(len(last.Found.Tools), "tool"))
+		return nil
+	}
+	fmt.Fprintf(errOut, "\ngauze login: you are logged in, but the server does not work:\n\n")
+	io.WriteString(errOut, showTest(at.spec, last.Hidden(fleet.Hiding(at.spec)), report, false, "", paint(useColor(errOut))))
+	return exitStatus(1)
+}
+
+// failed explains a login that failed. Often the reason is not the login: the server needs none, or
+// cannot be reached.
+func (f *loginCommandFlags) failed(ctx context.Context, cmd *cobra.Command, at remote, failure error) error {
+	without := at.spec
+	without.Login = launch.Login{Mode: launch.LoginOff}
+	_, report := doctor.Examine(ctx, doctor.ThisMachine().Until(ctx), without, doctor.ExamineOptions{Version: versionText()})
+	if ctx.Err() == nil && report.Healthy {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s works without a login. There is nothing to do.\n", at.shown())
+		return nil
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "gauze login: not logged in: %s\n", redact.Passage(at.spec.Secrets().Redact(failure.Error())))
+	if d := report.Diagnosis; d != nil && d.Category != doctor.AuthFailed {
+		fmt.Fprint(cmd.ErrOrStderr(), "\n"+showDiagnosis(*d, paint(useColor(cmd.ErrOrStderr()))))
+	}
+	return exitStatus(1)
+}
+
+// show returns how the user gets to the address at which to log in.
+func (f *loginCommandFlags) show(cmd *cobra.Command) login.Show {
+	out := cmd.OutOrStdout()
+	paste := login.Paste(cmd.InOrStdin(), out)
+	if f.noBrowser || headless(runtime.GOOS, os.Getenv) {
+		return paste
+	}
+	return func(ctx context.Context, address string) error {
+		if err := login.OpenBrowser(address); err != nil {
+			fmt.Fprintf(out, "The browser could not be opened: %s\n", redact.Passage(err.Error()))
+			return paste(ctx, address)
+		}
+		fmt.Fprintf(out, "\nYour browser opens. If it does not, open this address yourself:\n\n%s\n\nWaiting for the browser. Press Ctrl-C to cancel.\n", indent(address))
+		return nil
+	}
+}
+
+// headless reports whether no browser can be opened where the user is.
+func headless(system string, env func(string) string) bool {
+	display := env("DISPLAY") != "" || env("WAYLAND_DISPLAY") != ""
+	switch {
+	case env("BROWSER") != "", display, env("WSL_DISTRO_NAME") != "":
+		return false
+	case env("SSH_CONNECTION") != "":
+		return true
+	}
+	return system != "windows" && system != "darwin"
+}
+
+// as returns " as NAME", or nothing if the name is not known.
+func as(who string) string {
+	if who == "" {
+		return ""
+	}
+	return " as " + redact.Quote(who)
+}
+
+// showLoggedIn describes a login that was just made.
+func showLoggedIn(at remote, s login.Status, now time.Time) string {
+	var b strings.Builder
+	account := ""
+	if s.Account != "" {
+		account = fmt.Sprintf(" (account %s)", redact.Quote(s.Account))
+	}
+	fmt.Fprintf(&b, "\nLogged in%s at %s%s.\n", as(s.Who), redact.Quote(s.Issuer), account)
+	if len(s.Scopes) > 0 {
+		fmt.Fprintln(&b, fold("Scopes: "+shownScopes(s.Scopes)))
+	}
+	switch renewed := s.Renewable || at.spec.Login.Grant != ""; {
+	case renewed && s.Expires.IsZero():
+		fmt.Fprintln(&b, "Gauze renews the login automatically.")
+	case renewed:
+		fmt.Fprintf(&b, "The access token expires in %s. Gauze renews it automatically.\n", age(s.Expires.Sub(now)))
+	case s.Expires.IsZero():
+		fmt.Fprintln(&b, fold("The server did not say when the login expires, and issued no refresh token. If it expires, gauze cannot renew it, and you have to log in again."))
+	default:
+		fmt.Fprintln(&b, fold(fmt.Sprintf("The login expires in %s. The server issued no refresh token, so gauze cannot renew it: you will have to log in again.", age(s.Expires.Sub(now)))))
+	}
+	return b.String()
+}
+
+// shownScopes returns scopes for a line of text.
+func shownScopes(scopes []string) string {
+	sorted := slices.Sorted(slices.Values(scopes))
+	return redact.Quote(strings.Join(sorted, ", "))
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/login"
+	"github.com/gauze-mcp/gauze/internal/redact"
+)
+
+// shownLogin is a login in the output of gauze login --status. It has no field for a token.
+type shownLogin struct {
+	login.Status
+	Servers []string `json:"servers"` // Servers are the configured servers that use it, as CLIENT/NAME.
+	Store   string   `json:"store"`   // Store is "keyring" or "file".
+	Command string   `json:"command,omitempty"`
+}
+
+// showStatus shows the logins: all, or those of one server.
+func (f *loginCommandFlags) showStatus(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && f.noBrowser {
+		return usage(cmd, fmt.Errorf("--status cannot be combined with --no-browser"))
+	}
+	store, err := logins()
+	if err != nil {
+		return err
+	}
+	all, err := store.All()
+	if err != nil {
+		return err
+	}
+	var at remote
+	if len(args) > 0 {
+		if at, err = remoteServer(args[0]); err != nil {
+			return err
+		}
+	}
+	shown := []shownLogin{}
+	names := namesByResource()
+	for _, l := range all {
+		if len(args) > 0 && l.Resource != login.Resource(at.spec.URL) || f.Account != "" && l.Account != f.Account {
+			continue
+		}
+		s := shownLogin{Status: l.Status(), Servers: append([]string{}, names[l.Resource]...), Store: storedIn(store, l)}
+		if s.Ended != "" {
+			s.Command = launch.LoginCommand(l.Resource, l.Account)
+		}
+		shown = append(shown, s)
+	}
+	out := cmd.OutOrStdout()
+	if f.json {
+		_, err = out.Write(jsonLine(struct {
+			Logins []shownLogin `json:"logins"`
+		}{shown}))
+		return err
+	}
+	if len(shown) == 0 {
+		_, err = io.WriteString(out, showNoLogin(at, args))
+		return err
+	}
+	p := paint(useColor(out))
+	for i, s := range shown {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		if _, err := io.WriteString(out, s.show(time.Now(), p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storedIn returns where the tokens of a login are kept.
+func storedIn(store *login.Store, l login.Login) string { return "file" }
+
+// namesByResource returns the configured servers at URLs. It only reads files, and none is needed.
+func namesByResource() map[string][]string {
+	names := map[string][]string{}
+	fl, err := fleet.Here(versionText())
+	if err != nil {
+		return names
+	}
+	for _, s := range fl.Look().Servers {
+		if spec := s.Real(); spec.URL != "" && spec.LogsIn() {
+			resource := login.Resource(spec.URL)
+			names[resource] = append(names[resource], redact.Quote(s.ID()))
+		}
+	}
+	return names
+}
+
+// showNoLogin says how to log in.
+func showNoLogin(at remote, args []string) string {
+	if len(args) > 0 {
+		return fmt.Sprintf("Not logged in to %s. To log in:\n\n    %s\n", at.shown(), at.command())
+	}
+	return "Not logged in to any server. To log in to a remote server:\n\n    gauze login URL\n\nTo see the servers of your clients:\n\n    gauze list\n"
+}
+
+// show formats a login for a terminal.
+func (s shownLogin) show(now time.Time, p paint) string {
+	var b strings.Builder
+	mark := p.green("✓")
+	if s.Ended != "" || !s.Renewable && !s.Expires.IsZero() && s.Expires.Before(now) {
+		mark = p.red("✗")
+	}
+	fmt.Fprintf(&b, "%s %s\n", mark, p.in("1", redact.Quote(s.Resource)))
+	row := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "    %-9s  %s\n", name, foldAfter(text, "\n"+strings.Repeat(" ", 15)))
+		}
+	}
+	row("servers", strings.Join(s.Servers, ", "))
+	row("account", redact.Quote(s.Account))
+	row("user", redact.Quote(s.Who))
+	row("issuer", redact.Quote(s.Issuer))
+	row("scopes", shownScopes(s.Scopes))
+	row("logged in", age(now.Sub(s.Began))+" ago")
+	if s.Ended != "" {
+		row("ended", redact.Quote(s.Ended))
+		fmt.Fprintf(&b, "\n    To log in again:\n\n        %s\n", s.Command)
+		return b.String()
+	}
+	row("expires", s.expiry(now))
+	if !s.Refreshed.IsZero() {
+		row("renewed", age(now.Sub(s.Refreshed))+" ago")
+	}
+	row("stored", map[string]string{"keyring": "in a file that is encrypted with a key in the system keyring", "file": "in a file that only you can read"}[s.Store])
+	return b.String()
+}
+
+// expiry says when a login expires, and whether gauze renews it.
+func (s shownLogin) expiry(now time.Time) string {
+	left := s.Expires.Sub(now)
+	switch {
+	case s.Expires.IsZero() && s.Renewable:
+		return "not known; gauze renews the login if the server rejects it"
+	case s.Expires.IsZero():
+		return "not known; gauze cannot renew the login, because the server issued no refresh token"
+	case s.Renewable && left <= 0:
+		return age(-left) + " ago; gauze renews the login when it is used next"
+	case s.Renewable:
+		return "in " + age(left) + "; gauze renews the login automatically"
+	case left <= 0:
+		return age(-left) + " ago; the server issued no refresh token, so you have to log in again"
+	}
+	return "in " + age(left) + "; gauze cannot renew the login, because the server issued no refresh token"
+}
