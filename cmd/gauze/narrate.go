@@ -65,6 +65,13 @@ func (n *narrator) tell(e event.Event) {
 		if e.From == health.Degraded.String() && e.To == health.Healthy.String() {
 			n.code = "" // it answers again
 		}
+	case event.LoginRenewed:
+		if n.code == fault.AuthRequired {
+			n.code = ""
+		}
+	case event.LoginNeeded:
+		n.code = "" // it is reported once each time
+		fallthrough
 	case event.GaveUp, event.Refused:
 		if n.lost = ""; n.code != e.Code || n.cause != e.Cause.Code {
 			n.code, n.cause = e.Code, e.Cause.Code
@@ -102,7 +109,7 @@ func (n *narrator) say(line string) {
 // lineFor returns the line about an event, or "".
 func lineFor(e event.Event) string {
 	switch e.Kind {
-	case event.Died, event.Restored, event.Waiting, event.Opened, event.Hung, event.Treating, event.Healed,
+	case event.Died, event.Restored, event.Waiting, event.Opened, event.Hung, event.Treating, event.Healed, event.LoginRenewed, event.LoginEnded,
 		event.Replayed, event.Repaired, event.Explained, event.Diagnosed, event.Corrected, event.Proposed, event.Uncorrected, event.Unverified,
 		event.Unknown, event.TimedOut, event.Failed, event.Quarantined:
 		return timeline.Sentence(e)

@@ -114,7 +114,7 @@ func (r Record) Event() event.Event {
 const Unrecorded event.Kind = "unrecorded"
 
 // healing are the events in which gauze made something work that would have failed.
-var healing = []event.Kind{event.Restored, event.Replayed, event.Repaired, event.Corrected, event.Saved, event.Healed, event.Hung}
+var healing = []event.Kind{event.Restored, event.Replayed, event.Repaired, event.Corrected, event.Saved, event.Healed, event.Hung, event.LoginRenewed}
 
 // row is a row of the table of events.
 type row struct {

@@ -43,7 +43,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 	if valid {
 		said = readResponse(m)
 	}
-	held, since := false, time.Time{}
+	held, again, since := false, false, time.Time{}
 	s.updateAndTell(func() {
 		if c = s.awaiting(conn, m.ID); c == nil {
 			s.unexpected(conn, m)
@@ -51,6 +51,9 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 		}
 		s.keepQuestions(c)
 		since = c.sent
+		if again = valid && s.repeatRenewed(c, m, said); again {
+			return
+		}
 		if held = s.holdRejection(c, m, said); held {
 			conn.Answered(false)
 			return
@@ -62,7 +65,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 		}
 	}, func() {
 		switch {
-		case held:
+		case held, again:
 			now := conn.LastHeard()
 			s.up.Record(conn.Generation, health.Answered, now.Sub(since), now)
 		case c != nil:

@@ -137,7 +137,7 @@ func (s *Session) reportUnverified(tool, reason string) {
 // to it: the receipt of a repaired call, or an explanation after the server's own words. If the
 // gate has no explanation, the cause of the failure follows them instead.
 func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message, said response, why fault.Cause) []byte {
-	if !c.fitting.Checked() && !why.Known() {
+	if !c.fitting.Checked() && !why.Known() && c.note == "" {
 		return m.AppendWithID(dst, c.id)
 	}
 	var sent []byte
@@ -149,6 +149,8 @@ func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message, said respon
 		s.emit(c, event.Event{Kind: event.Explained, Code: added.Code, Told: s.secrets.Load().Redact(added.Explanation)})
 	} else if why.Known() {
 		added.Explanation = s.causeForModel(why)
+	} else {
+		added.Explanation = c.note
 	}
 	if k := c.correction; k != nil {
 		added = k.addTo(added, said)

@@ -97,9 +97,11 @@ type call struct {
 	progress float64        // highest value passed on
 	stream   stream
 
-	login  *upstream.LoginAttempt // it waits for this one; nil: for none
-	needed *login.Needed          // what it waits for
-	logins int                    // that it has waited for
+	login   *upstream.LoginAttempt // it waits for this one; nil: for none
+	needed  *login.Needed          // what it waits for
+	logins  int                    // that it has waited for
+	doubted bool                   // its answer said that the token is not valid
+	note    string                 // what is added to its answer because of the login
 
 	correction *correction // nil: no model was asked about it
 }

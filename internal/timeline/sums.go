@@ -36,6 +36,8 @@ func Sum(records []journal.Record) (s Sums) {
 			s.Corrected++
 		case event.Healed:
 			s.Fixed++
+		case event.LoginRenewed:
+			s.Logins++
 		}
 	}
 	return s

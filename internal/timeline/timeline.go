@@ -278,7 +278,14 @@ func (o *group) item() (it Item, matters bool) {
 	switch {
 	case o.alone:
 		it.Problem = Sentence(first.Event())
-		return it, first.Kind == journal.Unrecorded || first.Kind == event.Judged
+		switch first.Kind {
+		case event.LoginRenewed:
+			it.Healed, it.Problem, it.Action = true, "the access token expired", "renewed the login"
+			return it, true
+		case journal.Unrecorded, event.Judged, event.LoginEnded, event.LoginNeeded:
+			return it, true
+		}
+		return it, false
 	case o.call:
 		it.Tool = cmp.Or(it.Tool, first.Method)
 		return it, o.describeCall(&it)

@@ -49,6 +49,12 @@ func Sentence(e event.Event) string {
 		return "trying a fix: " + e.Detail
 	case event.Healed:
 		return "healed the server: " + e.Detail
+	case event.LoginRenewed:
+		return "renewed the login"
+	case event.LoginEnded:
+		return "the login has ended" + after(": ", e.Detail)
+	case event.LoginNeeded:
+		return cmp.Or(clause(e.Cause.Explanation), "the server requires a login")
 	case event.Judged:
 		return "the task decided to " + decided(e.To) + after(": ", e.Detail)
 	case event.ListChanged:

@@ -79,6 +79,7 @@ func TestFingerprintCoversEveryField(t *testing.T) {
 		{URL: "https://example.com/mcp", Header: []launch.Header{{Name: "A", Value: "one"}}},
 		{URL: "https://example.com/mcp", Header: []launch.Header{{Name: "A", Value: "two"}}},
 		{URL: "https://example.com/mcp", Header: []launch.Header{{Name: "A", Value: "two", Source: "$TOKEN"}}},
+		{URL: "https://example.com/mcp", Login: launch.Login{Account: "work"}},
 	}
 	seen := map[string]launch.Spec{}
 	for _, s := range specs {
@@ -87,7 +88,7 @@ func TestFingerprintCoversEveryField(t *testing.T) {
 		}
 		seen[s.Fingerprint()] = s
 	}
-	if fields := reflect.TypeFor[launch.Spec]().NumField(); fields != 6 {
+	if fields := reflect.TypeFor[launch.Spec]().NumField(); fields != 7 {
 		t.Errorf("Spec has %d fields: add a Spec for each new one above", fields)
 	}
 	if (launch.Spec{Command: "a"}).Fingerprint() != (launch.Spec{Command: "a", Args: []string{}, Header: []launch.Header{}}).Fingerprint() {
