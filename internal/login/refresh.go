@@ -215,8 +215,9 @@ func (s *Source) unrenewable(h *held) error {
 	return nil
 }
 
-// tooFresh reports whether the server rejects whatever token it gets: l was renewed because the one
-// before was rejected, and so on.
+// tooFresh reports whether the server seems to reject whatever token it gets: l was just renewed, and
+// so was the one before. A token that was sent more often than a request and its repetition has
+// worked before.
 func (s *Source) tooFresh(l Login) bool {
 	age := s.now().Sub(l.Refreshed)
 	limit := freshTime
@@ -225,12 +226,21 @@ func (s *Source) tooFresh(l Login) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.Refreshed.IsZero() || age < 0 || age > limit {
+	switch {
+	case l.Refreshed.IsZero() || age < 0 || age > limit:
 		s.numFresh = 0
-		return false
+	case s.givenUp == l.Access:
+		return true
+	case s.used != l.Access || s.numUsed > 2:
+		s.numFresh = 0
+	default:
+		s.numFresh++
 	}
-	s.numFresh++
-	return s.numFresh > maxFresh
+	if s.numFresh > maxFresh {
+		s.givenUp = l.Access
+		return true
+	}
+	return false
 }
 
 // exchangeAny renews l with its refresh token; if that is rejected, with one that a different program

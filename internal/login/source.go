@@ -38,7 +38,10 @@ type Source struct {
 	failed   failure
 	unsaved  *unsaved
 	rejected string // rejected is the token of the last request that was answered with 401 or 403.
-	numFresh int    // numFresh counts the tokens that were rejected right after they were renewed.
+	used     string // used is the token of the last request.
+	numUsed  int    // numUsed counts the requests with it.
+	numFresh int    // numFresh counts the tokens in a row that were rejected right after they were renewed.
+	givenUp  string // givenUp is the last of too many.
 }
 
 // Config is what a Source works with. The zero value is the default of each.
@@ -153,6 +156,12 @@ func (s *Source) Header(ctx context.Context) (http.Header, error) {
 	if token == "" {
 		return nil, nil
 	}
+	s.mu.Lock()
+	if s.used != token {
+		s.used, s.numUsed = token, 0
+	}
+	s.numUsed++
+	s.mu.Unlock()
 	return http.Header{"Authorization": {"Bearer " + token}}, nil
 }
 

@@ -116,19 +116,23 @@ func (i *issuer) source(store *Store, c Config) *Source {
 
 // call sends one request as upstream does: once more if it was authorized. It returns the status.
 func (i *issuer) call(ctx context.Context, s *Source) (int, error) {
+	return i.callTo(ctx, s, i.URL+"/mcp", i.Client())
+}
+
+func (i *issuer) callTo(ctx context.Context, s *Source, address string, client *http.Client) (int, error) {
 	for again := false; ; again = true {
 		header, err := s.Header(ctx)
 		if err != nil {
 			return 0, err
 		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, i.URL+"/mcp", strings.NewReader("{}"))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader("{}"))
 		if err != nil {
 			return 0, err
 		}
 		if header != nil {
 			req.Header = header
 		}
-		res, err := i.Client().Do(req)
+		res, err := client.Do(req)
 		if err != nil {
 			return 0, err
 		}
