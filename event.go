@@ -27,6 +27,7 @@ const (
 	EventListChanged   EventKind = "list-changed"   // the server's tools, resources or prompts changed with a restart
 	EventLoginRenewed  EventKind = "login-renewed"  // the login to the server was renewed
 	EventLoginEnded    EventKind = "login-ended"    // the login to the server can no longer be used; Detail says why
+	EventLoginUnsaved  EventKind = "login-unsaved"  // the renewed login could not be stored, and is only in memory; Detail says why
 	EventLoginNeeded   EventKind = "login-needed"   // a person has to log in to the server; Cause says why, and how
 	EventJudged        EventKind = "judged"         // a task decided about a server that fails; Detail says what and why
 	EventStopping      EventKind = "stopping"       // the server is being stopped
@@ -169,7 +170,7 @@ func (k EventKind) level(stopping bool) slog.Level {
 		}
 	case EventGaveUp:
 		return slog.LevelError
-	case EventOpened, EventHung, EventRefused, EventLoginEnded, EventLoginNeeded, EventUnknown, EventFailed, EventTimedOut, EventQuarantined:
+	case EventOpened, EventHung, EventRefused, EventLoginEnded, EventLoginUnsaved, EventLoginNeeded, EventUnknown, EventFailed, EventTimedOut, EventQuarantined:
 		return slog.LevelWarn
 	case EventProbeMissed, EventStray, EventDropped:
 		return slog.LevelDebug

@@ -109,7 +109,7 @@ func (n *narrator) say(line string) {
 // lineFor returns the line about an event, or "".
 func lineFor(e event.Event) string {
 	switch e.Kind {
-	case event.Died, event.Restored, event.Waiting, event.Opened, event.Hung, event.Treating, event.Healed, event.LoginRenewed, event.LoginEnded,
+	case event.Died, event.Restored, event.Waiting, event.Opened, event.Hung, event.Treating, event.Healed, event.LoginRenewed, event.LoginEnded, event.LoginUnsaved,
 		event.Replayed, event.Repaired, event.Explained, event.Diagnosed, event.Corrected, event.Proposed, event.Uncorrected, event.Unverified,
 		event.Unknown, event.TimedOut, event.Failed, event.Quarantined:
 		return timeline.Sentence(e)

@@ -21,6 +21,7 @@ const (
 	ListChanged   Kind = "list-changed"   // the server's lists changed with a restart
 	LoginRenewed  Kind = "login-renewed"  // the login to the server was renewed
 	LoginEnded    Kind = "login-ended"    // the login to the server can no longer be used; Detail says why
+	LoginUnsaved  Kind = "login-unsaved"  // the renewed login could not be stored, and is only in memory; Detail says why
 	LoginNeeded   Kind = "login-needed"   // a person has to log in to the server; Cause says why, and how
 	Judged        Kind = "judged"         // a task decided about a server that fails; To is the verdict, Detail the reason
 	Stopping      Kind = "stopping"       // the server is being stopped

@@ -282,7 +282,7 @@ func (o *group) item() (it Item, matters bool) {
 		case event.LoginRenewed:
 			it.Healed, it.Problem, it.Action = true, "the access token expired", "renewed the login"
 			return it, true
-		case journal.Unrecorded, event.Judged, event.LoginEnded, event.LoginNeeded:
+		case journal.Unrecorded, event.Judged, event.LoginEnded, event.LoginUnsaved, event.LoginNeeded:
 			return it, true
 		}
 		return it, false

@@ -53,6 +53,8 @@ func Sentence(e event.Event) string {
 		return "renewed the login"
 	case event.LoginEnded:
 		return "the login has ended" + after(": ", e.Detail)
+	case event.LoginUnsaved:
+		return "the renewed login could not be stored" + after(": ", e.Detail)
 	case event.LoginNeeded:
 		return cmp.Or(clause(e.Cause.Explanation), "the server requires a login")
 	case event.Judged:

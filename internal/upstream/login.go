@@ -55,7 +55,7 @@ const (
 
 func newLogins(spec launch.Spec) *Logins {
 	l := &Logins{past: map[string]*pastLogins{}, renewed: make(chan struct{})}
-	l.source = login.New(spec.URL, spec.Login, login.Config{Renewed: l.report})
+	l.source = login.New(spec.URL, spec.Login, login.Config{Renewed: l.report, Unsaved: l.reportUnsaved})
 	return l
 }
 
@@ -173,7 +173,10 @@ func (a *LoginAttempt) Run(ctx context.Context, show login.Show) {
 	ended := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, loginTimeout, errLoginTimeout)
 	defer cancel()
-	changed := l.source.Changed(ctx)
+	var changed <-chan struct{}
+	if a.key == "" { // a token that was only renewed has no more scopes than before
+		changed = l.source.Changed(ctx)
+	}
 	result := make(chan error, 1)
 	go func() { result <- l.source.Login(ctx, show) }()
 	var err error
@@ -244,20 +247,27 @@ func (l *Logins) leave(u *Upstream) {
 	l.users = slices.DeleteFunc(l.users, func(other *Upstream) bool { return other == u })
 }
 
-// report emits the event of a login that was renewed or has ended, once for all users.
+// report emits the event of a login that was renewed or has ended.
 func (l *Logins) report(s login.Status) {
-	l.mu.Lock()
-	if len(l.users) == 0 {
-		l.mu.Unlock()
+	if s.Ended != "" {
+		l.emit(event.Event{Kind: event.LoginEnded, Detail: s.Ended})
 		return
 	}
-	u := l.users[0]
+	l.emit(event.Event{Kind: event.LoginRenewed})
+}
+
+func (l *Logins) reportUnsaved(err error) {
+	l.emit(event.Event{Kind: event.LoginUnsaved, Detail: err.Error()})
+}
+
+// emit emits an event once for all users.
+func (l *Logins) emit(e event.Event) {
+	l.mu.Lock()
+	users := slices.Clone(l.users)
 	l.mu.Unlock()
-	e := event.Event{Kind: event.LoginRenewed}
-	if s.Ended != "" {
-		e = event.Event{Kind: event.LoginEnded, Detail: s.Ended}
+	if len(users) > 0 {
+		users[0].emit(e)
 	}
-	u.emit(e)
 }
 
 // judgeLogin adds to the loss of a request that the server rejected what that means for the login.
