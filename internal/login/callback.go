@@ -1,7 +1,6 @@
 package login
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -33,7 +33,8 @@ type callback struct {
 	at       *url.URL
 	server   *http.Server
 	answered atomic.Bool
-	outcome  chan string // outcome has what the browser shows in the end.
+	outcome  chan string   // outcome has what the browser shows in the end.
+	served   chan struct{} // served is closed when it was sent.
 }
 
 // answer is the response of an authorization server.
@@ -82,6 +83,7 @@ func listen(redirect string) (*callback, error) {
 		answers:  make(chan answer, 1),
 		at:       u,
 		outcome:  make(chan string, 1),
+		served:   make(chan struct{}),
 	}
 	c.server = httpguard.Server(c)
 	for _, l := range listeners {
@@ -93,14 +95,17 @@ func listen(redirect string) (*callback, error) {
 // errPortTaken means that the callback cannot listen at the address.
 var errPortTaken = errors.New("the port is not available")
 
-// close ends the callback. The browser is shown text.
+// close ends the callback. A browser that waits for the outcome is shown text. Connections that
+// browsers open in advance are not waited for.
 func (c *callback) close(text string) {
 	c.outcome <- text
-	ctx, cancel := context.WithTimeout(context.Background(), callbackTimeout)
-	defer cancel()
-	if c.server.Shutdown(ctx) != nil {
-		c.server.Close()
+	if c.answered.Load() {
+		select {
+		case <-c.served:
+		case <-time.After(callbackTimeout):
+		}
 	}
+	c.server.Close()
 }
 
 // ServeHTTP accepts the response of the authorization server, which the browser brings. Any web page
@@ -121,6 +126,7 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case c.answered.Swap(true):
 		page(w, http.StatusGone, "This login was already answered.")
 	default:
+		defer close(c.served)
 		c.answers <- answer{query.Get("code"), query.Get("iss"), query.Get("error"), query.Get("error_description")}
 		select {
 		case text := <-c.outcome:
@@ -138,6 +144,9 @@ func page(w http.ResponseWriter, status int, text string) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer") // the address has a code in it
 	h.Set("X-Content-Type-Options", "nosniff")
+	text = "<!doctype html>\n<title>Gauze</title>\n<p>" + html.EscapeString(text) + "</p>\n"
+	h.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
-	io.WriteString(w, "<!doctype html>\n<title>Gauze</title>\n<p>"+html.EscapeString(text)+"</p>\n")
+	io.WriteString(w, text)
+	http.NewResponseController(w).Flush()
 }

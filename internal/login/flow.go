@@ -17,8 +17,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// flowTimeout is how long a person has to log in.
-const flowTimeout = 5 * time.Minute
+const (
+	flowTimeout  = 5 * time.Minute  // for a person to log in
+	storeTimeout = 30 * time.Second // longer than a renewal, which is waited for
+)
 
 // Login asks a person to log in, or uses the login that a different process obtains meanwhile. show
 // gets the address to open; it returns an error if the person declines.
@@ -97,7 +99,10 @@ func (f *flow) run(ctx context.Context, show Show) error {
 	if err != nil {
 		return ended(ctx, err)
 	}
-	if err := f.store.Add(ctx, l); err != nil {
+	// Nothing keeps the only copy of the tokens from being stored.
+	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if err := f.store.Add(storing, l); err != nil {
 		return fmt.Errorf("the login worked, but cannot be stored: %w", err)
 	}
 	f.forget(l.Key)
@@ -115,12 +120,16 @@ func (f *flow) settles(now, before Login) bool {
 	return header == nil || len(without(readChallenge(*header).scopes, now.Scopes)) == 0
 }
 
-// ended returns why the flow ended, which is not "context deadline exceeded".
+// ended returns why the flow ended, if it did not end with err.
 func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	cause := context.Cause(ctx)
+	switch {
+	case cause == nil:
+		return err
+	case errors.Is(cause, context.Canceled):
+		return fmt.Errorf("the login was cancelled: %w", cause)
 	}
-	return err
+	return cause
 }
 
 // forget removes the logins that one to a different issuer replaced: the server does not accept
