@@ -38,7 +38,6 @@ const maxResponses = 64
 type recorder struct {
 	remote *Remote
 	next   http.RoundTripper
-	secret redact.Secrets
 
 	mu    sync.Mutex
 	stage Stage // how far the network got: Nowhere, Located or Started
@@ -46,11 +45,11 @@ type recorder struct {
 }
 
 func newRecorder(spec launch.Spec, allow func(netip.AddrPort) error) (*recorder, error) {
-	remote, err := newRemote(spec, allow)
+	remote, err := NewRemoteVia(spec, Access{Allow: allow})
 	if err != nil {
 		return nil, err
 	}
-	r := &recorder{remote: remote, next: remote.client.Transport, secret: spec.Secrets()}
+	r := &recorder{remote: remote, next: remote.client.Transport}
 	remote.client.Transport = r
 	return r, nil
 }
@@ -83,10 +82,10 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 			return res, err // canceled by gauze
 		}
 		err = conn.Load().reason(err)
-		r.note(&Response{Method: req.Method, URL: publicURL(req.URL), Failed: cleaned(errText(err), r.secret), Errno: Errno(err)})
+		r.note(&Response{Method: req.Method, URL: publicURL(req.URL), Failed: cleaned(errText(err), r.remote.secrets.get()), Errno: Errno(err)})
 		return res, err
 	}
-	seen := responseOf(res, r.secret)
+	seen := responseOf(res, r.remote.secrets.get())
 	r.note(&seen)
 	res.Body = &recordedBody{ReadCloser: res.Body, r: r, seen: &seen, streams: contentType(res) == "text/event-stream"}
 	return res, nil
@@ -174,7 +173,7 @@ func (r *recorder) finish() (Stage, []Response) {
 	var all []Response
 	for _, seen := range r.all {
 		kept := *seen
-		kept.Body = []byte(r.secret.Redact(string(seen.Body)))
+		kept.Body = []byte(r.remote.secrets.Redact(string(seen.Body)))
 		all = append(all, kept)
 	}
 	return r.stage, all
