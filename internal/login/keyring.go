@@ -40,8 +40,9 @@ type ring interface {
 
 // keyring provides the key of the files. It asks the system's keyring until it has the key.
 type keyring struct {
-	ring ring   // ring is nil if there is none.
-	dir  string // dir has the lock for making the key.
+	ring    ring   // ring is nil if there is none.
+	dir     string // dir has the lock for making the key.
+	timeout time.Duration
 
 	mu     sync.Mutex
 	id     string
@@ -91,7 +92,7 @@ func (k *keyring) load(create bool) error {
 		return k.failed
 	}
 	k.failed = nil
-	text, err := within(keyringTimeout, func() (string, error) { return k.ring.Get(keyringService, keyringItem) })
+	text, err := within(k.timeout, func() (string, error) { return k.ring.Get(keyringService, keyringItem) })
 	if errors.Is(err, system.ErrNotFound) && create {
 		text, err = k.create()
 	}
@@ -115,7 +116,7 @@ func (k *keyring) load(create bool) error {
 
 // create makes the key, once for all processes.
 func (k *keyring) create() (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*keyringTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*k.timeout)
 	defer cancel()
 	s := Store{dir: k.dir}
 	unlock, err := s.lock(ctx, "key.lock")
@@ -123,7 +124,7 @@ func (k *keyring) create() (string, error) {
 		return "", err
 	}
 	defer unlock()
-	return within(keyringTimeout, func() (string, error) {
+	return within(k.timeout, func() (string, error) {
 		if text, err := k.ring.Get(keyringService, keyringItem); !errors.Is(err, system.ErrNotFound) {
 			return text, err
 		}

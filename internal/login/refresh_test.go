@@ -127,6 +127,27 @@ func TestRetryAfterBeyondTheBudgetIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+func TestAStatusThatSaysNothingAboutTheLoginIsTemporary(t *testing.T) {
+	for _, status := range []int{302, 403, 404} {
+		i := newIssuer(t)
+		store := testStore(t, nil)
+		put(t, store, i.login())
+		var asked atomic.Int32
+		i.set(first(1e6, func(w http.ResponseWriter) {
+			asked.Add(1)
+			w.Header().Set("Location", i.URL+"/elsewhere")
+			w.WriteHeader(status)
+		}))
+		s := i.source(store, Config{})
+		s.config.Client = nil // the default one
+		_, err := i.call(t.Context(), s)
+		var temporary *Temporary
+		if !errors.As(err, &temporary) || asked.Load() != 1 || !strings.Contains(temporary.Why, fmt.Sprint("HTTP ", status)) || len(i.received()) != 0 {
+			t.Error(status, err, asked.Load())
+		}
+	}
+}
+
 func TestOnlyARefusalEndsALogin(t *testing.T) {
 	reply := func(text string) func(w http.ResponseWriter) {
 		return func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadRequest); fmt.Fprint(w, text) }
@@ -448,12 +469,38 @@ func TestAFullDiskKeepsTheLoginInMemory(t *testing.T) {
 	}
 }
 
+// Neither the lock nor the login can be written.
+func TestAReadOnlyStoreKeepsTheLoginInMemory(t *testing.T) {
+	i := newIssuer(t)
+	store := testStore(t, nil)
+	if err := store.makeDir(); err != nil {
+		t.Fatal(err)
+	}
+	l := i.login()
+	if err := os.Mkdir(filepath.Join(store.dir, fileName(l.Resource, "")+".lock"), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Put(l); err != nil {
+		t.Fatal(err)
+	}
+	store.write = func(path string, _ []byte) error { return &os.PathError{Op: "open", Path: path, Err: syscall.EROFS} }
+	s := i.source(store, Config{})
+	for n := range 2 {
+		if status, err := i.call(t.Context(), s); status != 200 || err != nil {
+			t.Error(n, status, err)
+		}
+	}
+	if len(i.received()) != 1 {
+		t.Error(len(i.received()))
+	}
+}
+
 func TestAnUnreadableStoreIsExplained(t *testing.T) {
 	i := newIssuer(t)
 	for what, spoil := range map[string]func(t *testing.T, store *Store){
-		"damaged":  func(t *testing.T, store *Store) { os.WriteFile(onlyFile(t, store), []byte("{"), 0o600) },
-		"no file":  func(t *testing.T, store *Store) { f := onlyFile(t, store); os.Remove(f); os.Mkdir(f, 0o700) },
-		"a locked": func(t *testing.T, store *Store) { store.key = &keyring{ring: &memory{err: errors.New("locked")}} },
+		"damaged":      func(t *testing.T, store *Store) { os.WriteFile(onlyFile(t, store), []byte("{"), 0o600) },
+		"not readable": func(t *testing.T, store *Store) { f := onlyFile(t, store); os.Remove(f); os.Mkdir(f, 0o700) },
+		"locked":       func(t *testing.T, store *Store) { store.key = &keyring{ring: &memory{err: errors.New("locked")}} },
 	} {
 		t.Run(what, func(t *testing.T) {
 			store := testStore(t, &memory{})
@@ -546,6 +593,30 @@ func TestReducedScopesAreRecorded(t *testing.T) {
 	}
 	if l, err := store.Find(s.resource, ""); err != nil || !slices.Equal(l.Scopes, []string{"read"}) || l.Refresh != canary+"refresh-0" || l.lifetime() != time.Hour {
 		t.Error(l.Status(), err)
+	}
+}
+
+// File systems have times of a limited resolution: two writes can have the same.
+func TestALoginReplacedWithinOneTickIsNoticed(t *testing.T) {
+	i := newIssuer(t)
+	store := testStore(t, nil)
+	l := i.login()
+	put(t, store, l)
+	s := i.source(store, Config{})
+	if _, err := s.Header(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Stat(onlyFile(t, store))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Access = canary + "access-9"
+	put(t, store, l)
+	if err := os.Chtimes(onlyFile(t, store), before.ModTime(), before.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if header, err := s.Header(t.Context()); err != nil || header.Get("Authorization") != "Bearer "+l.Access {
+		t.Error(err)
 	}
 }
 

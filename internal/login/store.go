@@ -33,7 +33,7 @@ var ErrNone = errors.New("not logged in")
 // Open returns the store in the state directory dir. It reads nothing yet.
 func Open(dir string) *Store {
 	dir = filepath.Join(dir, "logins")
-	return &Store{dir: dir, key: &keyring{ring: systemKeyring(), dir: dir}, write: replaceFile}
+	return &Store{dir: dir, key: &keyring{ring: systemKeyring(), dir: dir, timeout: keyringTimeout}, write: replaceFile}
 }
 
 const (

@@ -2,6 +2,7 @@ package login
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,12 +44,20 @@ const canary = "Kq7vX2wZ9s-canary-"
 
 // memory is a keyring that works.
 type memory struct {
-	items map[string]string
-	err   error
-	reads int
+	err    error
+	hangs  chan struct{} // hangs is waited for before each response; nil: it responds.
+	mu     sync.Mutex
+	items  map[string]string
+	reads  int
+	writes int
 }
 
 func (m *memory) Get(service, item string) (string, error) {
+	if m.hangs != nil {
+		<-m.hangs
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.reads++
 	if m.err != nil {
 		return "", m.err
@@ -59,6 +69,9 @@ func (m *memory) Get(service, item string) (string, error) {
 }
 
 func (m *memory) Set(service, item, secret string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.writes++
 	if m.err != nil {
 		return m.err
 	}
@@ -248,6 +261,13 @@ func TestALockedKeyringLosesNoLogin(t *testing.T) {
 		t.Error("the file changed")
 	}
 
+	other := sample()
+	other.Account = "a login that is not encrypted"
+	put(t, locked, other)
+	if l, err := locked.Find(server, other.Account); err != nil || l.Access != other.Access {
+		t.Error(err)
+	}
+
 	t.Setenv("GAUZE_KEYRING", "off")
 	if _, err := locked.Find(server, ""); err == nil || !strings.Contains(err.Error(), "GAUZE_KEYRING") {
 		t.Error(err)
@@ -276,6 +296,41 @@ func TestTheSystemKeyringIsUsedThroughItsLibrary(t *testing.T) {
 	put(t, other, sample())
 	if _, err := other.Find(server, ""); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAKeyringThatDoesNotRespondIsNotWaitedFor(t *testing.T) {
+	r := &memory{}
+	s := testStore(t, r)
+	put(t, s, sample())
+	hanging := &memory{hangs: make(chan struct{})}
+	defer close(hanging.hangs)
+	s.key = &keyring{ring: hanging, timeout: time.Millisecond}
+	for range 2 {
+		if _, err := s.Find(server, ""); err == nil || !strings.Contains(err.Error(), "no response within 1ms") {
+			t.Error(err)
+		}
+	}
+}
+
+func TestTheKeyIsMadeOnce(t *testing.T) {
+	r := &memory{}
+	first := testStore(t, r)
+	var all sync.WaitGroup
+	for n := range 8 {
+		all.Go(func() {
+			s := Open(filepath.Dir(first.dir))
+			s.key.ring = r
+			l := sample()
+			l.Account = fmt.Sprint(n)
+			if err := s.Add(t.Context(), l); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if found, err := first.All(); err != nil || len(found) != 8 || r.writes != 1 {
+		t.Error(len(found), r.writes, err)
 	}
 }
 

@@ -20,6 +20,7 @@ var tests = []exemption{
 		"internal/backup.TestAnOpenStoreIsClosed",
 		"internal/journal.TestOnlyTheUserMayReadTheJournal",
 		"internal/live.TestOnlyTheUserMayReadTheDirectory",
+		"internal/login.TestOnlyTheUserMayReadLogins",
 		"internal/proxy.TestFaultP02CommandNotExecutable",
 	}},
 	{"the server it starts is a shell script", []string{
