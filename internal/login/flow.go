@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -244,7 +245,7 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	config := oauth2.Config{
 		ClientID:     client.ID,
 		ClientSecret: client.Secret,
-		Endpoint:     oauth2.Endpoint{AuthURL: a.meta.AuthorizationEndpoint, TokenURL: a.meta.TokenEndpoint, AuthStyle: client.style()},
+		Endpoint:     oauth2.Endpoint{TokenURL: a.meta.TokenEndpoint, AuthStyle: client.style()},
 		RedirectURL:  callback.redirect,
 		Scopes:       scopes,
 	}
@@ -253,8 +254,8 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	if slices.Contains(scopes, offlineAccess) {
 		params = append(params, oauth2.SetAuthURLParam("prompt", "consent")) // as OpenID Connect requires
 	}
-	address := config.AuthCodeURL(callback.state, params...)
-	if err := f.presentable(ctx, address); err != nil {
+	address, err := f.page(ctx, a.meta.AuthorizationEndpoint, config.AuthCodeURL(callback.state, params...))
+	if err != nil {
 		return Login{}, err
 	}
 	if err := show(ctx, address); err != nil {
@@ -276,16 +277,21 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	return f.login(a, client, scopes, token)
 }
 
-// presentable returns an error unless a person may be sent to an address.
-func (f *flow) presentable(ctx context.Context, address string) error {
-	u, err := url.Parse(address)
-	if err == nil {
-		err = f.guard.check(ctx, u)
-	}
+// page returns the address to send a person to: the endpoint with a query, whose parameters replace
+// those that the endpoint has.
+func (f *flow) page(ctx context.Context, endpoint, query string) (string, error) {
+	u, err := f.guard.address(ctx, "authorization_endpoint", endpoint)
 	if err != nil {
-		return fmt.Errorf("the page of the authorization server is not acceptable: %w", err)
+		return "", err
 	}
-	return nil
+	params, err := url.ParseQuery(strings.TrimPrefix(query, "?"))
+	if err != nil {
+		return "", err
+	}
+	all := u.Query()
+	maps.Copy(all, params)
+	u.RawQuery = all.Encode()
+	return u.String(), nil
 }
 
 // check returns an error unless the answer is a code of the authorization server that was asked

@@ -69,15 +69,17 @@ func (u unacceptable) Unwrap() error { return u.error }
 // guard decides which addresses the requests of one login may be sent to.
 type guard struct {
 	server *url.URL
-	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
 	mu    sync.Mutex
 	reach int // of the server's name; -1 until it was resolved
 }
 
 func newGuard(server *url.URL) *guard {
-	return &guard{server: server, lookup: net.DefaultResolver.LookupNetIP, reach: -1}
+	return &guard{server: server, reach: -1}
 }
+
+// lookup resolves the name of a server. Tests replace it.
+var lookup = net.DefaultResolver.LookupNetIP
 
 // serverReach returns the reach of the server. A name is resolved when that is needed first, which
 // is never for the public addresses that most metadata leads to. A name other than localhost is at
@@ -93,7 +95,7 @@ func (g *guard) serverReach(ctx context.Context) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.reach < 0 {
-		ips, err := g.lookup(ctx, "ip", host)
+		ips, err := lookup(ctx, "ip", host)
 		if err != nil {
 			return public
 		}

@@ -122,6 +122,9 @@ func register(ctx context.Context, meta *oauthex.AuthServerMeta, redirect string
 	case client.Method == "":
 		client.Method = secretMethod(meta)
 	}
+	if len(client.ID) > maxAddressLen {
+		return Client{}, fmt.Errorf("the authorization server %s registered gauze with an ID that is longer than %d bytes", meta.Issuer, maxAddressLen)
+	}
 	if !slices.Contains([]string{methodNone, methodBasic, methodPost}, client.Method) {
 		return Client{}, fmt.Errorf("the authorization server %s requires client authentication with %q, which gauze does not support", meta.Issuer, shown(client.Method))
 	}

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,6 +19,16 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
+
+// Servers of tests have public addresses, except intranet.test.
+func init() {
+	lookup = func(_ context.Context, _, host string) ([]netip.Addr, error) {
+		if host == "intranet.test" {
+			return []netip.Addr{netip.MustParseAddr("10.0.0.7"), netip.MustParseAddr("fd00::7")}, nil
+		}
+		return []netip.Addr{netip.MustParseAddr("10.0.0.7"), netip.MustParseAddr("203.0.113.7")}, nil
+	}
+}
 
 // Secrets of a login in the world. Wherever one is sent is a host that has to be agreed to.
 const (
@@ -36,9 +47,10 @@ type world struct {
 
 	mu        sync.Mutex
 	hosts     map[string]http.HandlerFunc
-	challenge string         // challenge is the WWW-Authenticate header of the server; empty: none.
-	resource  map[string]any // resource is the metadata of the server; nil: none.
-	meta      map[string]any // meta is the metadata of the authorization server; nil: none.
+	anywhere  http.HandlerFunc // anywhere answers for all other hosts.
+	challenge string           // challenge is the WWW-Authenticate header of the server; empty: none.
+	resource  map[string]any   // resource is the metadata of the server; nil: none.
+	meta      map[string]any   // meta is the metadata of the authorization server; nil: none.
 	prmPath   string
 	metaPath  string
 	issued    map[string]any // issued is the response of the token endpoint.
@@ -89,6 +101,9 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer w.mu.Unlock()
 	w.sent = append(w.sent, sent{req.Method, req.URL.Host, req.URL.Path, fmt.Sprint(req.URL, req.Header, string(body))})
 	handler := w.hosts[req.URL.Host]
+	if handler == nil {
+		handler = w.anywhere
+	}
 	if handler == nil {
 		return nil, fmt.Errorf("no such host: %s", req.URL.Host)
 	}
@@ -206,6 +221,9 @@ func (w *world) visit(address string) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	handler := w.hosts[req.URL.Host]
+	if handler == nil {
+		handler = w.anywhere
+	}
 	if handler == nil {
 		return "", fmt.Errorf("the browser finds no host %s", req.URL.Host)
 	}
