@@ -198,6 +198,10 @@ func (u *Upstream) Serve(ctx context.Context) error {
 				return &fault.Fault{Code: next.code, Detail: next.detail, Cause: next.cause, Server: u.Name, Secrets: u.Spec.Secrets(), At: now, Since: since,
 					Attempts: attempts, Evidence: evidence.Shown()}
 			}
+			if next.login != nil { // calls wait while the session is restored
+				trouble.Permanent, trouble.Login, trouble.NextTry = false, nil, time.Now()
+				u.user.Unreachable(trouble)
+			}
 			continue
 		}
 		if !pause(ctx, next.wait) {
