@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
@@ -199,6 +200,33 @@ func (d *discovery) resource(ctx context.Context, c challenge) (*oauthex.Protect
 	return nil, failed
 }
 
+// moveTimeout is how long a request may wait to be told that the issuer moved.
+const moveTimeout = 3 * time.Second
+
+// explainMove says in n that the server no longer uses the issuer of a login, if that is so.
+func (s *Source) explainMove(n *Needed, l Login) {
+	header, _ := s.rejection()
+	if l.Issuer == "" || l.Ended != "" || header == nil {
+		return
+	}
+	f, err := s.newFlow(moveTimeout)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), moveTimeout)
+	defer cancel()
+	prm, err := f.resource(ctx, readChallenge(*header))
+	if err != nil || prm == nil || len(prm.AuthorizationServers) == 0 {
+		return
+	}
+	if !slices.ContainsFunc(prm.AuthorizationServers, func(issuer string) bool { return sameIssuer(issuer, l.Issuer) }) {
+		n.Why = fmt.Sprintf("the server now uses the authorization server %s, and the login is from %s", shown(prm.AuthorizationServers[0]), l.Issuer)
+	}
+}
+
+// sameIssuer compares issuers. Some servers name theirs without the slash at its end.
+func sameIssuer(a, b string) bool { return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/") }
+
 // covers reports whether a resource is the server or a path above it at the same origin.
 func covers(resource string, server *url.URL) bool {
 	u, err := url.Parse(resource)
@@ -262,7 +290,7 @@ func metadataAddresses(issuer *url.URL) []string {
 // acceptable. A server that lists no method for PKCE gets a challenge nevertheless: several that
 // support it do not list it.
 func (d *discovery) validate(ctx context.Context, issuer string, m *oauthex.AuthServerMeta) error {
-	if strings.TrimSuffix(m.Issuer, "/") != strings.TrimSuffix(issuer, "/") {
+	if !sameIssuer(m.Issuer, issuer) {
 		return fmt.Errorf("the metadata of the authorization server %s is of a different issuer, %q", issuer, shown(m.Issuer))
 	}
 	if methods := m.CodeChallengeMethodsSupported; len(methods) > 0 && !slices.Contains(methods, "S256") {

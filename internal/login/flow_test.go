@@ -383,6 +383,14 @@ func TestTheIssuerMoved(t *testing.T) {
 	moved.meta = map[string]any{"issuer": "https://as2.test", "authorization_endpoint": "https://as2.test/authorize", "token_endpoint": "https://as2.test/token", "registration_endpoint": "https://as2.test/register"}
 	moved.issued = map[string]any{"access_token": "at-as2", "token_type": "Bearer"}
 	w.resource["authorization_servers"] = []string{"https://as2.test"}
+	rejected := w.source(launch.Login{})
+	req := httptest.NewRequest(http.MethodPost, w.site, nil)
+	req.Header.Set("Authorization", "Bearer "+accessCanary)
+	w.issued = map[string]any{"error": "invalid_grant"}
+	err := rejected.Authorize(t.Context(), req, &http.Response{StatusCode: 401, Header: http.Header{"Www-Authenticate": {w.challenge}}})
+	if n, ok := errors.AsType[*Needed](err); !ok || !strings.Contains(n.Why, "now uses the authorization server https://as2.test") {
+		t.Errorf("error %v", err)
+	}
 	l := w.mustLogin(launch.Login{})
 	if l.Issuer != "https://as2.test" || l.Access != "at-as2" || l.Client.ID != "registered-2" {
 		t.Errorf("stored %v with %v", l, l.Client)

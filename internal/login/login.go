@@ -91,6 +91,7 @@ type Status struct {
 	Key
 	Who       string    `json:"who,omitempty"`
 	Scopes    []string  `json:"scopes,omitempty"`
+	Missing   []string  `json:"missing,omitempty"` // Missing are scopes that were asked for but not granted.
 	Expires   time.Time `json:"expires,omitzero"`
 	Renewable bool      `json:"renewable"`
 	Began     time.Time `json:"began"`
@@ -100,7 +101,7 @@ type Status struct {
 
 // Status returns what may be shown of l.
 func (l Login) Status() Status {
-	return Status{l.Key, l.Who, l.Scopes, l.Expires, l.Refresh != "", l.Began, l.Refreshed, l.Ended}
+	return Status{l.Key, l.Who, l.Scopes, l.Missing(), l.Expires, l.Refresh != "", l.Began, l.Refreshed, l.Ended}
 }
 
 // usable reports whether the access token of l may be valid.

@@ -127,7 +127,11 @@ func (s *Source) begin(stale string, rejected bool) *renewal {
 	go func() {
 		defer countRenewals(-1)
 		defer close(r.done)
+		before := s.look(false).login
 		r.err = s.renewOnce(stale, rejected)
+		if n, ok := errors.AsType[*Needed](r.err); ok && rejected {
+			s.explainMove(n, before)
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.renewal, s.failed = nil, failure{}

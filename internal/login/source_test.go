@@ -40,6 +40,10 @@ func newIssuer(t testing.TB) *issuer {
 }
 
 func (i *issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/.well-known/") {
+		http.NotFound(w, r)
+		return
+	}
 	r.ParseForm()
 	i.mu.Lock()
 	before := i.before

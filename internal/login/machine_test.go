@@ -1,0 +1,128 @@
+package login
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
+)
+
+func TestAProgramLogsIn(t *testing.T) {
+	assertion := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(assertion, []byte("eyJ.workload.sig\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		options launch.Login
+		want    map[string]string
+		basic   bool
+	}{
+		"client secret":     {launch.Login{Grant: launch.GrantClient, ClientID: "job", ClientSecret: secretCanary}, map[string]string{"grant_type": "client_credentials"}, true},
+		"client assertion":  {launch.Login{Grant: launch.GrantClient, ClientID: "job", AssertionFile: assertion}, map[string]string{"grant_type": "client_credentials", "client_assertion": "eyJ.workload.sig", "client_assertion_type": assertionType, "client_id": "job"}, false},
+		"workload identity": {launch.Login{Grant: launch.GrantAssertion, AssertionFile: assertion}, map[string]string{"grant_type": grantJWT, "assertion": "eyJ.workload.sig"}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.meta["scopes_supported"] = []string{"read", "offline_access"}
+			delete(w.meta, "authorization_endpoint")
+			delete(w.meta, "registration_endpoint")
+			l := w.mustLogin(test.options)
+			if l.Access != accessCanary || l.Refresh != "" || l.Client.Secret != "" || len(w.shown) > 0 {
+				t.Errorf("stored %+v, shown %q", l.Status(), w.shown)
+			}
+			test.want["resource"], test.want["scope"] = "https://mcp.test/mcp", "read"
+			for param, want := range test.want {
+				if got := w.token.Get(param); got != want {
+					t.Errorf("%s is %q, want %q", param, got, want)
+				}
+			}
+			if basic := w.basic == "Basic "+base64.StdEncoding.EncodeToString([]byte("job:"+secretCanary)); basic != test.basic {
+				t.Errorf("authenticated with %q", w.basic)
+			}
+			w.checkSecrets("as.test")
+			// The same without a login in the store, as a renewal does it.
+			w.issued["access_token"] = accessCanary + "2"
+			if l, err := w.source(test.options).machineToken(t.Context()); err != nil || l.Access != accessCanary+"2" {
+				t.Errorf("renewed %v, %v", l, err)
+			}
+		})
+	}
+}
+
+func TestAProgramIsRejected(t *testing.T) {
+	options := launch.Login{Grant: launch.GrantClient, ClientID: "job", ClientSecret: secretCanary}
+	for name, test := range map[string]struct {
+		options   launch.Login
+		change    func(w *world)
+		temporary bool
+		want      string
+	}{
+		"by the authorization server": {options, func(w *world) {
+			w.issued = map[string]any{"error": "invalid_client", "error_description": "wrong: " + secretCanary}
+		}, false, "invalid_client"},
+		"while it is down": {options, func(w *world) {
+			w.instead("/token", func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(503) })
+		}, true, "503"},
+		"while its metadata is down": {options, func(w *world) {
+			w.instead(places["issuer"], func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(502) })
+		}, true, "502"},
+		"by the guard":         {options, func(w *world) { w.meta["token_endpoint"] = "https://10.0.0.1/" }, false, "10.0.0.1"},
+		"without a secret":     {launch.Login{Grant: launch.GrantClient, ClientID: "job"}, func(*world) {}, false, "client secret"},
+		"without an ID":        {launch.Login{Grant: launch.GrantClient}, func(*world) {}, false, "client ID"},
+		"without a file":       {launch.Login{Grant: launch.GrantAssertion}, func(*world) {}, false, "file"},
+		"with a missing file":  {launch.Login{Grant: launch.GrantAssertion, AssertionFile: filepath.Join(t.TempDir(), "none")}, func(*world) {}, false, "cannot be read"},
+		"with a strange grant": {launch.Login{Grant: "magic"}, func(*world) {}, false, `invalid grant "magic"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			test.change(w)
+			_, err := w.source(test.options).machineToken(t.Context())
+			_, temporary := errors.AsType[*Temporary](err)
+			_, needed := errors.AsType[*Needed](err)
+			if temporary != test.temporary || needed == test.temporary || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), secretCanary) {
+				t.Errorf("error %T %v", err, err)
+			}
+		})
+	}
+}
+
+func TestALoginIsRevoked(t *testing.T) {
+	w := newWorld(t)
+	w.client["client_secret"] = secretCanary
+	l := w.mustLogin(launch.Login{})
+	client := &http.Client{Transport: w}
+	if err := w.store.Revoke(t.Context(), l, client); err != nil {
+		t.Fatal(err)
+	}
+	var revoked []string
+	for _, s := range w.sent {
+		if s.path == "/revoke" {
+			revoked = append(revoked, s.text)
+		}
+	}
+	if len(revoked) != 2 || !strings.Contains(revoked[0], "token="+refreshCanary) || !strings.Contains(revoked[1], "token="+accessCanary) || !strings.Contains(revoked[0], "Basic ") {
+		t.Errorf("sent %q", revoked)
+	}
+	w.checkSecrets("as.test")
+
+	w.instead("/revoke", redirectTo(307, "https://evil.test/revoke"))
+	w.anywhere = w.serveIssuer
+	if err := w.store.Revoke(t.Context(), l, client); err == nil || strings.Contains(err.Error(), refreshCanary) {
+		t.Errorf("error %v", err)
+	}
+	l.RevocationURL = "https://10.0.0.1/revoke"
+	if err := w.store.Revoke(t.Context(), l, client); err == nil {
+		t.Error("a token was sent to a private address")
+	}
+	w.checkSecrets("as.test")
+	l.RevocationURL = ""
+	if err := w.store.Revoke(t.Context(), l, client); err != nil {
+		t.Error(err)
+	}
+}
