@@ -49,7 +49,7 @@ func newPerson(t testing.TB, files map[string]string) *person {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.environ = []string{"HOME=" + p.home, "USERPROFILE=" + p.home, "PATH=" + os.Getenv("PATH"), "GAUZE_STATE_DIR=" + p.state, "GAUZE_BIN=" + gauze, "GORACE=" + os.Getenv("GORACE")}
+	p.environ = []string{"HOME=" + p.home, "USERPROFILE=" + p.home, "PATH=" + os.Getenv("PATH"), "GAUZE_STATE_DIR=" + p.state, "GAUZE_KEYRING=off", "GAUZE_BIN=" + gauze, "GORACE=" + os.Getenv("GORACE")}
 	for _, name := range []string{"GOCOVERDIR", "TESTSCRIPT_COMMAND", "SystemRoot", "ComSpec", "PATHEXT", "TEMP"} {
 		if value := os.Getenv(name); value != "" {
 			p.environ = append(p.environ, name+"="+value)

@@ -195,9 +195,10 @@ func (f *loginCommandFlags) logIn(cmd *cobra.Command, at remote, store *login.St
 	}
 	got, err := store.Find(login.Resource(at.spec.URL), at.spec.Login.Account)
 	if err != nil {
-		return fmt.Errorf("the login succeeded, but it cannot be read back: %w", err)
+		fmt.Fprintf(errOut, "gauze login: the login succeeded, but cannot be read from the store: %s\n", redact.Passage(err.Error()))
+		return exitStatus(1)
 	}
-	io.WriteString(out, showLoggedIn(at, got.Status(), time.Now()))
+	io.WriteString(out, showLoggedIn(at, got, time.Now()))
 	last, report := doctor.Examine(ctx, doctor.ThisMachine().Until(ctx), at.spec, doctor.ExamineOptions{Version: versionText()})
 	switch {
 	case ctx.Err() != nil:
@@ -266,8 +267,9 @@ func as(who string) string {
 }
 
 // showLoggedIn describes a login that was just made.
-func showLoggedIn(at remote, s login.Status, now time.Time) string {
+func showLoggedIn(at remote, l login.Login, now time.Time) string {
 	var b strings.Builder
+	s := l.Status()
 	account := ""
 	if s.Account != "" {
 		account = fmt.Sprintf(" (account %s)", redact.Quote(s.Account))
@@ -275,6 +277,9 @@ func showLoggedIn(at remote, s login.Status, now time.Time) string {
 	fmt.Fprintf(&b, "\nLogged in%s at %s%s.\n", as(s.Who), redact.Quote(s.Issuer), account)
 	if len(s.Scopes) > 0 {
 		fmt.Fprintln(&b, fold("Scopes: "+shownScopes(s.Scopes)))
+	}
+	if missing := l.Missing(); len(missing) > 0 {
+		fmt.Fprintln(&b, fold("Not granted, although asked for: "+shownScopes(missing)))
 	}
 	switch renewed := s.Renewable || at.spec.Login.Grant != ""; {
 	case renewed && s.Expires.IsZero():

@@ -31,10 +31,7 @@ func (f *loginCommandFlags) showStatus(cmd *cobra.Command, args []string) error 
 	if err != nil {
 		return err
 	}
-	all, err := store.All()
-	if err != nil {
-		return err
-	}
+	all, unreadable := store.All()
 	var at remote
 	if len(args) > 0 {
 		if at, err = remoteServer(args[0]); err != nil {
@@ -48,36 +45,51 @@ func (f *loginCommandFlags) showStatus(cmd *cobra.Command, args []string) error 
 			continue
 		}
 		s := shownLogin{Status: l.Status(), Servers: append([]string{}, names[l.Resource]...), Store: storedIn(store, l)}
+		if s.Began.IsZero() {
+			s.Ended = "the login cannot be read"
+		}
 		if s.Ended != "" {
 			s.Command = launch.LoginCommand(l.Resource, l.Account)
 		}
 		shown = append(shown, s)
 	}
 	out := cmd.OutOrStdout()
-	if f.json {
+	switch {
+	case f.json:
 		_, err = out.Write(jsonLine(struct {
 			Logins []shownLogin `json:"logins"`
 		}{shown}))
-		return err
-	}
-	if len(shown) == 0 {
+	case len(shown) == 0 && unreadable == nil:
 		_, err = io.WriteString(out, showNoLogin(at, args))
-		return err
+	default:
+		_, err = io.WriteString(out, showLogins(shown, time.Now(), paint(useColor(out))))
 	}
-	p := paint(useColor(out))
-	for i, s := range shown {
-		if i > 0 {
-			fmt.Fprintln(out)
-		}
-		if _, err := io.WriteString(out, s.show(time.Now(), p)); err != nil {
-			return err
-		}
+	if err == nil && unreadable != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze login: %s\n", redact.Passage(unreadable.Error()))
+		return exitStatus(1)
 	}
-	return nil
+	return err
 }
 
-// storedIn returns where the tokens of a login are kept.
-func storedIn(store *login.Store, l login.Login) string { return "file" }
+// showLogins formats logins for a terminal.
+func showLogins(all []shownLogin, now time.Time, p paint) string {
+	var b strings.Builder
+	for i, s := range all {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(s.show(now, p))
+	}
+	return b.String()
+}
+
+// storedIn returns what protects the tokens of a login.
+func storedIn(store *login.Store, l login.Login) string {
+	if store.Encrypted(l.Key) {
+		return "keyring"
+	}
+	return "file"
+}
 
 // namesByResource returns the configured servers at URLs. It only reads files, and none is needed.
 func namesByResource() map[string][]string {
@@ -121,7 +133,9 @@ func (s shownLogin) show(now time.Time, p paint) string {
 	row("user", redact.Quote(s.Who))
 	row("issuer", redact.Quote(s.Issuer))
 	row("scopes", shownScopes(s.Scopes))
-	row("logged in", age(now.Sub(s.Began))+" ago")
+	if !s.Began.IsZero() {
+		row("logged in", age(now.Sub(s.Began))+" ago")
+	}
 	if s.Ended != "" {
 		row("ended", redact.Quote(s.Ended))
 		fmt.Fprintf(&b, "\n    To log in again:\n\n        %s\n", s.Command)

@@ -1,13 +1,15 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/login"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
@@ -47,16 +49,16 @@ func (f *logoutFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := store.All()
-	if err != nil {
+	all, unreadable := store.All() // a login that cannot be read can still be removed
+	chosen, none, err := f.chosen(args, all)
+	switch {
+	case err != nil:
 		return err
-	}
-	chosen, err := f.chosen(args, all)
-	if err != nil {
-		return err
-	}
-	if len(chosen) == 0 {
-		fmt.Fprintln(cmd.ErrOrStderr(), "gauze logout: not logged in to any server")
+	case len(chosen) == 0 && unreadable != nil:
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze logout: %s\n", redact.Passage(unreadable.Error()))
+		return exitStatus(1)
+	case len(chosen) == 0:
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze logout: %s\n", none)
 		return exitStatus(1)
 	}
 	failed := false
@@ -69,19 +71,16 @@ func (f *logoutFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// chosen returns the logins to remove.
-func (f *logoutFlags) chosen(args []string, all []login.Login) (chosen []login.Login, err error) {
+// chosen returns the logins to remove, or why there is none.
+func (f *logoutFlags) chosen(args []string, all []login.Login) (chosen []login.Login, none string, err error) {
 	if len(args) == 0 {
-		return all, nil
+		return all, "not logged in to any server", nil
 	}
 	at, err := remoteServer(args[0])
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	account := f.account
-	if account == "" {
-		account = at.spec.Login.Account
-	}
+	account := cmp.Or(f.account, at.spec.Login.Account)
 	var others []string
 	for _, l := range all {
 		switch {
@@ -92,13 +91,11 @@ func (f *logoutFlags) chosen(args []string, all []login.Login) (chosen []login.L
 			others = append(others, accountWords(l.Account))
 		}
 	}
-	switch {
-	case len(chosen) > 0:
-		return chosen, nil
-	case len(others) > 0:
-		return nil, fmt.Errorf("not logged in to %s with this account; there is a login with %s. Choose one with --account, or all with --all", at.shown(), strings.Join(others, ", "))
+	none = "not logged in to " + at.shown()
+	if len(others) > 0 {
+		none += fmt.Sprintf(" with %s, but with %s; choose with --account NAME, or --all", accountWords(account), strings.Join(others, " and "))
 	}
-	return nil, fmt.Errorf("not logged in to %s", at.shown())
+	return chosen, none, nil
 }
 
 // accountWords returns an account for a message.
@@ -109,19 +106,39 @@ func accountWords(account string) string {
 	return "the account " + redact.Quote(account)
 }
 
+// revokeTimeout is how long the authorization server may take to revoke a login.
+const revokeTimeout = 10 * time.Second
+
 // logOut removes a login and reports what happened to its tokens.
 func (f *logoutFlags) logOut(cmd *cobra.Command, store *login.Store, l login.Login) (ok bool) {
-	source := login.New(l.Resource, launch.Login{Account: l.Account}, login.Config{Store: store})
-	revoked, err := source.Logout(cmd.Context())
-	shown := redact.Quote(l.Resource)
+	server := redact.Quote(l.Resource)
 	if l.Account != "" {
-		shown += " (account " + redact.Quote(l.Account) + ")"
+		server += " (account " + redact.Quote(l.Account) + ")"
 	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), revokeTimeout)
+	defer cancel()
+	unlock, err := store.Lock(ctx, l.Resource, l.Account) // no process may store a renewed login after this
+	if err == nil {
+		defer unlock()
+		if now, err := store.Find(l.Resource, l.Account); err == nil && now.Key == l.Key {
+			l = now // renewed meanwhile
+		}
+	}
+	revoked := store.Revoke(ctx, l, nil)
+	if err := store.Remove(l.Key); err != nil && !errors.Is(err, login.ErrNone) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze logout: the login to %s cannot be removed: %s\n", server, redact.Passage(err.Error()))
+		return false
+	}
+	out := cmd.OutOrStdout()
 	switch {
-	case revoked && err == nil:
-		fmt.Fprintf(cmd.OutOrStdout(), "Logged out of %s. The authorization server revoked the login.\n", shown)
-	case err == nil:
-		fmt.Fprintf(cmd.OutOrStdout(), "Logged out of %s on this machine.\n", shown)
+	case l.Ended != "" || l.Access == "":
+		fmt.Fprintf(out, "Removed the login to %s, which could no longer be used.\n", server)
+	case revoked != nil:
+		fmt.Fprintf(out, "Logged out of %s on this machine. The tokens may remain valid until they expire:\n%s\n", server, fold(redact.Passage(revoked.Error())))
+	case l.RevocationURL == "":
+		fmt.Fprintf(out, "Logged out of %s on this machine. The authorization server cannot revoke\ntokens, so they remain valid until they expire.\n", server)
+	default:
+		fmt.Fprintf(out, "Logged out of %s. The authorization server revoked the login.\n", server)
 	}
-	return err == nil
+	return true
 }

@@ -49,7 +49,7 @@ func TestCompletionKnowsServersAndClients(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"mcpServers": {"notes": {"command": "x"}, "time": {"command": "y"}}}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"doctor", "test", "wrap", "unwrap", "remove", "lock", "verify", "restore"} {
+	for _, name := range []string{"doctor", "test", "wrap", "unwrap", "remove", "lock", "verify", "restore", "login", "logout"} {
 		if got := helpOf(t, cobra.ShellCompNoDescRequestCmd, name, "no"); !strings.HasPrefix(got, "notes\n:4") {
 			t.Errorf("gauze %s no: completed to %q", name, got)
 		}

@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 		temporalBinary: func() { fmt.Println(strings.Join(os.Args[1:], " ")); os.Exit(3) },
 		"asks":         func() { os.Exit(asks(os.Args[1:])) },
 		"taskserver":   func() { os.Exit(taskServer(os.Args[1:])) },
+		"browser":      func() { os.Exit(browser(os.Args[1:])) },
 		"tellall":      func() { os.Exit(tellAll(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
 }
@@ -39,6 +40,7 @@ func (m withOwnState) Run() int {
 	defer os.RemoveAll(dir)
 	os.Setenv("GAUZE_STATE_DIR", dir)
 	os.Setenv("XDG_STATE_HOME", dir)         // of a gauze that is the server of another, which keeps GAUZE_ variables from it
+	os.Setenv("GAUZE_KEYRING", "off")        // no test touches the user's keyring
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // a race build would otherwise take a second to exit
 	return m.M.Run()
 }
@@ -49,6 +51,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"modelserver": modelServer, "taskid": taskID},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", os.Getenv("GORACE"))
+			env.Setenv("GAUZE_KEYRING", "off")
 			env.Setenv("GAUZE_STATE_DIR", filepath.Join(env.WorkDir, ".state"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".inner"))
 			gauze, err := exec.LookPath("gauze")

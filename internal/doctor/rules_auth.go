@@ -1,8 +1,10 @@
 package doctor
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // LoginRequired is the cause of a server that requires a login.
@@ -76,7 +78,17 @@ func authCauses() []cause {
 				fix: "Log in again and ask for the scope that the server requires, in place of SCOPE: `gauze login {url|URL} --scope SCOPE`"}},
 			clues: []clue{
 				{certain, `(?i)\binsufficient[_ ](?:scope|permission|privilege|authentication scope)s?|missing[_ ]scopes?:? ?(?P<scope>[\w:,. -]+)?|requires? (?:one of )?(?:the )?(?:following )?(?:scope|permission)s?:? ?['"` + "`" + `]?(?P<needed>[\w:.-]+)`, nil},
-				{certain, `\binsufficient_scope\b[^\n]*\bscope="(?P<scope>[\w:,./ -]{1,200})"`, nil},
+				{certain, "", func(x *exam, m *match) bool {
+					at := slices.IndexFunc(x.HTTP, lacksScope)
+					if at < 0 {
+						return false
+					}
+					m.said = "HTTP 403, WWW-Authenticate: " + x.HTTP[at].Authenticate
+					if scope := requiredScope().FindStringSubmatch(x.HTTP[at].Authenticate); scope != nil {
+						m.names = map[string]string{"scope": "the scope " + scope[1]}
+					}
+					return true
+				}},
 				{certain, `An error occurred \((?:AccessDenied\w*|UnauthorizedOperation|Forbidden|AuthorizationError|InvalidAccessKeyId|SignatureDoesNotMatch|AuthFailure)\)`, nil},
 				{certain, `Resource not accessible by (?:personal access token|integration)`, nil},
 				{certain, `(?i)(?:token|key|app|user|account) (?:does not|doesn't|lacks?) (?:have )?(?:the )?(?:required|necessary|sufficient|correct)? ?(?:scope|permission|access|right|privilege)`, nil},
@@ -240,12 +252,17 @@ func (x *exam) aboutOurKey(c *cause) bool {
 	case "invalid_api_key", "expired_token_hidden_in_200", "wrong_kind_of_credential", "stale_oauth_cache", "auth_header_malformed":
 		return !x.Keyed
 	case "token_scope_insufficient": // only a request with a token gets this answer: that of a login
-		return !x.Keyed && !slices.ContainsFunc(x.HTTP, func(h HTTP) bool { return strings.Contains(h.Authenticate, "insufficient_scope") })
+		return !x.Keyed && !slices.ContainsFunc(x.HTTP, lacksScope)
 	case LoginRequired:
 		return x.Keyed
 	}
 	return false
 }
+
+// lacksScope reports whether the server rejected a token because of its scopes.
+func lacksScope(h HTTP) bool { return strings.Contains(h.Authenticate, `error="insufficient_scope"`) }
+
+var requiredScope = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bscope="([\w:./ -]{1,100})"`) })
 
 // named returns a condition that sets a name of the match.
 func named(key, value string) func(*exam, *match) bool {

@@ -114,7 +114,7 @@ func TestAGuessIsKeptOnlyIfItWasRight(t *testing.T) {
 // Our own advice is shown as it is written: a placeholder in it is not a secret.
 func TestAdviceKeepsItsPlaceholders(t *testing.T) {
 	spec := launch.Spec{URL: "https://a.example/mcp"}
-	c := Case{URL: spec.URL, Live: true, Stage: Started, HTTP: []HTTP{{Status: 401, Authenticate: "Bearer"}}}
+	c := Case{URL: spec.URL, Live: true, Stage: Started, HTTP: []HTTP{{Status: 401}}}
 	report := Treat(t.Context(), spec, Treatment{First: &Seen{Case: c}, Fixes: Fixes(newFakeMachine(t).Machine)})
 	if want := "`gauze run --url https://a.example/mcp --header-env Authorization=NAME`"; !strings.HasSuffix(report.Todo, want) {
 		t.Errorf("want %s at the end of: %s", want, report.Todo)

@@ -111,7 +111,7 @@ func TestJSONRPCCodesAreStable(t *testing.T) {
 }
 
 func TestAdviceNamesOnlyCommandsAndFlagsThatExist(t *testing.T) {
-	flags := []string{"--timeout", "--max-time", "--tool", "--policy", "--start-timeout", "--window", "--patience", "--url", "--header-env", "--max-sessions", "--session-idle", "--schema", "--"}
+	flags := []string{"--timeout", "--max-time", "--tool", "--policy", "--start-timeout", "--window", "--patience", "--url", "--header-env", "--max-sessions", "--session-idle", "--schema", "--scope", "--"}
 	policies := []string{"replay=never", "replay=safe", "replay=idempotent", "timeout=5m", "max-in-flight=8", "repair=off"}
 	gauze := regexp.MustCompile(`^gauze (\S+)(.*?)( -- .*)?$`)
 	flag := regexp.MustCompile(`--[a-z-]*`)
@@ -121,7 +121,7 @@ func TestAdviceNamesOnlyCommandsAndFlagsThatExist(t *testing.T) {
 				continue
 			}
 			m := gauze.FindStringSubmatch(s.Command)
-			if m == nil || m[1] != "run" && m[1] != "serve" && m[1] != "explain" && m[1] != "repair" {
+			if m == nil || m[1] != "run" && m[1] != "serve" && m[1] != "explain" && m[1] != "repair" && m[1] != "login" {
 				t.Errorf("%s: %q is no command of ours", e.Code, s.Command)
 				continue
 			}

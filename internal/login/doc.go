@@ -3,6 +3,7 @@
 //	login.go     Login: what is kept about one login, never shown
 //	store.go     Store: the logins of this user, for all gauze processes; in files, encrypted if there is a keyring
 //	lock.go      one process at a time
+//	encrypted.go whether a login is encrypted
 //	keyring.go   the key of those files in the system's keyring
 //	refresh.go   renews a login, once for all processes
 //	token.go     one request to a token endpoint

@@ -249,7 +249,10 @@ func (a *attempt) finish() {
 	}
 	a.Found.Transport = a.conn.Transport()
 	if a.Remote {
-		a.Stopped = a.spec.Secrets().Redact(a.Stopped)
+		a.Result = a.Hidden(a.conn.Redact)
+		for i, e := range a.RPC { // a server may repeat the token of a login, which nothing else knows
+			a.RPC[i].Message, a.RPC[i].Data = a.conn.Redact(e.Message), []byte(a.conn.Redact(string(e.Data)))
+		}
 	}
 	for i := 0; i < len(a.HTTP) && a.Errno == "" && own.Stage < upstream.Initialized; i++ {
 		a.Errno = a.HTTP[i].Errno

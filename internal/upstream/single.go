@@ -37,6 +37,14 @@ func OpenSingle(spec launch.Spec, reader Reader, allow func(netip.AddrPort) erro
 	return s, nil
 }
 
+// Redact hides the credentials that requests had, including those of a login.
+func (s *Single) Redact(text string) string {
+	if s.recorder == nil {
+		return text
+	}
+	return s.recorder.remote.secrets.Redact(text)
+}
+
 // Close waits for the end of the connection, which End asks for, and returns everything that was
 // recorded. Nothing that OpenSingle started is left.
 func (s *Single) Close() Evidence {

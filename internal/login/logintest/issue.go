@@ -118,7 +118,6 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		s.codes[code] = grant{client: q.Get("client_id"), redirect: q.Get("redirect_uri"), challenge: q.Get("code_challenge"), resource: q.Get("resource"), scopes: strings.Fields(q.Get("scope")), over: new(bool)}
 		answer.Set("code", code)
 	}
-	s.secrets = append(s.secrets, q.Get("state"))
 	s.mu.Unlock()
 	entry.Status = http.StatusFound
 	s.note(entry)

@@ -34,7 +34,11 @@ func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
 	case status != 200:
 		entry.Status = status
 		w.Header().Set("WWW-Authenticate", challenge)
-		http.Error(w, http.StatusText(status), status)
+		text := http.StatusText(status)
+		if s.now().Echo {
+			text += ": " + r.Header.Get("Authorization")
+		}
+		http.Error(w, text, status)
 	case r.Method == http.MethodDelete:
 		w.WriteHeader(200)
 	case r.Method != http.MethodPost:
@@ -44,6 +48,10 @@ func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
 		entry.Status = http.StatusAccepted
 		w.WriteHeader(entry.Status)
 	default:
+		if s.now().Echo && message.Method == "tools/list" {
+			reply(w, 200, map[string]any{"jsonrpc": "2.0", "id": message.ID, "error": map[string]any{"code": -32000, "message": "no tools for " + r.Header.Get("Authorization")}})
+			break
+		}
 		result, problem := s.result(message.Method, message.Params.Version, message.Params.Name, message.Params.Arguments)
 		answer := map[string]any{"jsonrpc": "2.0", "id": message.ID}
 		if problem != nil {

@@ -33,7 +33,8 @@ type Config struct {
 	Who            string            // Who is the email address in the ID token. Empty: no ID token.
 	Deny           bool              // Deny is a person who declines.
 	Silent         bool              // Silent is a person who never answers.
-	Open           bool              // Open lets requests without a token pass.
+	Open           bool              // Open lets requests without a token pass, and has no authorization server.
+	Echo           bool              // Echo is an MCP server that repeats tokens in its errors.
 	Mark           string            // Mark is a part of every secret, so that a test can search for it.
 }
 
@@ -256,6 +257,10 @@ func (s *Server) spoiled(next http.Handler) http.Handler {
 			waiting[0](s, w, r, next)
 			return
 		}
+		if r.URL.Path != "/mcp" && s.now().Open {
+			http.NotFound(w, r)
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }
@@ -269,7 +274,7 @@ func (s *Server) issuer(c Config) string {
 
 func (s *Server) resourceMetadata(w http.ResponseWriter, r *http.Request) {
 	c := s.now()
-	if c.NoMetadata || c.Open {
+	if c.NoMetadata {
 		http.NotFound(w, r)
 		return
 	}
@@ -283,7 +288,7 @@ func (s *Server) resourceMetadata(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) metadata(w http.ResponseWriter, r *http.Request) {
 	c := s.now()
-	if c.NoMetadata || c.Open {
+	if c.NoMetadata {
 		http.NotFound(w, r)
 		return
 	}

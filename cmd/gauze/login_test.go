@@ -1,0 +1,321 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/login"
+	"github.com/gauze-mcp/gauze/internal/login/logintest"
+)
+
+// browser is a browser and its user: it opens an address in the background, as real ones do, and
+// follows where it leads.
+func browser(args []string) int {
+	if len(args) == 1 {
+		if err := exec.Command("browser", "--window", args[0]).Start(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return 0
+	}
+	res, err := http.Get(args[1])
+	if err != nil {
+		return 1
+	}
+	defer res.Body.Close()
+	io.Copy(io.Discard, res.Body)
+	return 0
+}
+
+// newUser returns a person with a browser, and a client that has a server at s.
+func newUser(t *testing.T, s *logintest.Server) *person {
+	t.Helper()
+	p := newPerson(t, map[string]string{".cursor/mcp.json": fmt.Sprintf(`{"mcpServers": {"notes": {"url": %q}, "local": {"command": "tellall"}}}`, s.MCP())})
+	p.environ = append(p.environ, "BROWSER=browser")
+	return p
+}
+
+func wantText(t *testing.T, said string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(said, part) {
+			t.Errorf("%q is missing in:\n%s", part, said)
+		}
+	}
+}
+
+// A person logs in by name, sees it, uses it by URL, and logs out.
+func TestLogInAndOut(t *testing.T) {
+	s := logintest.New(t, logintest.Config{Who: "ada@example.com", Scopes: []string{"read", "write"}})
+	p := newUser(t, s)
+	said, status := p.gauze("test", "cursor/notes")
+	if wantText(t, said, "gauze login"); status != 1 {
+		t.Errorf("before the login: %d", status)
+	}
+	wantText(t, p.must("login", "--status"), "Not logged in to any server", "gauze login URL")
+	wantText(t, p.must("login", "--status", "notes"), "Not logged in to notes", "gauze login notes")
+
+	said = p.must("login", "notes")
+	wantText(t, said, "Logging in to notes ("+s.MCP()+")", s.URL+"/authorize?", "Logged in as ada@example.com at "+s.URL, "Scopes: read, write", "renews it automatically", "lists 4 tools")
+
+	wantText(t, p.must("login", "--status"), "✓ "+s.MCP(), "cursor/notes", "ada@example.com", "read, write", "in 60 min", "renews the login automatically", "only you can read")
+	var shown struct{ Logins []shownLogin }
+	if err := json.Unmarshal([]byte(p.must("login", "--status", "--json", s.MCP())), &shown); err != nil || len(shown.Logins) != 1 {
+		t.Fatal(err, shown)
+	}
+	if l := shown.Logins[0]; l.Resource != s.MCP() || l.Issuer != s.URL || l.Who != "ada@example.com" || !l.Renewable || l.Store != "file" || len(l.Servers) != 1 || l.Servers[0] != "cursor/notes" {
+		t.Errorf("%+v", l)
+	}
+	wantText(t, p.must("test", s.MCP()), "It works")
+	wantText(t, p.must("doctor", "cursor/notes"), "1 of 1 work")
+
+	wantText(t, p.must("login", s.MCP()), "already logged in as ada@example.com", "replaces")
+	if s.Logins() != 2 {
+		t.Errorf("%d logins", s.Logins())
+	}
+	wantText(t, p.must("logout", "cursor/notes"), "Logged out of "+s.MCP()+". The authorization server revoked the login.")
+	if n := len(s.Ledger("revoke")); n == 0 {
+		t.Error("nothing was revoked")
+	}
+	if said, status := p.gauze("logout", "notes"); status != 1 || !strings.Contains(said, "not logged in to notes") {
+		t.Errorf("%d: %s", status, said)
+	}
+	if files, _ := filepath.Glob(filepath.Join(p.state, "logins", "*.login")); len(files) != 0 {
+		t.Errorf("left: %v", files)
+	}
+}
+
+// Accounts are separate logins.
+func TestAccounts(t *testing.T) {
+	s := logintest.New(t, logintest.Config{Who: "ada@example.com"})
+	p := newUser(t, s)
+	p.must("login", "notes", "--account", "work")
+	if said, status := p.gauze("test", s.MCP()); status != 1 {
+		t.Errorf("the default account is logged in: %s", said)
+	}
+	wantText(t, p.must("test", "--account", "work", "--url", s.MCP()), "It works")
+	wantText(t, p.must("login", "--status"), "account    work")
+	if said, status := p.gauze("logout", "notes"); status != 1 || !strings.Contains(said, "with the default account, but with the account work") {
+		t.Errorf("%d: %s", status, said)
+	}
+	p.must("login", "notes")
+	wantText(t, p.must("logout", "notes", "--all"), s.MCP()+".", s.MCP()+" (account work)")
+	wantText(t, p.must("login", "--status"), "Not logged in to any server")
+}
+
+// What a login that does not succeed says, and its exit status.
+func TestLoginsThatFail(t *testing.T) {
+	for name, c := range map[string]struct {
+		server logintest.Config
+		args   []string
+		status int
+		said   []string
+	}{
+		"no login is needed":     {logintest.Config{Open: true}, nil, 0, []string{"works without a login"}},
+		"the person says no":     {logintest.Config{Deny: true}, nil, 1, []string{"not logged in: ", "declined"}},
+		"no refresh token":       {logintest.Config{NoRefresh: true}, nil, 0, []string{"issued no refresh token", "log in again"}},
+		"a scope is not granted": {logintest.Config{Scopes: []string{"read", "write"}, Granted: []string{"read"}}, nil, 0, []string{"Scopes: read\n", "Not granted, although asked for: write"}},
+		"a machine":              {logintest.Config{Clients: map[string]string{"robot": "the-secret-of-the-robot"}}, []string{"--grant", "client-credentials", "--client-id", "robot", "--client-secret-env", "ROBOT"}, 0, []string{"Logged in", "renews it automatically"}},
+		"a wrong secret":         {logintest.Config{Clients: map[string]string{"robot": "a-different-secret"}}, []string{"--grant", "client-credentials", "--client-id", "robot", "--client-secret-env", "ROBOT"}, 1, []string{"not logged in: ", "invalid_client"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := logintest.New(t, c.server)
+			p := newUser(t, s)
+			p.environ = append(p.environ, "ROBOT=the-secret-of-the-robot")
+			said, status := p.gauze(append([]string{"login", s.MCP()}, c.args...)...)
+			if status != c.status {
+				t.Errorf("status %d:\n%s", status, said)
+			}
+			wantText(t, said, c.said...)
+			if strings.Contains(said, "the-secret-of-the-robot") {
+				t.Error("the secret is shown:", said)
+			}
+		})
+	}
+}
+
+// Without a browser, the person opens the address elsewhere and pastes where it led.
+func TestLoginWithoutABrowser(t *testing.T) {
+	s := logintest.New(t, logintest.Config{})
+	p := newUser(t, s)
+	cmd := gauzeCommand(p, "login", "--no-browser", "notes")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(forEver, func() { cmd.Process.Kill() }).Stop()
+	lines := bufio.NewScanner(out)
+	var said bytes.Buffer
+	for lines.Scan() {
+		fmt.Fprintln(&said, lines.Text())
+		if address := strings.TrimSpace(lines.Text()); strings.HasPrefix(address, s.URL+"/authorize?") {
+			to, err := s.Redirect(address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintln(in, "http://example.com/not-this")
+			fmt.Fprintln(in, to)
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v:\n%s", err, said.String())
+	}
+	wantText(t, said.String(), "this is not the address after the login", "Logged in at "+s.URL)
+}
+
+// Ctrl-C ends the wait for a person.
+func TestLoginIsCancelled(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no POSIX signals")
+	}
+	s := logintest.New(t, logintest.Config{Silent: true})
+	p := newUser(t, s)
+	cmd := gauzeCommand(p, "login", "notes")
+	var said lockedBuffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(forEver, func() { cmd.Process.Kill() }).Stop()
+	for !strings.Contains(said.String(), "Press Ctrl-C") {
+		time.Sleep(5 * time.Millisecond) // until it waits
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != 130 {
+		t.Errorf("status %d", status)
+	}
+	wantText(t, said.String(), "cancelled")
+}
+
+// An ended login says why, and what to run.
+func TestStatusOfAnEndedLogin(t *testing.T) {
+	s := logintest.New(t, logintest.Config{})
+	p := newUser(t, s)
+	p.must("login", "notes")
+	s.Revoke()
+	if said, status := p.gauze("test", "notes"); status != 1 {
+		t.Errorf("it works with a revoked login: %s", said)
+	} else {
+		wantText(t, said, "gauze login "+s.MCP())
+	}
+	wantText(t, p.must("login", "--status"), "✗ "+s.MCP(), "ended", "To log in again:", "gauze login "+s.MCP())
+	wantText(t, p.must("login", "notes"), "Logged in")
+	wantText(t, p.must("login", "--status"), "✓ "+s.MCP())
+}
+
+func TestLoginMistakes(t *testing.T) {
+	s := logintest.New(t, logintest.Config{})
+	p := newUser(t, s)
+	open := filepath.Join(p.home, "open-secret")
+	if err := os.WriteFile(open, []byte("hidden-secret-value\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(open, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.write("project/.cursor/mcp.json", `{"mcpServers": {"theirs": {"url": "https://theirs.example/mcp"}}}`)
+	p.write(".config/Code/User/mcp.json", `{"servers": {"keyed": {"type": "http", "url": "https://keyed.example/mcp", "headers": {"Authorization": "Bearer hidden-secret-value"}}}}`)
+	for want, args := range map[string][]string{
+		"missing SERVER or URL":                                {"login"},
+		"--json requires --status":                             {"login", "--json", "notes"},
+		"local is started by a command":                        {"login", "local"},
+		`did you mean "notes"?`:                                {"login", "note"},
+		"comes with the project":                               {"login", "theirs"},
+		"gauze login https://theirs.example/mcp":               {"login", "theirs"},
+		"has a credential of its own":                          {"login", "keyed"},
+		"require --client-id":                                  {"login", "notes", "--client-secret-env", "X"},
+		"given with --client-secret-env, is not set":           {"login", "notes", "--client-id", "x", "--client-secret-env", "NO_SUCH_VARIABLE"},
+		"unknown flag --client-secret":                         {"login", "notes", "--client-secret", "hidden-secret-value"},
+		`invalid --grant "password"`:                           {"login", "notes", "--grant", "password"},
+		"and --assertion-file require each other":              {"login", "notes", "--grant", "workload-identity"},
+		"invalid --redirect-url":                               {"login", "notes", "--redirect-url", "https://evil.example/callback"},
+		"invalid --scope":                                      {"login", "notes", "--scope", `a"b`},
+		"must be http or https":                                {"login", "ftp://x.example"},
+		"--account requires --url":                             {"run", "--account", "x", "--", "tellall"},
+		"--login requires --url":                               {"run", "--login", "auto", "--", "tellall"},
+		`invalid --login "always"`:                             {"run", "--login", "always", "--url", s.MCP()},
+		"--login off cannot be combined with --scope":          {"run", "--login", "off", "--scope", "x", "--url", s.MCP()},
+		"--account cannot be combined with a credential":       {"run", "--account", "x", "--header", "Authorization: Bearer hidden-secret-value", "--url", s.MCP()},
+		"--all cannot be combined with --account":              {"logout", "--all", "--account", "x"},
+		"missing SERVER or URL; --all logs out of all servers": {"logout"},
+	} {
+		said, status := p.gauze(args...)
+		if status != 2 || !strings.Contains(said, want) || strings.Contains(said, "hidden-secret-value") {
+			t.Errorf("gauze %v: status %d, want %q:\n%s", args, status, want, said)
+		}
+	}
+	if said, status := p.gauze("login", "notes", "--client-id", "x", "--client-secret-file", open); runtime.GOOS != "windows" && (status != 2 || !strings.Contains(said, "other users can access the client secret file")) {
+		t.Errorf("%d: %s", status, said)
+	}
+	if n := len(s.Ledger()); n > 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+func TestHeadless(t *testing.T) {
+	for _, c := range []struct {
+		system, env string
+		want        bool
+	}{
+		{"linux", "DISPLAY", false}, {"linux", "WAYLAND_DISPLAY", false}, {"linux", "BROWSER SSH_CONNECTION", false}, {"linux", "WSL_DISTRO_NAME", false},
+		{"linux", "DISPLAY SSH_CONNECTION", false}, {"linux", "", true}, {"linux", "SSH_CONNECTION", true}, {"darwin", "", false}, {"darwin", "SSH_CONNECTION", true}, {"windows", "", false},
+	} {
+		set := strings.Fields(c.env)
+		if got := headless(c.system, func(name string) string {
+			for _, one := range set {
+				if one == name {
+					return "x"
+				}
+			}
+			return ""
+		}); got != c.want {
+			t.Errorf("%s with %q: %v", c.system, c.env, got)
+		}
+	}
+}
+
+// Every expiry reads as a sentence.
+func TestExpiryInWords(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		expires   time.Duration
+		renewable bool
+		want      string
+	}{
+		{time.Hour, true, "in 60 min; gauze renews the login automatically"},
+		{-time.Hour, true, "60 min ago; gauze renews the login when it is used next"},
+		{time.Hour, false, "in 60 min; gauze cannot renew the login"},
+		{-time.Hour, false, "60 min ago; the server issued no refresh token, so you have to log in again"},
+		{0, true, "not known; gauze renews the login if the server rejects it"},
+		{0, false, "not known; gauze cannot renew the login"},
+	} {
+		s := shownLogin{Status: login.Status{Renewable: c.renewable}}
+		if c.expires != 0 {
+			s.Expires = now.Add(c.expires)
+		}
+		if got := s.expiry(now); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%v: %s", c, got)
+		}
+	}
+}
