@@ -124,7 +124,7 @@ func (l *lab) clients(ctx context.Context, leg leg, f front) (sheet, error) {
 			return nil, err
 		}
 		command = self
-		env = []string{envClient + "=" + l.parts.Client, envGauze + "=" + l.gauze}
+		env = []string{envClient + "=" + l.parts.Client, envGauze + "=" + l.gauze, envDir + "=" + l.dir}
 	}
 	// The suite passes the command to a shell.
 	quoted := "'" + strings.ReplaceAll(command, "'", `'\''`) + "'"

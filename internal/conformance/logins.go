@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"maps"
 	"net/http"
@@ -12,14 +13,20 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/gauze-mcp/gauze/internal/filelock"
 )
 
 // In the client leg, scenarios named auth/* are run with a client that does not know OAuth: `gauze run`
 // logs in for it. They are not compared with direct runs, because every check must pass.
 
 const authPrefix = "auth/"
+
+// envDir is the directory of the run.
+const envDir = "GAUZE_CONFORMANCE_DIR"
 
 // envBrowser makes this program the browser that gauze opens.
 const envBrowser = "GAUZE_CONFORMANCE_BROWSER"
@@ -66,6 +73,12 @@ func runLogin(ctx context.Context, gauze, scenario, url string) int {
 		fmt.Println("conformance: left out:", reason)
 		return 0
 	}
+	leave, err := queue(ctx, scenario)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "conformance: %v\n", err)
+		return 2
+	}
+	defer leave()
 	dir, err := os.MkdirTemp("", "gauze-login-")
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "conformance: %v\n", err)
@@ -82,6 +95,30 @@ func runLogin(ctx context.Context, gauze, scenario, url string) int {
 	}
 	fmt.Println(called)
 	return 0
+}
+
+// numQueues is how many scenarios with a login run at the same time. The suite starts all of them
+// together, and on two cores three processes for each would make gauze and its client time out.
+const numQueues = 4
+
+// queue waits until no scenario before this one in its queue is running. The queues are files in the
+// directory of the run.
+func queue(ctx context.Context, scenario string) (leave func(), err error) {
+	hash := fnv.New32()
+	io.WriteString(hash, scenario)
+	f, err := os.OpenFile(filepath.Join(os.Getenv(envDir), fmt.Sprintf("queue-%d", hash.Sum32()%numQueues)), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for filelock.Try(f, true) != nil {
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return func() { f.Close() }, nil
 }
 
 // loginCommand returns the command of gauze for a scenario. The suite passes what the client knows in a
