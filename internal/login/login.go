@@ -50,7 +50,7 @@ type Login struct {
 	Expires   time.Time `json:"expires,omitzero"` // Expires is zero if the server did not say.
 	Refresh   string    `json:"refresh,omitempty"`
 	Previous  string    `json:"previous,omitempty"` // Previous is the refresh token before Refresh, until Refresh has worked.
-	Who       string    `json:"who,omitempty"`      // Who is the person as the authorization server names them; empty if it does not.
+	Who       string    `json:"who,omitempty"`      // Who identifies the person, as the authorization server does; empty if it does not.
 	Began     time.Time `json:"began"`              // Began is when the person logged in.
 	Refreshed time.Time `json:"refreshed,omitzero"`
 	Ended     string    `json:"ended,omitempty"` // Ended is why the login can no longer be used; empty while it can.

@@ -50,7 +50,7 @@ type failure struct {
 // unsaved is a renewed login that could not be stored.
 type unsaved struct {
 	login Login
-	over  string // over is the access token in the store, which login replaces; empty if there is no login.
+	over  string // over is the access token in the store, which login replaces; empty if it has none.
 	tried time.Time
 }
 
@@ -208,7 +208,7 @@ func (s *Source) unrenewable(h *held) error {
 	case s.options.Grant != "":
 		return nil
 	case errors.Is(h.err, ErrNone):
-		return s.needed("there is no login for this server")
+		return s.needed("the user is not logged in to this server")
 	case h.err != nil:
 		return s.needed(h.err.Error())
 	case h.login.Ended != "":
@@ -360,8 +360,14 @@ func (s *Source) save() {
 		defer unlock()
 		s.look(true) // drops it if a different process was faster
 		s.mu.Lock()
+		still := s.unsaved == u
+		s.mu.Unlock()
+		if !still || store.Put(u.login) != nil {
+			return
+		}
+		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.unsaved == u && store.Put(u.login) == nil {
+		if s.unsaved == u {
 			s.unsaved = nil
 		}
 	}()

@@ -70,9 +70,9 @@ func TestARenewalIsTriedAgain(t *testing.T) {
 			put(t, store, i.login())
 			i.set(first(2, fault))
 			s := i.source(store, Config{})
-			s.limits.attempt = time.Second
 			if what == "nothing" {
 				s.limits.attempt = 50 * time.Millisecond
+				i.stays = true // on a slow machine, the good response may also come too late
 			}
 			if status, err := i.call(t.Context(), s); status != 200 || err != nil {
 				t.Error(status, err)

@@ -128,7 +128,7 @@ func (h *held) current() bool {
 }
 
 // Header returns the Authorization header for one request, renewing the token if it is about to
-// expire; nothing if there is no login. It never asks a person, and an error to renew is not an error
+// expire; nothing if the user is not logged in. It never asks a person, and an error to renew is not an error
 // while the token may still be valid: the server decides, and Authorize explains.
 func (s *Source) Header(ctx context.Context) (http.Header, error) {
 	h := s.look(false)
@@ -257,7 +257,7 @@ func (s *Source) Doubt() {
 }
 
 // Changed returns a channel that is closed when there may be a login that the last rejected request
-// did not have, such as one that gauze login stored. It costs nothing while nobody waits.
+// did not have, such as one that gauze login stored. It costs nothing unless it is called.
 func (s *Source) Changed(ctx context.Context) <-chan struct{} {
 	changed := make(chan struct{})
 	go func() {

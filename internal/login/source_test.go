@@ -158,7 +158,7 @@ func TestWithoutALoginNothingIsSent(t *testing.T) {
 	}
 	status, err := i.call(t.Context(), s)
 	var needed *Needed
-	if !errors.As(err, &needed) || status != 401 || needed.URL != i.URL+"/mcp" || !strings.Contains(needed.Why, "there is no login") {
+	if !errors.As(err, &needed) || status != 401 || needed.URL != i.URL+"/mcp" || !strings.Contains(needed.Why, "is not logged in") {
 		t.Error(status, err)
 	}
 	if sent := i.received(); len(sent) != 0 {

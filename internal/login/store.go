@@ -27,7 +27,7 @@ type Store struct {
 	write func(path string, content []byte) error // tests replace it
 }
 
-// ErrNone means that there is no login.
+// ErrNone means that the store does not have the login.
 var ErrNone = errors.New("not logged in")
 
 // Open returns the store in the state directory dir. It reads nothing yet.
@@ -66,7 +66,7 @@ func (s *Store) path(k Key) string {
 }
 
 // Find returns the latest login to a resource with an account, whichever issuer it has, or ErrNone.
-// A login that has ended is returned only if there is no other.
+// A login that has ended is returned only if all have.
 func (s *Store) Find(resource, account string) (Login, error) {
 	l, _, err := s.find(resource, account)
 	return l, err

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	system "github.com/zalando/go-keyring"
+
+	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
 const server = "https://mcp.example.com/mcp"
@@ -170,9 +171,7 @@ func TestAllReadsTheKeyringOnce(t *testing.T) {
 }
 
 func TestOnlyTheUserMayReadLogins(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows files have no permission bits")
-	}
+	windowstest.Skip(t)
 	s := testStore(t, nil)
 	put(t, s, sample())
 	file := onlyFile(t, s)
