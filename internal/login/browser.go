@@ -26,7 +26,7 @@ func OpenBrowser(address string) error {
 	}
 	commands := browsers(runtime.GOOS, address, os.Getenv)
 	if len(commands) == 0 {
-		return errors.New("there is no browser: this session has no display")
+		return errors.New("this session has no display for a browser")
 	}
 	var failed error
 	for _, command := range commands {

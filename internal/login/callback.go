@@ -150,3 +150,21 @@ func page(w http.ResponseWriter, status int, text string) {
 	io.WriteString(w, text)
 	http.NewResponseController(w).Flush()
 }
+
+// check returns an error unless the answer is a code of the authorization server that was asked
+// (RFC 9207). The issuer is compared as it is, without normalization.
+func (r answer) check(a *authority) error {
+	switch {
+	case r.iss != "" && r.iss != a.meta.Issuer:
+		return fmt.Errorf("the response is from a different authorization server, %q, than %s", shown(r.iss), a.meta.Issuer)
+	case r.iss == "" && a.meta.AuthorizationResponseIssParameterSupported:
+		return fmt.Errorf("the response does not say that it is from the authorization server %s, which always says so", a.meta.Issuer)
+	case r.failed == "access_denied":
+		return fmt.Errorf("the login was declined: %w", responseError{r.failed, r.description})
+	case r.failed != "":
+		return fmt.Errorf("the authorization server %s reported an error: %w", a.meta.Issuer, responseError{r.failed, r.description})
+	case r.code == "":
+		return fmt.Errorf("the response of the authorization server %s has no code", a.meta.Issuer)
+	}
+	return nil
+}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -340,5 +341,16 @@ func TestBrowsers(t *testing.T) {
 		if strings.Join(got, " ") != test.want {
 			t.Errorf("%s: %v, want %s", test.system, got, test.want)
 		}
+	}
+}
+
+func TestADamagedLoginIsReplaced(t *testing.T) {
+	w := newWorld(t)
+	w.mustLogin(launch.Login{})
+	if err := os.WriteFile(onlyFile(t, w.store), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l := w.mustLogin(launch.Login{}); l.Access != accessCanary {
+		t.Errorf("stored %v", l)
 	}
 }

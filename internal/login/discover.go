@@ -109,7 +109,7 @@ type discovery struct {
 	client *http.Client
 }
 
-// errNotFound means that there is no document at an address.
+// errNotFound means that an address has no document.
 var errNotFound = errors.New("not found")
 
 // find returns the authorization server that the server names, preferring an issuer if it names

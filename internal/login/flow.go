@@ -78,16 +78,19 @@ func (s *Source) rejection() (header *http.Header, token string) {
 // processes.
 func (f *flow) run(ctx context.Context, show Show) error {
 	before, err := f.store.Find(f.key.Resource, f.key.Account)
-	if err != nil && !errors.Is(err, ErrNone) {
+	if _, damaged := errors.AsType[damagedError](err); err != nil && !damaged && !errors.Is(err, ErrNone) {
 		return err
 	}
-	unlock, err := f.store.LockFlow(ctx, f.key.Resource, f.key.Account)
+	unlock, waited, err := f.lock(ctx)
 	if err != nil {
-		return err
+		return ended(ctx, err)
 	}
 	defer unlock()
 	if now, err := f.store.Find(f.key.Resource, f.key.Account); err == nil && f.settles(now, before) {
 		return nil
+	}
+	if header, _ := f.rejection(); waited && header != nil {
+		return errAskedElsewhere // else each process would open the browser after the other
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("the login was not completed within %s", f.timeout))
 	defer cancel()
@@ -108,6 +111,21 @@ func (f *flow) run(ctx context.Context, show Show) error {
 	}
 	f.forget(l.Key)
 	return nil
+}
+
+// errAskedElsewhere means that the person did not complete a login that a different process asked
+// for. A person who starts a login by hand is asked nevertheless.
+var errAskedElsewhere = errors.New("a different gauze process asked for this login, which was not completed")
+
+// lock waits until no other process asks for the login, and reports whether it had to.
+func (f *flow) lock(ctx context.Context) (unlock func(), waited bool, err error) {
+	once, cancel := context.WithCancel(ctx)
+	cancel()
+	if unlock, err = f.store.LockFlow(once, f.key.Resource, f.key.Account); err == nil || ctx.Err() != nil || !errors.Is(err, context.Canceled) {
+		return unlock, false, err
+	}
+	unlock, err = f.store.LockFlow(ctx, f.key.Resource, f.key.Account)
+	return unlock, true, err
 }
 
 // settles reports whether a different process obtained the login that is needed, while this one
@@ -309,24 +327,6 @@ func (f *flow) page(ctx context.Context, endpoint, query string) (string, error)
 	return u.String(), nil
 }
 
-// check returns an error unless the answer is a code of the authorization server that was asked
-// (RFC 9207). The issuer is compared as it is, without normalization.
-func (r answer) check(a *authority) error {
-	switch {
-	case r.iss != "" && r.iss != a.meta.Issuer:
-		return fmt.Errorf("the response is from a different authorization server, %q, than %s", shown(r.iss), a.meta.Issuer)
-	case r.iss == "" && a.meta.AuthorizationResponseIssParameterSupported:
-		return fmt.Errorf("the response does not say that it is from the authorization server %s, which always says so", a.meta.Issuer)
-	case r.failed == "access_denied":
-		return fmt.Errorf("the login was declined: %w", responseError{r.failed, r.description})
-	case r.failed != "":
-		return fmt.Errorf("the authorization server %s reported an error: %w", a.meta.Issuer, responseError{r.failed, r.description})
-	case r.code == "":
-		return fmt.Errorf("the response of the authorization server %s has no code", a.meta.Issuer)
-	}
-	return nil
-}
-
 // login returns the login that a token is for.
 func (f *flow) login(a *authority, client Client, asked []string, t *oauth2.Token) (Login, error) {
 	switch {
@@ -389,32 +389,4 @@ func (c Client) style() oauth2.AuthStyle {
 		return oauth2.AuthStyleInHeader
 	}
 	return oauth2.AuthStyleInParams
-}
-
-// tokenError returns why there is no token, without the response and without secrets.
-func tokenError(err error, secrets ...string) error {
-	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-		if e.ErrorCode != "" {
-			return responseError{e.ErrorCode, hide(e.ErrorDescription, secrets...)}
-		}
-		err := fmt.Errorf("the response is %s", shown(e.Response.Status))
-		if code := e.Response.StatusCode; code >= 500 || code == http.StatusTooManyRequests {
-			return passing{err}
-		}
-		return err
-	}
-	if _, ok := errors.AsType[*url.Error](err); ok {
-		return cause(err)
-	}
-	return passing{errors.New("the response is not valid")}
-}
-
-// hide removes secrets from a text.
-func hide(text string, secrets ...string) string {
-	for _, secret := range secrets {
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, "...")
-		}
-	}
-	return text
 }

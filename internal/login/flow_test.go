@@ -6,11 +6,11 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
@@ -166,99 +166,6 @@ func TestScopesThatAreAskedFor(t *testing.T) {
 	}
 }
 
-func TestTheClientAuthenticatesAsItIsRegistered(t *testing.T) {
-	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("registered-1:"+secretCanary))
-	tests := map[string]struct {
-		supported []string
-		response  string // method in the response to the registration
-		secret    bool
-		asked     string
-		basic     string
-		post      bool
-	}{
-		"public":                    {[]string{"none", "client_secret_basic"}, "", false, "none", "", false},
-		"unknown":                   {nil, "", false, "none", "", false},
-		"basic":                     {[]string{"client_secret_basic"}, "client_secret_basic", true, "client_secret_basic", basic, false},
-		"post":                      {[]string{"client_secret_post"}, "client_secret_post", true, "client_secret_post", "", true},
-		"the response decides":      {[]string{"client_secret_basic", "client_secret_post"}, "client_secret_post", true, "client_secret_basic", "", true},
-		"a secret without a method": {nil, "", true, "none", basic, false},
-		"a method without a secret": {nil, "client_secret_basic", false, "none", "", false},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			if test.supported != nil {
-				w.meta["token_endpoint_auth_methods_supported"] = test.supported
-			}
-			if test.response != "" {
-				w.client["token_endpoint_auth_method"] = test.response
-			}
-			if test.secret {
-				w.client["client_secret"] = secretCanary
-			}
-			w.mustLogin(launch.Login{})
-			if w.register["token_endpoint_auth_method"] != test.asked {
-				t.Errorf("asked for %v, want %s", w.register["token_endpoint_auth_method"], test.asked)
-			}
-			if w.basic != test.basic || (w.token.Get("client_secret") == secretCanary) != test.post {
-				t.Errorf("authenticated with %q and %v", w.basic, w.token)
-			}
-			w.checkSecrets("as.test")
-		})
-	}
-}
-
-func TestConfiguredClients(t *testing.T) {
-	const document = "https://gauze.example/client.json"
-	t.Run("registered in advance", func(t *testing.T) {
-		w := newWorld(t)
-		delete(w.meta, "registration_endpoint")
-		l := w.mustLogin(launch.Login{ClientID: "mine", ClientSecret: secretCanary})
-		if l.Client.ID != "mine" || l.Client.Registered || !strings.HasPrefix(w.basic, "Basic ") {
-			t.Errorf("client %v, authenticated with %q", l.Client, w.basic)
-		}
-		w.checkSecrets("as.test")
-	})
-	t.Run("metadata document", func(t *testing.T) {
-		w := newWorld(t)
-		w.meta["client_id_metadata_document_supported"] = true
-		w.mustLogin(launch.Login{ClientID: document})
-		if w.asked.Get("client_id") != document || w.token.Get("client_id") != document || w.register != nil {
-			t.Errorf("client_id %q, registered %v", w.asked.Get("client_id"), w.register)
-		}
-	})
-	t.Run("metadata document that is not supported", func(t *testing.T) {
-		w := newWorld(t)
-		w.mustLogin(launch.Login{ClientID: document})
-		if w.asked.Get("client_id") != "registered-1" {
-			t.Errorf("client_id %q", w.asked.Get("client_id"))
-		}
-	})
-	t.Run("none, and no registration", func(t *testing.T) {
-		w := newWorld(t)
-		delete(w.meta, "registration_endpoint")
-		_, err := w.login(launch.Login{})
-		if err == nil || !strings.Contains(err.Error(), "--client-id") {
-			t.Errorf("error %v", err)
-		}
-	})
-	t.Run("a redirect URL", func(t *testing.T) {
-		w := newWorld(t)
-		w.mustLogin(launch.Login{ClientID: "mine", RedirectURL: "http://localhost/back"})
-		if u, _ := url.Parse(w.asked.Get("redirect_uri")); u.Hostname() != "localhost" || u.Port() == "" || u.Path != "/back" {
-			t.Errorf("redirect %v", u)
-		}
-	})
-	t.Run("a redirect URL elsewhere", func(t *testing.T) {
-		w := newWorld(t)
-		for _, bad := range []string{"https://evil.test/back", "http://evil.test/", "http://127.0.0.1@evil.test/", "javascript:1", "http://10.0.0.1:80/"} {
-			if _, err := w.login(launch.Login{ClientID: "mine", RedirectURL: bad}); err == nil || !strings.Contains(err.Error(), "invalid redirect URL") {
-				t.Errorf("%s: error %v", bad, err)
-			}
-		}
-	})
-}
-
 // The response must be of the issuer that was asked (RFC 9207).
 func TestIssuerOfTheResponse(t *testing.T) {
 	tests := map[string]struct {
@@ -369,6 +276,31 @@ func TestALoginOfADifferentProcessIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if w.numAsked != 1 {
+		t.Errorf("asked %d times", w.numAsked)
+	}
+}
+
+// After a login that the person did not complete, the processes that waited for it do not open the
+// browser one after the other.
+func TestALoginThatWasNotCompletedIsNotAskedForAgain(t *testing.T) {
+	w := newWorld(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := w.source(launch.Login{})
+		req := httptest.NewRequest(http.MethodPost, w.site, nil)
+		s.Authorize(t.Context(), req, &http.Response{StatusCode: 401, Header: http.Header{"Www-Authenticate": {w.challenge}}})
+		unlock, err := w.store.LockFlow(t.Context(), Resource(w.site), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		go func() { done <- s.Login(t.Context(), w.browser) }()
+		synctest.Wait()
+		unlock()
+		if err := <-done; !errors.Is(err, errAskedElsewhere) {
+			t.Errorf("error %v", err)
+		}
+	})
+	if w.numAsked != 0 {
 		t.Errorf("asked %d times", w.numAsked)
 	}
 }

@@ -83,7 +83,7 @@ var lookup = net.DefaultResolver.LookupNetIP
 
 // serverReach returns the reach of the server. A name is resolved when that is needed first, which
 // is never for the public addresses that most metadata leads to. A name other than localhost is at
-// most private, whatever it resolves to: whoever owns it decides that.
+// most private, whatever it resolves to: its owner decides that.
 func (g *guard) serverReach(ctx context.Context) int {
 	host := g.server.Hostname()
 	if isLoopback(host) {
@@ -107,7 +107,7 @@ func (g *guard) serverReach(ctx context.Context) int {
 	return g.reach
 }
 
-// allow returns an error if a request may not be sent to an IP address.
+// allow returns an error if requests must not go to an IP address.
 func (g *guard) allow(ctx context.Context, ip netip.Addr) error {
 	switch to := reachOf(ip); {
 	case to == public:
@@ -120,8 +120,8 @@ func (g *guard) allow(ctx context.Context, ip netip.Addr) error {
 	return nil
 }
 
-// check returns an error if a request may not be sent to an address, or a person not be sent there:
-// it must be https, or http on this machine if the server is also there.
+// check returns an error if neither requests nor people must go to an address: it must be https, or
+// http on this machine if the server is also there.
 func (g *guard) check(ctx context.Context, u *url.URL) error {
 	host := u.Hostname()
 	switch {

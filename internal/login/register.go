@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/oauth2"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
@@ -29,8 +30,8 @@ type registrar struct {
 }
 
 // identify returns a client and a callback that listens at its redirect address. Unless fresh, a
-// registration that a login in the store uses is used again, if its port is free: a registration
-// without a login may have been deleted, and nobody could tell.
+// registration that a login in the store uses is used again, if its port is free. One without a login
+// may have been deleted, which only the person in front of the browser would see.
 func (r *registrar) identify(ctx context.Context, meta *oauthex.AuthServerMeta, fresh bool) (Client, *callback, error) {
 	if id := r.options.ClientID; id != "" && (!isDocument(id) || meta.ClientIDMetadataDocumentSupported) {
 		c, err := listen(r.options.RedirectURL)
@@ -52,7 +53,7 @@ func (r *registrar) identify(ctx context.Context, meta *oauthex.AuthServerMeta, 
 		}
 	}
 	if meta.RegistrationEndpoint == "" {
-		return Client{}, nil, fmt.Errorf("the authorization server %s does not let programs register themselves\nnext: register a client there and pass it with --client-id", meta.Issuer)
+		return Client{}, nil, fmt.Errorf("the authorization server %s does not register programs by itself\nnext: register a client there and pass it with --client-id", meta.Issuer)
 	}
 	c, err := listen(r.options.RedirectURL)
 	if err != nil {
@@ -152,4 +153,32 @@ func (e responseError) Error() string {
 		return shown(e.code)
 	}
 	return fmt.Sprintf("%s (%s)", shown(e.description), shown(e.code))
+}
+
+// tokenError returns why a token was not issued, without the response and without secrets.
+func tokenError(err error, secrets ...string) error {
+	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		if e.ErrorCode != "" {
+			return responseError{e.ErrorCode, hide(e.ErrorDescription, secrets...)}
+		}
+		err := fmt.Errorf("the response is %s", shown(e.Response.Status))
+		if code := e.Response.StatusCode; code >= 500 || code == http.StatusTooManyRequests {
+			return passing{err}
+		}
+		return err
+	}
+	if _, ok := errors.AsType[*url.Error](err); ok {
+		return cause(err)
+	}
+	return passing{errors.New("the response is not valid")}
+}
+
+// hide removes secrets from a text.
+func hide(text string, secrets ...string) string {
+	for _, secret := range secrets {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "...")
+		}
+	}
+	return text
 }

@@ -219,8 +219,13 @@ func damaged(file string, err error) error {
 	if err == nil {
 		err = errors.New("its content does not match its name")
 	}
-	return fmt.Errorf("the login in %s is damaged (%w): log in again with gauze login", file, err)
+	return damagedError{fmt.Errorf("the login in %s is damaged (%w): log in again with gauze login", file, err)}
 }
+
+// damagedError is an error that a new login repairs.
+type damagedError struct{ error }
+
+func (e damagedError) Unwrap() error { return e.error }
 
 // reason drops the path from err if its message has it elsewhere.
 func reason(err error) error {
