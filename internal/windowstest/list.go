@@ -11,6 +11,7 @@ type exemption struct {
 // name.
 var tests = []exemption{
 	{"Windows has no POSIX signals", []string{
+		"cmd/gauze.TestLoginIsCancelled",
 		"cmd/gauze.TestRunOverAURLEndsAtOnce/SIGTERM",
 		"internal/faultyserver.TestServerThatIgnoresSIGTERMAnswersAfterIt",
 		"internal/probe.TestKeepsHowAServerFailed/-exit-on-initialize=KILL",
