@@ -1,5 +1,5 @@
 # Every target is one go command; the names are a convenience.
-.PHONY: test quick bench demo conformance judges differential slow journals model temporal windows release pictures soak
+.PHONY: test quick bench demo conformance judges logins differential slow journals model temporal windows release pictures soak
 
 test:
 	go run ./internal/check
@@ -15,6 +15,10 @@ conformance:
 
 judges:
 	go run ./internal/check -only judges
+
+# A real authorization server with tokens of one second, and gauze logged in to it.
+logins:
+	go run ./internal/check -only logins
 
 # Thirty real servers and a thousand generated ones, directly and behind gauze.
 differential:

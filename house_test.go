@@ -74,7 +74,7 @@ var doors = map[string][]string{
 	"internal/browsertest":             {"internal/live", "internal/faultyserver", "internal/modeltest"},
 	"internal/browsertest/pictures":    {"internal/browsertest", "internal/realparts"},
 	"internal/check":                   {"internal/faultyserver", "internal/realparts", "internal/wine"},
-	"internal/conformance":             {"internal/realparts"},
+	"internal/conformance":             {"internal/realparts", "internal/filelock"},
 	"internal/differential":            {},
 	"internal/hostile":                 {},
 	"internal/hostile/witness":         {},

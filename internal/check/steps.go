@@ -71,6 +71,8 @@ func allSteps(quick bool) []step {
 			run: testOnce([]string{"CI=true"}, "-run", "^TestThirtyServers|^TestNoSecretIsShown|^TestNoCanary|^TestUnfinishedBodies|Hostile", "./cmd/gauze", "./internal/agenttools")},
 		{name: "hostile", about: "gauze in five hundred repositories written by an attacker", slow: true, beside: true,
 			run: testOnce([]string{"CI=true"}, "./internal/hostile")},
+		{name: "logins", about: "a real authorization server: two hundred calls over twenty expiries, eight processes with one login, outages and kills", slow: true, beside: true,
+			run: goTestIn("internal/authserver", "-count=1", "-timeout", "5m", "./...")},
 		{name: "browser", about: "the dashboard of a real run in Chromium: pages, flows, keyboard, axe-core, hostile texts", slow: true, beside: true,
 			run: testOnce([]string{"CI=true"}, "-timeout", "5m", "./internal/browsertest")},
 		{name: "judges", about: "Claude Code and Codex read what gauze writes into their files", slow: true, beside: true,

@@ -65,21 +65,40 @@ func TestAnUnstableCheckIsListedNotHidden(t *testing.T) {
 	}
 }
 
-func TestAuthIsListedNotCounted(t *testing.T) {
-	auth := func(status string) sheet {
+func TestLoginsMustPass(t *testing.T) {
+	scenario := func(name string, checks ...check) sheet {
 		s := sheet{}
-		s.add(check{Scenario: "auth/basic", ID: "token", Status: status})
+		for _, c := range checks {
+			c.Scenario = name
+			s.add(c)
+		}
 		return s
 	}
-	r := report{leg: allLegs[2], through: []sheet{auth("FAILURE"), auth("FAILURE")}}
-	r.compare([]sheet{auth("SUCCESS")})
-	var out bytes.Buffer
-	if status := show(&out, []report{r}, false); status != 0 || !strings.Contains(out.String(), "1 auth scenarios") {
-		t.Errorf("exit status %d\n%s", status, &out)
-	}
-	out.Reset()
-	if show(&out, []report{r}, true); !strings.Contains(out.String(), "auth/basic / token") || !strings.Contains(out.String(), "in 2 of 2 runs") {
-		t.Errorf("not in full:\n%s", &out)
+	token := func(status string) check { return check{ID: "token", Status: status} }
+	call := check{ID: callID, Status: "SUCCESS"}
+	for _, c := range []struct {
+		name    string
+		through sheet
+		want    string
+	}{
+		{"passed", scenario("auth/basic", token("SUCCESS"), token(info), call), ""},
+		{"a check failed", scenario("auth/basic", token("FAILURE"), call), "token: FAILURE"},
+		{"a warning", scenario("auth/basic", token("WARNING"), call), "token: WARNING"},
+		{"no call", scenario("auth/basic", token("SUCCESS")), "call: absent"},
+		{"refused", scenario("auth/resource-mismatch", token("SUCCESS")), ""},
+		{"not refused", scenario("auth/resource-mismatch", token("SUCCESS"), call), "call: SUCCESS"},
+		{"does not apply", scenario("auth/dpop", token("FAILURE")), ""},
+	} {
+		r := report{leg: allLegs[2], through: []sheet{c.through}}
+		r.compare([]sheet{scenario("auth/basic", token("FAILURE"), token("FAILURE"))})
+		got := ""
+		for _, d := range r.differences {
+			got += d.id + ": " + d.through
+		}
+		var out bytes.Buffer
+		if status := show(&out, []report{r}, true); got != c.want || (status != 0) != (c.want != "") || !strings.Contains(out.String(), "auth/dpop requires") {
+			t.Errorf("%s: %q, want %q, exit status %d\n%s", c.name, got, c.want, status, &out)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -123,11 +124,18 @@ func (l *lab) clients(ctx context.Context, leg leg, f front) (sheet, error) {
 			return nil, err
 		}
 		command = self
-		env = []string{envClient + "=" + l.parts.Client, envGauze + "=" + l.gauze}
+		env = []string{envClient + "=" + l.parts.Client, envGauze + "=" + l.gauze, envDir + "=" + l.dir}
 	}
 	// The suite passes the command to a shell.
 	quoted := "'" + strings.ReplaceAll(command, "'", `'\''`) + "'"
-	return l.suite(ctx, env, "client", "--command", quoted, "--requirements", leg.version, "--timeout", "30000")
+	args := []string{"client", "--command", quoted, "--timeout", "30000"}
+	s, err := l.suite(ctx, env, append(args, "--requirements", leg.version)...)
+	if err != nil || f == nil || leg.version != "2025-11-25" {
+		return s, err
+	}
+	older, err := l.suite(ctx, env, append(args, "--suite", backcompat)...)
+	maps.Copy(s, older)
+	return s, err
 }
 
 // listen starts the server over HTTP.

@@ -8,7 +8,8 @@
 // Failed checks are not the point: go-sdk's server lacks the tasks extension and fails its checks
 // with or without gauze. The point is that gauze makes no difference. A check whose result varies
 // between direct runs is listed as unstable, with its results on both sides. For our own server,
-// gauze mcp, the checks that apply must pass.
+// gauze mcp, the checks that apply must pass, and so must those of logins, which gauze run does for a
+// client without OAuth.
 package main
 
 import (
@@ -34,7 +35,17 @@ func main() {
 	ctx, orphaned := context.WithCancel(ctx)
 	defer orphaned()
 	go watchParent(ctx, orphaned)
+	if os.Getenv(envBrowser) != "" {
+		if err := browse(os.Args[len(os.Args)-1]); err != nil {
+			fmt.Fprintf(os.Stderr, "conformance: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if client := os.Getenv(envClient); client != "" {
+		if scenario := os.Getenv("MCP_CONFORMANCE_SCENARIO"); strings.HasPrefix(scenario, authPrefix) {
+			os.Exit(runLogin(ctx, os.Getenv(envGauze), scenario, os.Args[len(os.Args)-1]))
+		}
 		os.Exit(runClientThrough(ctx, gauzeServe{os.Getenv(envGauze), false}, client, os.Args[1:]))
 	}
 	os.Exit(run(ctx, os.Args[1:], os.Stdout))
@@ -58,7 +69,7 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 	runs := flags.Int("runs", 1, "runs through gauze for each leg")
 	only := flags.String("only", "", "only the legs with this name, version or kind: "+legNames(allLegs))
 	gauze := flags.String("gauze", "", "path of the gauze binary to test (default: build ./cmd/gauze)")
-	verbose := flags.Bool("v", false, "print progress, and show the auth differences in full")
+	verbose := flags.Bool("v", false, "print progress, and which scenarios do not apply")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}

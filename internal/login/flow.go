@@ -276,14 +276,9 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	if err != nil {
 		return Login{}, err
 	}
-	if err := show(ctx, address); err != nil {
+	got, err := f.answer(ctx, show, address, callback)
+	if err != nil {
 		return Login{}, err
-	}
-	var got answer
-	select {
-	case got = <-callback.answers:
-	case <-ctx.Done():
-		return Login{}, context.Cause(ctx)
 	}
 	if err := got.check(a); err != nil {
 		return Login{}, err
@@ -293,6 +288,26 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 		return Login{}, fmt.Errorf("the authorization server %s did not issue a token: %w", a.meta.Issuer, tokenError(err, got.code, verifier, client.Secret))
 	}
 	return f.login(a, client, scopes, token)
+}
+
+// answer shows an address to a person and returns the answer of the browser, which may be there before
+// the program that opened it has returned.
+func (f *flow) answer(ctx context.Context, show Show, address string, c *callback) (answer, error) {
+	shown := make(chan error, 1)
+	go func() { shown <- show(ctx, address) }()
+	for {
+		select {
+		case got := <-c.answers:
+			return got, nil
+		case err := <-shown:
+			if err != nil {
+				return answer{}, err
+			}
+			shown = nil
+		case <-ctx.Done():
+			return answer{}, context.Cause(ctx)
+		}
+	}
 }
 
 // page returns the address to send a person to: the endpoint with a query, whose parameters replace

@@ -69,6 +69,9 @@ func (h *accessTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if res != nil && res.Request == nil {
 		res.Request = req
 	}
+	if l := h.remote.logins; l != nil && err == nil && res.StatusCode < 300 && req.Header.Get("Authorization") != "" {
+		l.works.Store(true)
+	}
 	return res, err
 }
 

@@ -23,6 +23,7 @@ import (
 type Logins struct {
 	source *login.Source
 	sent   atomic.Bool // a request had a token of the login
+	works  atomic.Bool // the server accepted a request with a token of the last login
 
 	mu      sync.Mutex
 	running *LoginAttempt
@@ -34,8 +35,9 @@ type Logins struct {
 
 // pastLogins is what is known about earlier attempts to log in.
 type pastLogins struct {
-	count int
-	again time.Time // a person is not asked before
+	count     int
+	again     time.Time // a person is not asked before
+	succeeded bool      // the last one did
 }
 
 // Limits on how often a person is asked.
@@ -44,6 +46,7 @@ const (
 	declinedFor    = 10 * time.Minute // after a login that was declined or failed
 	uselessFor     = time.Minute      // after one that succeeded: a server that rejects it does not accept the next one either
 	maxStepUps     = 2                // for the same scopes
+	maxQuickLogins = 2                // within uselessFor, if the server accepted the first one: it may require a different authorization server since
 	doubtEvery     = time.Minute
 	maxPastScopes  = 32
 	loginRetry     = 5 * time.Second // between attempts to restore a session whose login cannot be renewed
@@ -140,7 +143,11 @@ func (l *Logins) mayAsk(key string) bool {
 	if p == nil {
 		return len(l.past) < maxPastScopes
 	}
-	return !time.Now().Before(p.again) && (key == "" || p.count < maxStepUps)
+	due := !time.Now().Before(p.again)
+	if key != "" {
+		return due && p.count < maxStepUps
+	}
+	return due || p.succeeded && l.works.Load() && p.count < maxQuickLogins
 }
 
 func scopesKey(n *login.Needed) string {
@@ -197,19 +204,30 @@ func (a *LoginAttempt) Run(ctx context.Context, show login.Show) {
 	defer l.mu.Unlock()
 	l.running, a.err = nil, err
 	if ended.Err() == nil || err == nil {
-		p := l.past[a.key]
-		if p == nil {
-			p = &pastLogins{}
-			l.past[a.key] = p
-		}
-		p.count++
-		if p.again = time.Now().Add(declinedFor); err == nil {
-			p.again = time.Now().Add(uselessFor)
-			close(l.renewed)
-			l.renewed = make(chan struct{})
-		}
+		l.remember(a.key, err)
 	}
 	close(a.done)
+}
+
+// remember notes how an attempt to log in ended. The caller holds the lock.
+func (l *Logins) remember(key string, err error) {
+	p := l.past[key]
+	if p == nil {
+		p = &pastLogins{}
+		l.past[key] = p
+	}
+	now := time.Now()
+	if key == "" && !now.Before(p.again) {
+		p.count = 0
+	}
+	p.count++
+	p.succeeded = err == nil
+	l.works.Store(false)
+	if p.again = now.Add(declinedFor); err == nil {
+		p.again = now.Add(uselessFor)
+		close(l.renewed)
+		l.renewed = make(chan struct{})
+	}
 }
 
 // changed returns channels that are closed when there may be a new login.

@@ -1,0 +1,94 @@
+package authserver
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// envBrowser makes the test binary a browser: gauze starts it as $BROWSER with an address.
+const envBrowser = "GAUZE_TEST_BROWSER"
+
+var gauze string // path of the binary
+
+func TestMain(m *testing.M) {
+	if os.Getenv(envBrowser) != "" {
+		if err := browse(os.Args[len(os.Args)-1]); err != nil {
+			fmt.Fprintln(os.Stderr, "browser:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "gauze-authserver-*")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	gauze = filepath.Join(dir, "gauze")
+	cmd := exec.Command("go", "build", "-o", gauze, "./cmd/gauze")
+	cmd.Dir = "../.."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building gauze: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+var (
+	formAction = regexp.MustCompile(`<form method="POST" action="([^"]+)"`)
+	formID     = regexp.MustCompile(`name="id" value="([^"]+)"`)
+)
+
+// browse does what a person does who logs in: opens the address, fills in the form, submits it, and
+// ends at the page of the callback.
+func browse(address string) error {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Jar: jar}
+	page, at, err := load(client.Get(address))
+	if err != nil {
+		return err
+	}
+	action, id := formAction.FindStringSubmatch(page), formID.FindStringSubmatch(page)
+	if action == nil || id == nil {
+		return fmt.Errorf("%s has no login form:\n%s", at.Path, page)
+	}
+	target, err := at.Parse(html.UnescapeString(action[1]))
+	if err != nil {
+		return err
+	}
+	_, at, err = load(client.PostForm(target.String(), url.Values{"id": {html.UnescapeString(id[1])}, "username": {Username}, "password": {Password}}))
+	if err != nil {
+		return err
+	}
+	if at.Path != "/callback" {
+		return fmt.Errorf("the login ended at %s", at.Path)
+	}
+	return nil
+}
+
+func load(res *http.Response, err error) (page string, at *url.URL, _ error) {
+	if err != nil {
+		return "", nil, err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s\n%s", res.Request.URL.Path, res.Status, b)
+	}
+	return string(b), res.Request.URL, err
+}
