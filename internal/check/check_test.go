@@ -172,7 +172,7 @@ func TestFuzzTargetsAreFoundWithTheirPackage(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := fuzzTargets([]byte("\na/wire\t" + filepath.ToSlash(file) + "\n"))
-	if err != nil || !slices.Equal(got, []fuzzTarget{{"a/wire", "FuzzScan"}}) {
+	if err != nil || !slices.Equal(got, []fuzzTarget{{"a/wire", dir, "FuzzScan"}}) {
 		t.Errorf("found %v, %v", got, err)
 	}
 }

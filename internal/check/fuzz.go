@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -18,7 +19,7 @@ import (
 // time is up.
 const fuzzRuns = 1_000
 
-type fuzzTarget struct{ pkg, name string }
+type fuzzTarget struct{ pkg, dir, name string }
 
 // fuzzAll finds every fuzz target and runs each briefly.
 func fuzzAll(ctx context.Context, out io.Writer) (tally, error) {
@@ -33,11 +34,20 @@ func fuzzAll(ctx context.Context, out io.Writer) (tally, error) {
 	if len(targets) == 0 {
 		return tally{}, errors.New("no fuzz target found: fuzzTargets does not work")
 	}
+	temp, err := os.MkdirTemp("", "gauze-fuzz-")
+	if err != nil {
+		return tally{}, err
+	}
+	defer os.RemoveAll(temp)
+	cache, err := quietly(ctx, nil, "go", "env", "GOCACHE")
+	if err != nil {
+		return tally{}, err
+	}
+	builds := &fuzzBuilds{temp: temp, cache: strings.TrimSpace(string(cache)), done: map[string]error{}}
 	var t tally
 	var failures []string
 	for _, target := range targets {
-		_, err := quietly(ctx, nil, "go", "test", noVet, "-run", "^$", "-fuzz", "^"+target.name+"$", "-fuzztime", fmt.Sprintf("%dx", fuzzRuns), target.pkg)
-		if err != nil {
+		if err := builds.run(ctx, target); err != nil {
 			t.failed++
 			failures = append(failures, fmt.Sprintf("%s %s:\n%v", target.pkg, target.name, err))
 			continue
@@ -49,6 +59,29 @@ func fuzzAll(ctx context.Context, out io.Writer) (tally, error) {
 		return t, fmt.Errorf("%s\nnext: the failing input is in that package's testdata/fuzz; commit it with the fix", strings.Join(failures, "\n"))
 	}
 	return t, nil
+}
+
+// fuzzBuilds are the test binaries of the packages with fuzz targets. Each is built once, when it is
+// needed first: go test -fuzz would link it again for each target.
+type fuzzBuilds struct {
+	temp  string
+	cache string           // Go's
+	done  map[string]error // by package
+}
+
+// run runs a target as go test -fuzz does: in the directory of its package, where the fuzzer reads its
+// seeds and writes an input that fails, and with the inputs of earlier runs in Go's cache.
+func (b *fuzzBuilds) run(ctx context.Context, target fuzzTarget) error {
+	binary := filepath.Join(b.temp, strings.ReplaceAll(target.pkg, "/", "+")+".test.exe")
+	if _, ok := b.done[target.pkg]; !ok {
+		_, b.done[target.pkg] = quietly(ctx, nil, "go", "test", noVet, "-c", "-fuzz", "^Fuzz", "-o", binary, target.pkg)
+	}
+	if err := b.done[target.pkg]; err != nil {
+		return err
+	}
+	_, err := quietlyIn(ctx, target.dir, nil, binary, "-test.run", "^$", "-test.fuzz", "^"+target.name+"$",
+		"-test.fuzztime", fmt.Sprintf("%dx", fuzzRuns), "-test.fuzzcachedir", filepath.Join(b.cache, "fuzz", filepath.FromSlash(target.pkg)))
+	return err
 }
 
 // fuzzFiles makes go list print a line for every test file: package, tab, path.
@@ -71,7 +104,7 @@ func fuzzTargets(listed []byte) ([]fuzzTarget, error) {
 		}
 		for _, decl := range parsed.Decls {
 			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Fuzz") {
-				targets = append(targets, fuzzTarget{pkg, f.Name.Name})
+				targets = append(targets, fuzzTarget{pkg, filepath.Dir(filepath.FromSlash(file)), f.Name.Name})
 			}
 		}
 	}

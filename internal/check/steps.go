@@ -154,7 +154,13 @@ func each(runs ...func(context.Context, io.Writer) (tally, error)) func(context.
 
 // quietly runs a command and returns its output, which an error also contains.
 func quietly(ctx context.Context, env []string, argv ...string) ([]byte, error) {
+	return quietlyIn(ctx, "", env, argv...)
+}
+
+// quietlyIn is quietly in a different directory.
+func quietlyIn(ctx context.Context, dir string, env []string, argv ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
 	cmd.WaitDelay = 10 * time.Second
 	output, err := cmd.CombinedOutput()

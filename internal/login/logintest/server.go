@@ -30,7 +30,7 @@ type Config struct {
 	Issuer         string            // Issuer is what the metadata says instead of the address of the server.
 	IssuerInReply  string            // IssuerInReply is the iss of the redirect instead of Issuer.
 	Resource       string            // Resource is what the protected resource metadata says instead of the address of /mcp.
-	Who            string            // Who is the name in the ID token. Empty: no ID token.
+	Who            string            // Who goes into the ID token. Empty: no ID token.
 	Deny           bool              // Deny is a person who declines.
 	Silent         bool              // Silent is a person who never answers.
 	Open           bool              // Open lets requests without a token pass, and has no authorization server.
