@@ -16,12 +16,15 @@ const (
 	// The faults over HTTP wait for whole seconds, the unit of Retry-After, and start no process
 	// that could be late.
 	repeatsHTTP = 2
+	// bulky faults send many megabytes, which takes as long as all others together and shows no more
+	// the second time.
+	bulky = "^TestFaultW06|^TestFaultW09ConnectionBreaks"
 )
 
 // repeatFaults runs the tests of the named faults several times.
 func repeatFaults(ctx context.Context, out io.Writer) (tally, error) {
 	share := goTest("-race", fmt.Sprintf("-count=%d", repeats/parallelRuns), "-timeout", "10m", "-run", "^TestFault", "-skip", "^TestFaultW", "./internal/proxy/...")
-	overHTTP := goTest("-race", fmt.Sprintf("-count=%d", repeatsHTTP), "-timeout", "10m", "-run", "^TestFaultW", "./internal/proxy/...", "./internal/gateway/...")
+	overHTTP := goTest("-race", fmt.Sprintf("-count=%d", repeatsHTTP), "-timeout", "10m", "-run", "^TestFaultW", "-skip", bulky, "./internal/proxy/...", "./internal/gateway/...")
 	shown := &oneAtATime{w: out}
 	tallies, errs := make([]tally, parallelRuns+1), make([]error, parallelRuns+1)
 	var wg sync.WaitGroup
