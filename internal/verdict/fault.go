@@ -14,7 +14,7 @@ var kindOfFault = map[fault.Code]Kind{
 	fault.ServerExitsEarly: Exited, fault.CrashLoop: Exited,
 	fault.StartTimeout: TimedOut, fault.AnswerMissing: TimedOut,
 	fault.ServerUnreachable: Refused, fault.HostNotFound: Refused, fault.TLSFailed: Reset,
-	fault.HTTPUnavailable: Unavailable, fault.RateLimited: Throttled,
+	fault.HTTPUnavailable: Unavailable, fault.LoginUnavailable: Unavailable, fault.RateLimited: Throttled,
 	fault.AuthRequired: Unauthorized, fault.AuthDenied: Unauthorized,
 	fault.NotMCP: Protocol,
 }
