@@ -97,11 +97,13 @@ type call struct {
 	progress float64        // highest value passed on
 	stream   stream
 
-	login   *upstream.LoginAttempt // it waits for this one; nil: for none
-	needed  *login.Needed          // what it waits for
-	logins  int                    // that it has waited for
-	doubted bool                   // its answer said that the token is not valid
-	note    string                 // what is added to its answer because of the login
+	login    *upstream.LoginAttempt // it waits for this one; nil: for none
+	needed   *login.Needed          // what it waits for
+	logins   int                    // that it has waited for
+	question *loginQuestion         // of ours that it answers; nil: none
+	action   string                 // raw answer to it; empty: none
+	doubted  bool                   // its answer said that the token is not valid
+	note     string                 // what is added to its answer because of the login
 
 	correction *correction // nil: no model was asked about it
 }

@@ -103,6 +103,7 @@ func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 	}
 	c := s.newCall(m)
 	c.mirrors, c.number = mirrors, event.NewCallID()
+	s.readReply(c)
 	if err := s.inspect(c); err != nil {
 		s.refuse(m.ID, fault.MessageInvalid, err.Error())
 		return
@@ -218,6 +219,7 @@ func (s *Session) answerWithoutServer(c *call) bool {
 		}
 		delete(s.quarantine.barred, c.sign)
 	}
+	s.takeReply(c)
 	if s.conn != nil {
 		return false
 	}

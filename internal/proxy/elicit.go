@@ -21,6 +21,9 @@ type elicitation struct {
 	question *question
 }
 
+// actionAccept is the raw action of a user who agrees.
+const actionAccept = `"accept"`
+
 var errDeclined = errors.New("it was declined in the client")
 
 // elicit returns how the client is asked to open an address. The request is about the call with this
@@ -38,11 +41,16 @@ func (s *Session) elicit(about []byte) func(*upstream.LoginAttempt) login.Show {
 	}
 }
 
+// loginMessage is what the user is asked.
+func (s *Session) loginMessage() string {
+	return "The MCP server " + s.label + " requires a login. Open this address to log in."
+}
+
 // sendElicitation sends the request.
 func (s *Session) sendElicitation(e *elicitation, address string) (err error) {
 	params, err := json.Marshal(map[string]string{
 		"mode": "url", "elicitationId": e.name, "url": address,
-		"message": "The MCP server " + s.label + " requires a login. Open this address to log in.",
+		"message": s.loginMessage(),
 	})
 	if err != nil {
 		return err
@@ -71,7 +79,7 @@ func (s *Session) awaitElicitation(e *elicitation) {
 	select {
 	case m := <-e.question.own:
 		action, _ := wire.Field(m.Result, "action")
-		if string(action) != `"accept"` {
+		if string(action) != actionAccept {
 			e.attempt.End(errDeclined)
 		}
 	case <-e.attempt.Done():

@@ -30,6 +30,10 @@ func (s *Session) asker(c *call) func(*upstream.LoginAttempt) login.Show {
 		return nil
 	case s.logins.Options().Mode == launch.LoginAuto:
 		return s.browse
+	case c.modern:
+		if canAskByResult(c) {
+			return s.offer
+		}
 	case s.elicits():
 		return s.elicit(bytes.Clone(c.id))
 	}
@@ -56,13 +60,23 @@ func (s *Session) awaitLogin(c *call, n *login.Needed) bool {
 	if attempt == nil {
 		return false
 	}
-	first := !slices.ContainsFunc(s.queue, func(other *call) bool { return other.login == attempt })
-	c.login, c.needed, c.retryAt = attempt, n, never
-	c.logins++
 	if begun {
 		show := s.asker(c)(attempt)
 		s.background.Go(func() { attempt.Run(s.life, show) })
 	}
+	s.waitFor(c, attempt, n)
+	if o := s.offers.current; o != nil && o.attempt == attempt {
+		s.later(func() { s.update(s.askByResult) }) // once it is queued
+	}
+	return true
+}
+
+// waitFor lets a call wait for the end of an attempt. The call is, or will be, queued. The caller
+// holds the lock.
+func (s *Session) waitFor(c *call, attempt *upstream.LoginAttempt, n *login.Needed) {
+	first := !slices.ContainsFunc(s.queue, func(other *call) bool { return other.login == attempt })
+	c.login, c.needed, c.retryAt = attempt, n, never
+	c.logins++
 	if first {
 		s.background.Go(func() {
 			select {
@@ -72,12 +86,14 @@ func (s *Session) awaitLogin(c *call, n *login.Needed) bool {
 			}
 		})
 	}
-	return true
 }
 
 // loginEnded sends the calls that waited for a login, or answers them.
 func (s *Session) loginEnded(attempt *upstream.LoginAttempt) {
 	now := time.Now()
+	if o := s.offers.current; o != nil && o.attempt == attempt {
+		s.offers.current = nil
+	}
 	for _, c := range slices.Clone(s.queue) {
 		if c.login != attempt {
 			continue
@@ -120,13 +136,17 @@ func (s *Session) noteNeeded(loss upstream.Loss) {
 	})
 }
 
-// elicits reports whether the client opens addresses for its user (elicitation in URL mode). Protocol
-// 2026-07-28 has no requests to the client. The caller holds the lock.
+// elicits reports whether a legacy client opens addresses for its user. The caller holds the lock.
 func (s *Session) elicits() bool {
 	if !s.memory.legacy {
 		return false
 	}
 	capabilities, _ := wire.Field(s.memory.initialize, "capabilities")
+	return opensAddresses(capabilities)
+}
+
+// opensAddresses reports whether a client has elicitation in URL mode.
+func opensAddresses(capabilities []byte) bool {
 	elicitation, _ := wire.Field(capabilities, "elicitation")
 	offered, err := wire.Field(elicitation, "url")
 	return err == nil && len(offered) > 0 && offered[0] == '{'

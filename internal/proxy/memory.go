@@ -90,15 +90,21 @@ func withoutToken(meta []byte) []byte {
 	if token == nil {
 		return bytes.Clone(meta)
 	}
-	at := cap(meta) - cap(token)
-	from := bytes.LastIndexByte(meta[:at], '"')         // end of the key
-	from = bytes.LastIndexByte(meta[:from], '"')        // start of the key
-	rest := bytes.TrimLeft(meta[at+len(token):], " \t") // a comma or the brace
-	head := meta[:from]
+	return without(meta, token)
+}
+
+// without returns a copy of an object without one of its values, which Field returned, and its key.
+func without(object, value []byte) []byte {
+	const space = " \t\r\n"
+	at := cap(object) - cap(value)
+	from := bytes.LastIndexByte(object[:at], '"')         // end of the key
+	from = bytes.LastIndexByte(object[:from], '"')        // start of the key
+	rest := bytes.TrimLeft(object[at+len(value):], space) // a comma or the brace
+	head := object[:from]
 	if rest[0] == ',' {
-		rest = rest[1:]
+		rest = bytes.TrimLeft(rest[1:], space)
 	} else {
-		head = bytes.TrimRight(bytes.TrimRight(head, " \t"), ",")
+		head = bytes.TrimSuffix(bytes.TrimRight(head, space), []byte{','})
 	}
 	return append(bytes.Clone(head), rest...)
 }

@@ -170,6 +170,7 @@ type Session struct {
 	needed   *login.Needed    // why a person has to log in; nil: requests are accepted, as far as is known
 	neededAt time.Time
 	elicited *elicitation // the last request to the client to open an address
+	offers   offers
 
 	consulting  int                  // calls in the state consulting
 	models      map[string]llm.Model // by the name in a policy
