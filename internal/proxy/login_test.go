@@ -189,6 +189,23 @@ func TestLoginExpiresMidSession(t *testing.T) {
 	s.wantOneSession()
 }
 
+// Tokens that expire soon after they were renewed have worked: the login is renewed again each time.
+func TestLoginExpiresAgainAndAgain(t *testing.T) {
+	as := authServer(t, logintest.Config{})
+	logIn(t, as)
+	s := beginLogin(t, as, unprobed())
+	s.initialize()
+	for round := 1; round <= 8; round++ {
+		as.Expire()
+		if got := s.text(s.answer(s.start("write", `{"n":1}`))); got != `{"n":1}` {
+			t.Fatalf("round %d: %q", round, got)
+		}
+	}
+	if as.Renewals() != 8 || as.Logins() != 1 || s.ran() != 8 {
+		t.Errorf("%d renewals, %d logins, %d calls ran", as.Renewals(), as.Logins(), s.ran())
+	}
+}
+
 func TestInitializeWithoutALogin(t *testing.T) {
 	as := authServer(t, logintest.Config{})
 	o := unprobed()
