@@ -174,6 +174,9 @@ func (l *Logins) Begin(n *login.Needed) (a *LoginAttempt, begun bool) {
 // errLoginTimeout is the cause of the end of an attempt that took too long.
 var errLoginTimeout = errors.New("the login was not completed within " + loginTimeout.String())
 
+// errUnused ends an attempt that no session waits for any more.
+var errUnused = errors.New("the sessions that required the login have ended")
+
 // Run asks a person with show and waits until there is a login: that of the person, or one that a
 // different process stores meanwhile.
 func (a *LoginAttempt) Run(ctx context.Context, show login.Show) {
@@ -204,7 +207,7 @@ func (a *LoginAttempt) Run(ctx context.Context, show login.Show) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running, a.err = nil, err
-	if ended.Err() == nil || err == nil {
+	if err == nil || ended.Err() == nil && err != errUnused {
 		l.remember(a.key, err)
 	}
 	close(a.done)
@@ -264,6 +267,9 @@ func (l *Logins) leave(u *Upstream) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.users = slices.DeleteFunc(l.users, func(other *Upstream) bool { return other == u })
+	if len(l.users) == 0 && l.running != nil {
+		l.running.End(errUnused)
+	}
 }
 
 // report emits the event of a login that was renewed or has ended.
