@@ -104,6 +104,8 @@ func (f *flow) run(ctx context.Context, show Show) error {
 		return ended(ctx, err)
 	}
 	// Nothing keeps the only copy of the tokens from being stored.
+	countRenewals(1)
+	defer countRenewals(-1)
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	if err := f.store.Add(storing, l); err != nil {

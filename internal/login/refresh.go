@@ -31,6 +31,7 @@ var defaultLimits = limits{
 const (
 	failedNowTime = 2 * time.Second // failedNowTime is how long the failure of a renewal is the answer to other requests for it.
 	maxFresh      = 2               // maxFresh is how many tokens in a row the server may reject right after they were renewed.
+	unprovenTime  = 5 * time.Second // unprovenTime is how long it may take until all parts of a server know a token.
 	freshTime     = time.Minute     // freshTime is how long a token with a longer lifetime counts as just renewed.
 )
 
@@ -219,9 +220,8 @@ func (s *Source) unrenewable(h *held) error {
 	return nil
 }
 
-// tooFresh reports whether the server seems to reject whatever token it gets: l was just renewed, and
-// so was the one before. A token that was sent more often than a request and its repetition has
-// worked before.
+// tooFresh reports whether the server seems to reject whatever token it gets: l was just renewed and
+// never accepted, and so was the one before.
 func (s *Source) tooFresh(l Login) bool {
 	age := s.now().Sub(l.Refreshed)
 	limit := freshTime
@@ -231,12 +231,10 @@ func (s *Source) tooFresh(l Login) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case l.Refreshed.IsZero() || age < 0 || age > limit:
+	case l.Refreshed.IsZero() || age < 0 || age > limit || s.wasAccepted(l.Access):
 		s.numFresh = 0
 	case s.givenUp == l.Access:
 		return true
-	case s.used != l.Access || s.numUsed > 2:
-		s.numFresh = 0
 	default:
 		s.numFresh++
 	}

@@ -29,6 +29,7 @@ type Source struct {
 
 	held      atomic.Pointer[held] // held is what was read last.
 	doubted   atomic.Pointer[string]
+	accepted  atomic.Pointer[string]      // accepted is the last token that the server accepted.
 	challenge atomic.Pointer[http.Header] // challenge is the header of the last response that Authorize handled.
 
 	reading sync.Mutex // reading is held while the store is read.
@@ -38,9 +39,7 @@ type Source struct {
 	failed   failure
 	unsaved  *unsaved
 	rejected string // rejected is the token of the last request that was answered with 401 or 403.
-	used     string // used is the token of the last request.
-	numUsed  int    // numUsed counts the requests with it.
-	numFresh int    // numFresh counts the tokens in a row that were rejected right after they were renewed.
+	numFresh int    // numFresh counts the tokens in a row that were rejected right after they were renewed, and never accepted.
 	givenUp  string // givenUp is the last of too many.
 }
 
@@ -156,12 +155,6 @@ func (s *Source) Header(ctx context.Context) (http.Header, error) {
 	if token == "" {
 		return nil, nil
 	}
-	s.mu.Lock()
-	if s.used != token {
-		s.used, s.numUsed = token, 0
-	}
-	s.numUsed++
-	s.mu.Unlock()
 	return http.Header{"Authorization": {"Bearer " + token}}, nil
 }
 
@@ -211,10 +204,10 @@ func (s *Source) Authorize(ctx context.Context, req *http.Request, res *http.Res
 	if err := s.renew(ctx, sent, true); err != nil {
 		return err
 	}
-	if h = s.look(false); h.token() == "" || h.token() == sent {
+	if h = s.look(false); h.token() == "" {
 		return s.needed("the login is not accepted by the server")
 	}
-	return nil
+	return nil // a renewed token may be the same string
 }
 
 // stepUp handles a request that the scopes of the token it had do not suffice for.
@@ -234,6 +227,42 @@ func (s *Source) stepUp(sent string, scopes []string) error {
 
 func (s *Source) needed(why string) *Needed {
 	return &Needed{URL: s.url, Account: s.options.Account, Why: why}
+}
+
+// Accepted notes that the server accepted the token of a request. A token that was accepted and is
+// rejected later has expired or was revoked; one that never was may not be what the server requires.
+func (s *Source) Accepted(req *http.Request) {
+	token := bearer(req)
+	if last := s.accepted.Load(); token != "" && (last == nil || *last != token) {
+		s.accepted.Store(&token)
+	}
+}
+
+// Rejected notes that the server rejected the token of a request that is not sent again.
+func (s *Source) Rejected(req *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rejected = bearer(req)
+}
+
+// Unproven reports whether the token of a request is so new that a part of the server may not know
+// it yet: it was just issued, and the server has not accepted it so far.
+func (s *Source) Unproven(req *http.Request) bool {
+	h, token := s.held.Load(), bearer(req)
+	if h == nil || token == "" || h.token() != token || s.wasAccepted(token) {
+		return false
+	}
+	issued := h.login.Refreshed
+	if issued.IsZero() {
+		issued = h.login.Began
+	}
+	return s.now().Sub(issued).Abs() < unprovenTime
+}
+
+// wasAccepted reports whether the server accepted the token.
+func (s *Source) wasAccepted(token string) bool {
+	last := s.accepted.Load()
+	return last != nil && *last == token
 }
 
 // bearer returns the token that req was sent with.
@@ -291,6 +320,7 @@ type Needed struct {
 	Account string
 	Why     string   // Why is a clause such as "the login expired and could not be renewed".
 	Scopes  []string // Scopes are what the server requires beyond those granted.
+	Unasked bool     // Unasked means that the server did not say that it requires a token: it may be a key.
 }
 
 func (n *Needed) Error() string { return "a login is required: " + n.Why }

@@ -141,6 +141,9 @@ func (i *issuer) callTo(ctx context.Context, s *Source, address string, client *
 			return 0, err
 		}
 		res.Body.Close()
+		if res.StatusCode == http.StatusOK {
+			s.Accepted(req)
+		}
 		if res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusForbidden || again {
 			return res.StatusCode, nil
 		}

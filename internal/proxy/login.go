@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -62,7 +63,11 @@ func (s *Session) awaitLogin(c *call, n *login.Needed) bool {
 	}
 	if begun {
 		show := s.asker(c)(attempt)
-		s.background.Go(func() { attempt.Run(s.life, show) })
+		if s.logins.Options().Mode == launch.LoginAuto {
+			go attempt.Run(context.WithoutCancel(s.life), show) // other sessions may wait for it as well
+		} else {
+			s.background.Go(func() { attempt.Run(s.life, show) })
+		}
 	}
 	s.waitFor(c, attempt, n)
 	if o := s.offers.current; o != nil && o.attempt == attempt {
@@ -99,7 +104,13 @@ func (s *Session) loginEnded(attempt *upstream.LoginAttempt) {
 			continue
 		}
 		c.login = nil
-		if err := attempt.Err(); err != nil {
+		err := attempt.Err()
+		if errors.Is(err, context.Canceled) && !s.closing { // the session that asked has ended
+			if c.logins--; s.awaitLogin(c, c.needed) {
+				continue
+			}
+		}
+		if err != nil {
 			s.fail(c, s.loginFault(c, err))
 			continue
 		}

@@ -189,6 +189,23 @@ func TestLoginExpiresMidSession(t *testing.T) {
 	s.wantOneSession()
 }
 
+// Tokens that expire soon after they were renewed have worked: the login is renewed again each time.
+func TestLoginExpiresAgainAndAgain(t *testing.T) {
+	as := authServer(t, logintest.Config{})
+	logIn(t, as)
+	s := beginLogin(t, as, unprobed())
+	s.initialize()
+	for round := 1; round <= 8; round++ {
+		as.Expire()
+		if got := s.text(s.answer(s.start("write", `{"n":1}`))); got != `{"n":1}` {
+			t.Fatalf("round %d: %q", round, got)
+		}
+	}
+	if as.Renewals() != 8 || as.Logins() != 1 || s.ran() != 8 {
+		t.Errorf("%d renewals, %d logins, %d calls ran", as.Renewals(), as.Logins(), s.ran())
+	}
+}
+
 func TestInitializeWithoutALogin(t *testing.T) {
 	as := authServer(t, logintest.Config{})
 	o := unprobed()
@@ -387,6 +404,63 @@ func TestSharedLoginIsAskedForOnce(t *testing.T) {
 	first.end()
 	second.end()
 	remote.Close()
+}
+
+// The session that asked for a login ends before the person has logged in.
+func TestSharedLoginOutlivesTheSessionThatAsked(t *testing.T) {
+	as := authServer(t, logintest.Config{})
+	spec := launch.Spec{URL: as.MCP(), Login: launch.Login{Mode: launch.LoginAuto}}
+	remote, err := upstream.NewRemote(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var opened addresses
+	shown := make(chan string, 10)
+	o := unprobed()
+	o.Remote, o.Spec = remote, spec
+	o.OpenBrowser = func(address string) error {
+		opened.add(address)
+		shown <- address
+		return nil
+	}
+	first := beginLogin(t, as, o)
+	first.request("initialize", helloParams)
+	page := <-shown
+	second := beginLogin(t, as, o)
+	waiting := second.request("initialize", helloParams)
+	second.await(event.LoginNeeded, 1)
+	first.end()
+	browse(page)
+	if m := second.answer(waiting); m.Error != nil || opened.number() != 1 || as.Logins() != 1 {
+		t.Errorf("%d pages, %d logins, %s", opened.number(), as.Logins(), m.raw)
+	}
+	second.end()
+	remote.Close()
+}
+
+// The page is of no use once nobody waits: the attempt ends with the last session.
+func TestLoginAttemptEndsWithTheLastSession(t *testing.T) {
+	as := authServer(t, logintest.Config{})
+	o := auto()
+	shown := make(chan string, 1)
+	o.OpenBrowser = func(address string) error {
+		shown <- address
+		return nil
+	}
+	s := beginLogin(t, as, o)
+	s.request("initialize", helloParams)
+	page := <-shown
+	s.end()
+	store := login.Open(os.Getenv("GAUZE_STATE_DIR"))
+	unlock, err := store.LockFlow(t.Context(), login.Resource(as.MCP()), "") // until the attempt has ended
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+	browse(page)
+	if _, err := store.Find(login.Resource(as.MCP()), ""); !errors.Is(err, login.ErrNone) {
+		t.Error("the login was completed:", err)
+	}
 }
 
 func TestStepUp(t *testing.T) {

@@ -71,6 +71,7 @@ func (h *accessTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if l := h.remote.logins; l != nil && err == nil && res.StatusCode < 300 && req.Header.Get("Authorization") != "" {
 		l.works.Store(true)
+		l.source.Accepted(req)
 	}
 	return res, err
 }
@@ -147,7 +148,10 @@ func (r *Remote) do(req *http.Request, send func(*http.Request) (*http.Response,
 			return nil, err
 		}
 	}
-	return send(again)
+	if res, err = send(again); err == nil && r.logins != nil && res.StatusCode == http.StatusUnauthorized {
+		r.logins.source.Rejected(res.Request)
+	}
+	return res, err
 }
 
 // unauthorizedBody is the body of a response to a request that could not be authorized.

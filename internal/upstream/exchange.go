@@ -253,7 +253,16 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 		return res, nil
 	}
 	res.Body.Close()
-	if res, err = x.sendOnce(ctx); err == nil {
+	res, err = x.sendOnce(ctx)
+	if err == nil && x.w.remote.mayNotKnowToken(res) {
+		res.Body.Close()
+		x.w.noteByte()
+		if !pause(ctx, x.w.remote.tokenPause) {
+			return nil, ctx.Err()
+		}
+		res, err = x.sendOnce(ctx)
+	}
+	if err == nil {
 		x.w.remote.noteStillRefused(res)
 	}
 	return res, err
@@ -453,7 +462,7 @@ func (x *exchange) refused(res *http.Response) (reported bool) {
 	if x.ctx.Err() != nil {
 		return x.dropped()
 	}
-	answered := !x.w.remote.mayLogIn(res) && containsResponse(body, x.id)
+	answered := !(w.remote.mayLogIn(res) && asksForToken(res)) && containsResponse(body, x.id)
 	if answered {
 		w.deliverAll(body, x.id, res.StatusCode)
 	}

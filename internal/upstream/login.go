@@ -50,6 +50,7 @@ const (
 	doubtEvery     = time.Minute
 	maxPastScopes  = 32
 	loginRetry     = 5 * time.Second // between attempts to restore a session whose login cannot be renewed
+	newTokenPause  = time.Second     // before a token that was just issued is sent again
 	changedGrace   = time.Second     // how long a login may take to end after a different process has logged in
 	bearerScheme   = "bearer"
 	errorOfTooFew  = "insufficient_scope"
@@ -173,6 +174,9 @@ func (l *Logins) Begin(n *login.Needed) (a *LoginAttempt, begun bool) {
 // errLoginTimeout is the cause of the end of an attempt that took too long.
 var errLoginTimeout = errors.New("the login was not completed within " + loginTimeout.String())
 
+// errUnused ends an attempt that no session waits for any more.
+var errUnused = errors.New("the sessions that required the login have ended")
+
 // Run asks a person with show and waits until there is a login: that of the person, or one that a
 // different process stores meanwhile.
 func (a *LoginAttempt) Run(ctx context.Context, show login.Show) {
@@ -203,7 +207,7 @@ func (a *LoginAttempt) Run(ctx context.Context, show login.Show) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running, a.err = nil, err
-	if ended.Err() == nil || err == nil {
+	if err == nil || ended.Err() == nil && err != errUnused {
 		l.remember(a.key, err)
 	}
 	close(a.done)
@@ -263,6 +267,9 @@ func (l *Logins) leave(u *Upstream) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.users = slices.DeleteFunc(l.users, func(other *Upstream) bool { return other == u })
+	if len(l.users) == 0 && l.running != nil {
+		l.running.End(errUnused)
+	}
 }
 
 // report emits the event of a login that was renewed or has ended.
@@ -294,7 +301,9 @@ func (r *Remote) judgeLogin(l *Loss, res *http.Response, why error) {
 	switch {
 	case errors.As(why, &needed):
 		if r.mayLogIn(res) {
-			l.Login = needed
+			one := *needed
+			one.Unasked = !asksForToken(res)
+			l.Login = &one
 		}
 	case res.StatusCode == http.StatusUnauthorized:
 		l.Code, l.Detail = fault.LoginUnavailable, why.Error()
@@ -305,15 +314,23 @@ func (r *Remote) judgeLogin(l *Loss, res *http.Response, why error) {
 // asks for one. A server may ask for a different credential, such as a key in a header.
 func (r *Remote) concernsLogin(res *http.Response) bool {
 	asked := res.Header.Values("WWW-Authenticate")
-	bearer := slices.ContainsFunc(asked, func(value string) bool {
+	if res.StatusCode == http.StatusForbidden {
+		return asksForBearer(asked) && strings.Contains(strings.Join(asked, " "), errorOfTooFew)
+	}
+	return asksForToken(res) || len(asked) == 0 && len(r.header) == 0
+}
+
+// asksForToken reports whether a rejection is certainly about a token: the request had one, or the
+// server asks for one. A server that says neither may require a key.
+func asksForToken(res *http.Response) bool {
+	return res.Request != nil && res.Request.Header.Get("Authorization") != "" || asksForBearer(res.Header.Values("WWW-Authenticate"))
+}
+
+func asksForBearer(challenges []string) bool {
+	return slices.ContainsFunc(challenges, func(value string) bool {
 		scheme, _, _ := strings.Cut(strings.TrimSpace(value), " ")
 		return strings.EqualFold(scheme, bearerScheme)
 	})
-	if res.StatusCode == http.StatusForbidden {
-		return bearer && strings.Contains(strings.Join(asked, " "), errorOfTooFew)
-	}
-	sent := res.Request != nil && res.Request.Header.Get("Authorization") != ""
-	return bearer || sent || len(asked) == 0 && len(r.header) == 0
 }
 
 // mayLogIn reports whether a request was rejected because a person has to log in first.
@@ -323,12 +340,19 @@ func (r *Remote) mayLogIn(res *http.Response) bool {
 	return ok && r.logins != nil && errors.As(body.reason, &needed) && r.concernsLogin(res)
 }
 
+// mayNotKnowToken reports whether a token was rejected that was just issued. Servers that check tokens
+// in several places may need a moment.
+func (r *Remote) mayNotKnowToken(res *http.Response) bool {
+	return r.logins != nil && res.StatusCode == http.StatusUnauthorized && r.logins.source.Unproven(res.Request)
+}
+
 // noteStillRefused marks a response of status 401 to a request with a token that was just renewed:
 // only a different login can help.
 func (r *Remote) noteStillRefused(res *http.Response) {
 	if r.logins == nil || res.StatusCode != http.StatusUnauthorized {
 		return
 	}
+	r.logins.source.Rejected(res.Request)
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusalBytes))
 	res.Body.Close()
 	res.Body = &unauthorizedBody{Reader: bytes.NewReader(body), reason: &login.Needed{
@@ -346,6 +370,9 @@ func LoginCause(n *login.Needed, failed error) fault.Cause {
 		words = append(words, "--account", n.Account)
 	}
 	c := fault.Cause{Code: loginCauseCode, Explanation: "The server requires a login"}
+	if n.Unasked {
+		c.Explanation = "The server requires a login or a key"
+	}
 	if len(n.Scopes) > 0 {
 		c.Explanation = "The login lacks permissions that the server requires (" + strings.Join(n.Scopes, " ") + ")"
 		for _, scope := range n.Scopes {
@@ -359,7 +386,12 @@ func LoginCause(n *login.Needed, failed error) fault.Cause {
 	if failed != nil {
 		c.Explanation += " The last attempt to log in failed: " + failed.Error() + "."
 	}
-	c.Remedy = "To log in, run this command: `" + shell.Here().Line(words...) + "`"
+	command := shell.Here().Line(words...)
+	c.Remedy = "To log in, run this command: `" + command + "`"
+	if n.Unasked {
+		c.Remedy = "If the server has a login, log in with `" + command + "`. If it requires a key, set the environment variable NAME to it and send it in a header: `" +
+			shell.Here().Line("gauze", "run", "--url", n.URL, "--header-env", "Authorization=NAME") + "`"
+	}
 	return c
 }
 

@@ -76,12 +76,13 @@ func (w *web) listen(answered func()) {
 				w.fail(failure{err: errors.New(w.remote.statusLine(res, body)), gone: true})
 				return
 			}
-			if res.StatusCode == http.StatusUnauthorized && w.remote.logins.LoggedIn() {
-				// The stream is opened again with the next login.
+			if _, needed := res.Body.(*unauthorizedBody); res.StatusCode == http.StatusUnauthorized && w.remote.logins.LoggedIn() && (needed || opened) {
+				// The stream is opened again with the next login. A server that rejects a renewed one
+				// for the stream alone has none.
 				if !w.remote.logins.await(w.streamCtx) {
 					return
 				}
-				continue
+				break
 			}
 			if res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusConflict {
 				return // the server has no standing stream
