@@ -109,6 +109,14 @@ type discovery struct {
 	client *http.Client
 }
 
+// also adds an error to those before it, on one line.
+func also(before, err error) error {
+	if before == nil {
+		return err
+	}
+	return fmt.Errorf("%w; %w", before, err)
+}
+
 // errNotFound means that an address has no document.
 var errNotFound = errors.New("not found")
 
@@ -153,7 +161,7 @@ func (d *discovery) choose(ctx context.Context, issuers []string, prefer string)
 			err = fmt.Errorf("the authorization server %q is not acceptable: it contains a query", shown(issuer))
 		}
 		if err != nil {
-			first = errors.Join(first, err)
+			first = also(first, err)
 			continue
 		}
 		accepted = append(accepted, issuer)
@@ -190,7 +198,7 @@ func (d *discovery) resource(ctx context.Context, c challenge) (*oauthex.Protect
 		case errors.Is(err, errNotFound):
 			continue
 		case err != nil:
-			failed = errors.Join(failed, fmt.Errorf("the server's metadata at %s cannot be read: %w", shown(address), err))
+			failed = also(failed, fmt.Errorf("the server's metadata at %s cannot be read: %w", shown(address), err))
 			continue
 		case !covers(prm.Resource, d.server):
 			return nil, fmt.Errorf("the server's metadata is for %q, not for %s", shown(prm.Resource), d.server.Redacted())
@@ -255,7 +263,7 @@ func (d *discovery) metadata(ctx context.Context, issuer string) (*oauthex.AuthS
 		case errors.Is(err, errNotFound):
 			continue
 		case err != nil:
-			failed = errors.Join(failed, fmt.Errorf("the metadata of the authorization server at %s cannot be read: %w", shown(address), err))
+			failed = also(failed, fmt.Errorf("the metadata of the authorization server at %s cannot be read: %w", shown(address), err))
 			continue
 		}
 		return &meta, d.validate(ctx, issuer, &meta)
