@@ -233,7 +233,7 @@ func (s *Source) stepUp(sent string, scopes []string) error {
 }
 
 func (s *Source) needed(why string) *Needed {
-	return &Needed{URL: s.url, Account: s.options.Account, Why: why}
+	return &Needed{URL: s.url, Account: s.options.Account, Why: why, Grant: s.options.Grant}
 }
 
 // bearer returns the token that req was sent with.
@@ -291,6 +291,7 @@ type Needed struct {
 	Account string
 	Why     string   // Why is a clause such as "the login expired and could not be renewed".
 	Scopes  []string // Scopes are what the server requires beyond those granted.
+	Grant   string   // Grant is how a program logs in without a person; empty if a person has to log in.
 }
 
 func (n *Needed) Error() string { return "a login is required: " + n.Why }
