@@ -119,7 +119,7 @@ func showNoLogin(at remote, args []string) string {
 func (s shownLogin) show(now time.Time, p paint) string {
 	var b strings.Builder
 	mark := p.green("✓")
-	if s.Ended != "" || !s.Renewable && !s.Expires.IsZero() && s.Expires.Before(now) {
+	if s.Ended != "" || !s.Renewable && s.Grant == "" && !s.Expires.IsZero() && s.Expires.Before(now) {
 		mark = p.red("✗")
 	}
 	fmt.Fprintf(&b, "%s %s\n", mark, p.in("1", redact.Quote(s.Resource)))
@@ -153,6 +153,12 @@ func (s shownLogin) show(now time.Time, p paint) string {
 func (s shownLogin) expiry(now time.Time) string {
 	left := s.Expires.Sub(now)
 	switch {
+	case s.Grant != "" && s.Expires.IsZero():
+		return "not known; gauze logs in again with --grant " + s.Grant
+	case s.Grant != "" && left <= 0:
+		return age(-left) + " ago; gauze logs in again when it is run with --grant " + s.Grant
+	case s.Grant != "":
+		return "in " + age(left) + "; gauze logs in again with --grant " + s.Grant
 	case s.Expires.IsZero() && s.Renewable:
 		return "not known; gauze renews the login if the server rejects it"
 	case s.Expires.IsZero():

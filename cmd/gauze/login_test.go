@@ -352,5 +352,9 @@ func TestExpiryInWords(t *testing.T) {
 		if got := s.expiry(now); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%v: %s", c, got)
 		}
+		s.Grant = "client-credentials"
+		if got := s.expiry(now); !strings.Contains(got, "gauze logs in again") || strings.Contains(got, "refresh token") {
+			t.Errorf("%v, of a machine: %s", c, got)
+		}
 	}
 }

@@ -96,6 +96,7 @@ type authority struct {
 	meta      oauthex.AuthServerMeta
 	indicator string   // indicator is the resource parameter, exactly as the server published it.
 	scopes    []string // scopes are those of the server's metadata.
+	guessed   bool     // guessed means that neither the server nor an authorization server published anything.
 }
 
 // discovery finds the authorization server of a server.
@@ -130,6 +131,7 @@ func (d *discovery) find(ctx context.Context, c challenge, prefer string) (*auth
 	if err != nil {
 		return nil, err
 	}
+	silent := prm == nil
 	if prm == nil || len(prm.AuthorizationServers) == 0 {
 		// 2025-03-26: the server is its own authorization server.
 		prm = cmp.Or(prm, &oauthex.ProtectedResourceMetadata{})
@@ -142,11 +144,11 @@ func (d *discovery) find(ctx context.Context, c challenge, prefer string) (*auth
 	if err != nil {
 		return nil, err
 	}
-	meta, err := d.metadata(ctx, issuer)
+	meta, published, err := d.metadata(ctx, issuer)
 	if err != nil {
 		return nil, err
 	}
-	return &authority{meta: *meta, indicator: cmp.Or(prm.Resource, Resource(d.server.String())), scopes: cleanScopes(prm.ScopesSupported)}, nil
+	return &authority{guessed: silent && !published, meta: *meta, indicator: cmp.Or(prm.Resource, Resource(d.server.String())), scopes: cleanScopes(prm.ScopesSupported)}, nil
 }
 
 var errDPoP = errors.New("the server accepts only tokens that are bound to a key (DPoP), which gauze does not support")
@@ -249,11 +251,11 @@ func covers(resource string, server *url.URL) bool {
 }
 
 // metadata returns the metadata of an authorization server. Without any, the endpoints are those of
-// 2025-03-26.
-func (d *discovery) metadata(ctx context.Context, issuer string) (*oauthex.AuthServerMeta, error) {
+// 2025-03-26, and published is false.
+func (d *discovery) metadata(ctx context.Context, issuer string) (meta *oauthex.AuthServerMeta, published bool, err error) {
 	u, err := url.Parse(issuer)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var failed error
 	for _, address := range metadataAddresses(u) {
@@ -266,13 +268,13 @@ func (d *discovery) metadata(ctx context.Context, issuer string) (*oauthex.AuthS
 			failed = also(failed, fmt.Errorf("the metadata of the authorization server at %s cannot be read: %w", shown(address), err))
 			continue
 		}
-		return &meta, d.validate(ctx, issuer, &meta)
+		return &meta, true, d.validate(ctx, issuer, &meta)
 	}
 	if failed != nil {
-		return nil, failed
+		return nil, false, failed
 	}
 	if strings.Trim(u.Path, "/") != "" {
-		return nil, fmt.Errorf("the authorization server %s has no metadata", issuer)
+		return nil, false, fmt.Errorf("the authorization server %s has no metadata", issuer)
 	}
 	base := origin(u)
 	return &oauthex.AuthServerMeta{
@@ -280,7 +282,7 @@ func (d *discovery) metadata(ctx context.Context, issuer string) (*oauthex.AuthS
 		AuthorizationEndpoint: base + "/authorize",
 		TokenEndpoint:         base + "/token",
 		RegistrationEndpoint:  base + "/register",
-	}, nil
+	}, false, nil
 }
 
 // metadataAddresses returns where the metadata of an issuer may be, in the documented order.

@@ -86,7 +86,7 @@ func (f *flow) machine(ctx context.Context) (Login, error) {
 	}
 	client.Secret = "" // it is configured wherever the login is renewed
 	l, err := f.login(a, client, scopes, token)
-	l.Refresh = ""
+	l.Refresh, l.Grant = "", f.options.Grant
 	if l.Who == "" {
 		l.Who = client.ID
 	}
