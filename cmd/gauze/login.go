@@ -104,6 +104,7 @@ func logins() (*login.Store, error) {
 type remote struct {
 	name      string // name is that of a configured server, "" if the user gave a URL.
 	spec      launch.Spec
+	account   string   // account is the one that the entry of the server uses.
 	unwrapped []string // unwrapped are the servers of the name whose clients connect without gauze, as CLIENT/NAME.
 }
 
@@ -132,6 +133,16 @@ func (r remote) toWrap() string {
 	text := fmt.Sprintf("Not wrapped: %s. This login has no effect there, because %s without gauze. To wrap:", redact.Quote(strings.Join(r.unwrapped, ", ")), of)
 	command := shell.Here().Line(append([]string{"gauze", "wrap", "--remote"}, r.unwrapped...)...)
 	return "\n" + fold(text) + "\n\n" + indent(plaintext.Clean(command)) + "\n"
+}
+
+// toChoose says how a server gets to use an account that its entry does not name.
+func (r remote) toChoose() string {
+	account := r.spec.Login.Account
+	if r.name == "" || account == r.account {
+		return ""
+	}
+	return "\n" + fold(fmt.Sprintf("The entry of %s uses %s. To use this login there, add --account=%s to its arguments, after run.",
+		redact.Quote(r.name), accountWords(r.account), redact.Quote(account))) + "\n"
 }
 
 // remoteServer returns the server that the user named by its URL, or by its name in a client's file.
@@ -174,7 +185,7 @@ func oneRemote(word string, servers []*fleet.Server) (r remote, err error) {
 			return r, fmt.Errorf("several servers named %q have different URLs or accounts: %s; use one of these names", redact.Quote(word), strings.Join(ids, ", "))
 		}
 		if r.spec.URL == "" || !r.spec.LogsIn() && spec.LogsIn() {
-			r.name, r.spec = word, spec
+			r.name, r.spec, r.account = word, spec, spec.Login.Account
 		}
 		if !s.Wrapped {
 			r.unwrapped = append(r.unwrapped, s.ID())
@@ -226,7 +237,7 @@ func (f *loginCommandFlags) logIn(cmd *cobra.Command, at remote, store *login.St
 		return interrupted
 	case report.Healthy:
 		fmt.Fprintf(out, "\nThe server accepts the login and lists %s.\n", plaintext.Count(len(last.Found.Tools), "tool"))
-		io.WriteString(out, at.toWrap())
+		io.WriteString(out, at.toWrap()+at.toChoose())
 		return nil
 	}
 	fmt.Fprintf(errOut, "\ngauze login: you are logged in, but the server does not work:\n\n")

@@ -134,7 +134,10 @@ func TestLoginToAServerThatIsNotWrapped(t *testing.T) {
 func TestAccounts(t *testing.T) {
 	s := logintest.New(t, logintest.Config{Who: "ada@example.com"})
 	p := newUser(t, s)
-	p.must("login", "notes", "--account", "work")
+	wantText(t, p.must("login", "notes", "--account", "work"), "The entry of notes uses the default account.", "--account=work to its arguments")
+	if said := p.must("login", "--status"); strings.Contains(said, "cursor/notes") {
+		t.Errorf("the server uses a different account:\n%s", said)
+	}
 	if said, status := p.gauze("test", s.MCP()); status != 1 {
 		t.Errorf("the default account is logged in: %s", said)
 	}
@@ -272,6 +275,8 @@ func TestLoginMistakes(t *testing.T) {
 	for want, args := range map[string][]string{
 		"missing SERVER or URL":                                {"login"},
 		"--json requires --status":                             {"login", "--json", "notes"},
+		"--status cannot be combined with --no-browser":        {"login", "--status", "--no-browser"},
+		"--status cannot be combined with --scope":             {"login", "--status", "--scope", "x"},
 		"local is started by a command":                        {"login", "local"},
 		`did you mean "notes"?`:                                {"login", "note"},
 		"comes with the project":                               {"login", "theirs"},
