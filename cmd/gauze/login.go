@@ -21,6 +21,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/login"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
 // loginCommandFlags are the flags of gauze login.
@@ -69,21 +70,20 @@ func (f *loginCommandFlags) run(cmd *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return usage(cmd, errors.New("missing SERVER or URL: name the server to log in to, such as https://example.com/mcp"))
 	}
-	settings, err := f.login()
-	if err != nil {
-		return usage(cmd, err)
-	}
 	at, err := remoteServer(args[0])
 	if err != nil {
 		return err
 	}
-	if own := at.spec; !own.LogsIn() && own.Login.Mode != launch.LoginOff {
+	switch own := at.spec; {
+	case own.Login.Mode == launch.LoginOff:
+		return fmt.Errorf("%s does not use a login: its entry contains --login=off. Remove that from the entry, then log in", at.shown())
+	case !own.LogsIn():
 		return fmt.Errorf("%s has a credential of its own (%s), which takes the place of a login", at.shown(), credentialSource(own))
 	}
-	if settings.Account == "" {
-		settings.Account = at.spec.Login.Account
+	f.fill(at.spec.Login)
+	if at.spec.Login, err = f.login(); err != nil {
+		return usage(cmd, err)
 	}
-	at.spec.Login = settings
 	store, err := logins()
 	if err != nil {
 		return err
@@ -102,8 +102,10 @@ func logins() (*login.Store, error) {
 
 // remote is a server at a URL, as the user named it.
 type remote struct {
-	name string // name is that of a configured server, "" if the user gave a URL.
-	spec launch.Spec
+	name      string // name is that of a configured server, "" if the user gave a URL.
+	spec      launch.Spec
+	account   string   // account is the one that the entry of the server uses.
+	unwrapped []string // unwrapped are the servers of the name whose clients connect without gauze, as CLIENT/NAME.
 }
 
 // shown returns the server for messages.
@@ -119,12 +121,36 @@ func (r remote) command() string {
 	return launch.LoginCommand(cmp.Or(r.name, redact.Quote(shownServer(r.spec))), r.spec.Login.Account)
 }
 
+// toWrap says how clients that connect without gauze get to use a login.
+func (r remote) toWrap() string {
+	if len(r.unwrapped) == 0 {
+		return ""
+	}
+	of := "its client connects"
+	if len(r.unwrapped) > 1 {
+		of = "their clients connect"
+	}
+	text := fmt.Sprintf("Not wrapped: %s. This login has no effect there, because %s without gauze. To wrap:", redact.Quote(strings.Join(r.unwrapped, ", ")), of)
+	command := shell.Here().Line(append([]string{"gauze", "wrap", "--remote"}, r.unwrapped...)...)
+	return "\n" + fold(text) + "\n\n" + indent(plaintext.Clean(command)) + "\n"
+}
+
+// toChoose says how a server gets to use an account that its entry does not name.
+func (r remote) toChoose() string {
+	account := r.spec.Login.Account
+	if r.name == "" || account == r.account {
+		return ""
+	}
+	return "\n" + fold(fmt.Sprintf("The entry of %s uses %s. To use this login there, add --account=%s to its arguments, after run.",
+		redact.Quote(r.name), accountWords(r.account), redact.Quote(account))) + "\n"
+}
+
 // remoteServer returns the server that the user named by its URL, or by its name in a client's file.
 func remoteServer(word string) (r remote, err error) {
 	if strings.Contains(word, "://") {
 		r.spec.URL = word
 		if err := launch.CheckURL(word); err != nil {
-			return r, fmt.Errorf("invalid URL: %w", err)
+			return r, err
 		}
 		return r, nil
 	}
@@ -134,6 +160,9 @@ func remoteServer(word string) (r remote, err error) {
 	}
 	_, servers, err := chosen(fl, fleet.Choice{Names: []string{word}})
 	if err != nil {
+		if host, _, _ := strings.Cut(word, "/"); strings.ContainsAny(host, ".:") && launch.CheckURL("https://"+word) == nil {
+			err = fmt.Errorf("%w. A URL must start with https:// or http://, such as https://%s", err, redact.Quote(word))
+		}
 		return r, err
 	}
 	return oneRemote(word, servers)
@@ -155,8 +184,11 @@ func oneRemote(word string, servers []*fleet.Server) (r remote, err error) {
 		if r.spec.URL != "" && (login.Resource(r.spec.URL) != login.Resource(spec.URL) || r.spec.Login.Account != spec.Login.Account) {
 			return r, fmt.Errorf("several servers named %q have different URLs or accounts: %s; use one of these names", redact.Quote(word), strings.Join(ids, ", "))
 		}
-		if r.spec.URL == "" {
-			r = remote{word, spec}
+		if r.spec.URL == "" || !r.spec.LogsIn() && spec.LogsIn() {
+			r.name, r.spec, r.account = word, spec, spec.Login.Account
+		}
+		if !s.Wrapped {
+			r.unwrapped = append(r.unwrapped, s.ID())
 		}
 	}
 	if r.spec.URL == "" {
@@ -205,6 +237,7 @@ func (f *loginCommandFlags) logIn(cmd *cobra.Command, at remote, store *login.St
 		return interrupted
 	case report.Healthy:
 		fmt.Fprintf(out, "\nThe server accepts the login and lists %s.\n", plaintext.Count(len(last.Found.Tools), "tool"))
+		io.WriteString(out, at.toWrap()+at.toChoose())
 		return nil
 	}
 	fmt.Fprintf(errOut, "\ngauze login: you are logged in, but the server does not work:\n\n")
@@ -222,10 +255,12 @@ func (f *loginCommandFlags) failed(ctx context.Context, cmd *cobra.Command, at r
 		fmt.Fprintf(cmd.OutOrStdout(), "%s works without a login. There is nothing to do.\n", at.shown())
 		return nil
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "gauze login: not logged in: %s\n", redact.Passage(at.spec.Secrets().Redact(failure.Error())))
-	if d := report.Diagnosis; d != nil && d.Category != doctor.AuthFailed {
-		fmt.Fprint(cmd.ErrOrStderr(), "\n"+showDiagnosis(*d, paint(useColor(cmd.ErrOrStderr()))))
+	errOut := cmd.ErrOrStderr()
+	if d := report.Diagnosis; d != nil && d.Category != doctor.AuthFailed && d.Category != doctor.Unknown {
+		fmt.Fprint(errOut, "gauze login: not logged in, because the server does not work:\n\n"+showDiagnosis(*d, paint(useColor(errOut))))
+		return exitStatus(1)
 	}
+	fmt.Fprintf(errOut, "gauze login: not logged in: %s\n", redact.Passage(at.spec.Secrets().Redact(failure.Error())))
 	return exitStatus(1)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -57,6 +58,24 @@ func (f *loginFlags) given() string {
 	return ""
 }
 
+// fill uses the settings of a server's entry where no flag was given. A client, its secret and its
+// redirect address belong together, and so do a grant and its file.
+func (f *loginFlags) fill(own launch.Login) {
+	f.Account = cmp.Or(f.Account, own.Account)
+	if len(f.Scopes) == 0 {
+		f.Scopes = own.Scopes
+	}
+	if f.ClientID == "" {
+		f.ClientID, f.RedirectURL = own.ClientID, cmp.Or(f.RedirectURL, own.RedirectURL)
+		if f.secretEnv == "" && f.secretFile == "" {
+			f.ClientSecret, f.SecretSource = own.ClientSecret, own.SecretSource
+		}
+	}
+	if f.Grant == "" && f.AssertionFile == "" {
+		f.Grant, f.AssertionFile = own.Grant, own.AssertionFile
+	}
+}
+
 // login returns the login that the flags describe, with the client's secret.
 func (f *loginFlags) login() (l launch.Login, err error) {
 	l = f.Login
@@ -71,7 +90,7 @@ func (f *loginFlags) login() (l launch.Login, err error) {
 		return l, errors.New("--client-secret-env and --client-secret-file require --client-id")
 	case !slices.Contains([]string{"", launch.GrantClient, launch.GrantAssertion}, l.Grant):
 		return l, fmt.Errorf("invalid --grant %q: must be %s or %s", redact.Quote(l.Grant), launch.GrantClient, launch.GrantAssertion)
-	case l.Grant == launch.GrantClient && f.secretEnv == "" && f.secretFile == "":
+	case l.Grant == launch.GrantClient && f.secretEnv == "" && f.secretFile == "" && l.ClientSecret == "":
 		return l, fmt.Errorf("--grant %s requires --client-id, and --client-secret-env or --client-secret-file", launch.GrantClient)
 	case (l.Grant == launch.GrantAssertion) != (l.AssertionFile != ""):
 		return l, fmt.Errorf("--grant %s and --assertion-file require each other", launch.GrantAssertion)
@@ -84,7 +103,10 @@ func (f *loginFlags) login() (l launch.Login, err error) {
 	if l.Scopes, err = scopes(f.Scopes); err != nil {
 		return l, err
 	}
-	l.ClientSecret, l.SecretSource, err = f.secret()
+	secret, source, err := readSecret(f.secretEnv, "--client-secret-env", f.secretFile)
+	if secret != "" {
+		l.ClientSecret, l.SecretSource = secret, source
+	}
 	return l, err
 }
 
@@ -116,31 +138,32 @@ func scopes(values []string) (all []string, err error) {
 // maxSecretLen limits the file with a client's secret.
 const maxSecretLen = 64 << 10
 
-// secret reads the client's secret, and says where it comes from.
-func (f *loginFlags) secret() (value, source string, err error) {
+// readSecret reads the secret of a client from a variable, which flag names, or else from a file. It
+// also says where the secret comes from. Without both there is none.
+func readSecret(variable, flag, path string) (value, source string, err error) {
 	switch {
-	case f.secretEnv != "":
-		if value = strings.TrimSpace(os.Getenv(f.secretEnv)); value == "" {
-			return "", "", fmt.Errorf("the environment variable %s, given with --client-secret-env, is not set", f.secretEnv)
+	case variable != "":
+		if value = strings.TrimSpace(os.Getenv(variable)); value == "" {
+			return "", "", fmt.Errorf("the environment variable %s, given with %s, is not set", variable, flag)
 		}
-		return value, "the variable " + f.secretEnv, nil
-	case f.secretFile != "":
-		file, err := os.Open(f.secretFile)
-		if err != nil {
-			return "", "", fmt.Errorf("cannot read the client secret: %w", err)
-		}
-		defer file.Close()
-		if err := checkMode(file, "client secret"); err != nil {
-			return "", "", err
-		}
-		text, err := io.ReadAll(io.LimitReader(file, maxSecretLen))
-		if err != nil {
-			return "", "", fmt.Errorf("cannot read the client secret: %w", err)
-		}
-		if value = strings.TrimSpace(string(text)); value == "" || strings.ContainsAny(value, "\r\n") {
-			return "", "", fmt.Errorf("no client secret in %s: the file must contain the secret on one line", f.secretFile)
-		}
-		return value, "the file " + f.secretFile, nil
+		return value, "the variable " + variable, nil
+	case path == "":
+		return "", "", nil
 	}
-	return "", "", nil
+	file, err := os.Open(path)
+	if err != nil {
+		return "", "", fmt.Errorf("cannot read the client secret: %w", err)
+	}
+	defer file.Close()
+	if err := checkMode(file, "client secret"); err != nil {
+		return "", "", err
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxSecretLen))
+	if err != nil {
+		return "", "", fmt.Errorf("cannot read the client secret: %w", err)
+	}
+	if value = strings.TrimSpace(string(text)); value == "" || strings.ContainsAny(value, "\r\n") {
+		return "", "", fmt.Errorf("no client secret in %s: the file must contain the secret on one line", path)
+	}
+	return value, "the file " + path, nil
 }

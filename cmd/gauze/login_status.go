@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -24,8 +25,9 @@ type shownLogin struct {
 
 // showStatus shows the logins: all, or those of one server.
 func (f *loginCommandFlags) showStatus(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 && f.noBrowser {
-		return usage(cmd, fmt.Errorf("--status cannot be combined with --no-browser"))
+	other := f.loginFlags
+	if other.Account = ""; f.noBrowser || other.given() != "" {
+		return usage(cmd, fmt.Errorf("--status cannot be combined with %s", cmp.Or(other.given(), "--no-browser")))
 	}
 	store, err := logins()
 	if err != nil {
@@ -39,12 +41,12 @@ func (f *loginCommandFlags) showStatus(cmd *cobra.Command, args []string) error 
 		}
 	}
 	shown := []shownLogin{}
-	names := namesByResource()
+	names := namesByLogin()
 	for _, l := range all {
 		if len(args) > 0 && l.Resource != login.Resource(at.spec.URL) || f.Account != "" && l.Account != f.Account {
 			continue
 		}
-		s := shownLogin{Status: l.Status(), Servers: append([]string{}, names[l.Resource]...), Store: storedIn(store, l)}
+		s := shownLogin{Status: l.Status(), Servers: append([]string{}, names[login.Key{Resource: l.Resource, Account: l.Account}]...), Store: storedIn(store, l)}
 		if s.Began.IsZero() {
 			s.Ended = "the login cannot be read"
 		}
@@ -91,17 +93,18 @@ func storedIn(store *login.Store, l login.Login) string {
 	return "file"
 }
 
-// namesByResource returns the configured servers at URLs. It only reads files, and none is needed.
-func namesByResource() map[string][]string {
-	names := map[string][]string{}
+// namesByLogin returns the configured servers at URLs by the login that they use, whose key has no
+// issuer here. It only reads files, and none is needed.
+func namesByLogin() map[login.Key][]string {
+	names := map[login.Key][]string{}
 	fl, err := fleet.Here(versionText())
 	if err != nil {
 		return names
 	}
 	for _, s := range fl.Look().Servers {
 		if spec := s.Real(); spec.URL != "" && spec.LogsIn() {
-			resource := login.Resource(spec.URL)
-			names[resource] = append(names[resource], redact.Quote(s.ID()))
+			key := login.Key{Resource: login.Resource(spec.URL), Account: spec.Login.Account}
+			names[key] = append(names[key], redact.Quote(s.ID()))
 		}
 	}
 	return names
@@ -119,7 +122,7 @@ func showNoLogin(at remote, args []string) string {
 func (s shownLogin) show(now time.Time, p paint) string {
 	var b strings.Builder
 	mark := p.green("✓")
-	if s.Ended != "" || !s.Renewable && !s.Expires.IsZero() && s.Expires.Before(now) {
+	if s.Ended != "" || !s.Renewable && s.Grant == "" && !s.Expires.IsZero() && s.Expires.Before(now) {
 		mark = p.red("✗")
 	}
 	fmt.Fprintf(&b, "%s %s\n", mark, p.in("1", redact.Quote(s.Resource)))
@@ -153,6 +156,12 @@ func (s shownLogin) show(now time.Time, p paint) string {
 func (s shownLogin) expiry(now time.Time) string {
 	left := s.Expires.Sub(now)
 	switch {
+	case s.Grant != "" && s.Expires.IsZero():
+		return "not known; gauze logs in again with --grant " + s.Grant
+	case s.Grant != "" && left <= 0:
+		return age(-left) + " ago; gauze logs in again when it is run with --grant " + s.Grant
+	case s.Grant != "":
+		return "in " + age(left) + "; gauze logs in again with --grant " + s.Grant
 	case s.Expires.IsZero() && s.Renewable:
 		return "not known; gauze renews the login if the server rejects it"
 	case s.Expires.IsZero():

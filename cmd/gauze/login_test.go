@@ -97,11 +97,47 @@ func TestLogInAndOut(t *testing.T) {
 	}
 }
 
+// A wrapped server is logged in to as its entry says. Flags come first.
+func TestLoginUsesTheSettingsOfTheEntry(t *testing.T) {
+	s := logintest.New(t, logintest.Config{Clients: map[string]string{"desk": "the-secret-of-the-desk", "other": ""}, NoRegistration: true})
+	p := newPerson(t, map[string]string{".cursor/mcp.json": fmt.Sprintf(`{"mcpServers": {"notes": {"command": "gauze", "args": ["run", "--client-id=desk", "--client-secret-env", "GAUZE_CLIENT_SECRET",
+		"--scope=read", "--account", "work", "--url", %q], "env": {"GAUZE_CLIENT_SECRET": "the-secret-of-the-desk"}}}}`, s.MCP())})
+	p.environ = append(p.environ, "BROWSER=browser")
+	said := p.must("login", "notes")
+	wantText(t, said, "(account work)", "Scopes: read", "lists 4 tools")
+	if strings.Contains(said, "gauze wrap") || strings.Contains(said, "the-secret-of-the-desk") {
+		t.Error(said)
+	}
+	p.must("login", "notes", "--client-id", "other", "--account", "home", "--scope", "write")
+	var asked []string
+	for _, r := range s.Ledger("authorize") {
+		asked = append(asked, r.Client+" "+r.Scope)
+	}
+	if got := strings.Join(asked, ", "); got != "desk read, other write" {
+		t.Errorf("asked as %s", got)
+	}
+}
+
+// The client of a server that is not wrapped does not use the login, and gauze says so.
+func TestLoginToAServerThatIsNotWrapped(t *testing.T) {
+	s := logintest.New(t, logintest.Config{})
+	p := newUser(t, s)
+	p.write(".config/Code/User/mcp.json", fmt.Sprintf(`{"servers": {"notes": {"type": "http", "url": %q}}}`, s.MCP()))
+	wantText(t, p.must("login", "cursor/notes"), "Not wrapped: cursor/notes", "\n    gauze wrap --remote cursor/notes\n")
+	wantText(t, p.must("login", "notes"), "gauze wrap --remote ", "cursor/notes", "vscode/notes")
+	if said := p.must("login", s.MCP()); strings.Contains(said, "gauze wrap") {
+		t.Error(said)
+	}
+}
+
 // Accounts are separate logins.
 func TestAccounts(t *testing.T) {
 	s := logintest.New(t, logintest.Config{Who: "ada@example.com"})
 	p := newUser(t, s)
-	p.must("login", "notes", "--account", "work")
+	wantText(t, p.must("login", "notes", "--account", "work"), "The entry of notes uses the default account.", "--account=work to its arguments")
+	if said := p.must("login", "--status"); strings.Contains(said, "cursor/notes") {
+		t.Errorf("the server uses a different account:\n%s", said)
+	}
 	if said, status := p.gauze("test", s.MCP()); status != 1 {
 		t.Errorf("the default account is logged in: %s", said)
 	}
@@ -235,9 +271,12 @@ func TestLoginMistakes(t *testing.T) {
 	}
 	p.write("project/.cursor/mcp.json", `{"mcpServers": {"theirs": {"url": "https://theirs.example/mcp"}}}`)
 	p.write(".config/Code/User/mcp.json", `{"servers": {"keyed": {"type": "http", "url": "https://keyed.example/mcp", "headers": {"Authorization": "Bearer hidden-secret-value"}}}}`)
+	p.write(".codeium/windsurf/mcp_config.json", fmt.Sprintf(`{"mcpServers": {"off": {"command": "gauze", "args": ["run", "--login=off", "--url", %q]}}}`, s.MCP()))
 	for want, args := range map[string][]string{
 		"missing SERVER or URL":                                {"login"},
 		"--json requires --status":                             {"login", "--json", "notes"},
+		"--status cannot be combined with --no-browser":        {"login", "--status", "--no-browser"},
+		"--status cannot be combined with --scope":             {"login", "--status", "--scope", "x"},
 		"local is started by a command":                        {"login", "local"},
 		`did you mean "notes"?`:                                {"login", "note"},
 		"comes with the project":                               {"login", "theirs"},
@@ -251,6 +290,8 @@ func TestLoginMistakes(t *testing.T) {
 		"invalid --redirect-url":                               {"login", "notes", "--redirect-url", "https://evil.example/callback"},
 		"invalid --scope":                                      {"login", "notes", "--scope", `a"b`},
 		"must be http or https":                                {"login", "ftp://x.example"},
+		"such as https://x.example/mcp":                        {"login", "x.example/mcp"},
+		"its entry contains --login=off":                       {"login", "off"},
 		"--account requires --url":                             {"run", "--account", "x", "--", "tellall"},
 		"--login requires --url":                               {"run", "--login", "auto", "--", "tellall"},
 		`invalid --login "always"`:                             {"run", "--login", "always", "--url", s.MCP()},
@@ -315,6 +356,10 @@ func TestExpiryInWords(t *testing.T) {
 		}
 		if got := s.expiry(now); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%v: %s", c, got)
+		}
+		s.Grant = "client-credentials"
+		if got := s.expiry(now); !strings.Contains(got, "gauze logs in again") || strings.Contains(got, "refresh token") {
+			t.Errorf("%v, of a machine: %s", c, got)
 		}
 	}
 }

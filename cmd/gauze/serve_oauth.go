@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"os"
@@ -95,7 +94,7 @@ func (f *oauthFlags) protect(ctx context.Context, front *gateway.Options, addr n
 		c.Audience = resource
 	}
 	if f.introspect {
-		secret, err := readClientSecret(f.secretEnv, f.secretFile, "--oauth-client-secret-env")
+		secret, _, err := readSecret(f.secretEnv, "--oauth-client-secret-env", f.secretFile)
 		if err != nil {
 			return err
 		}
@@ -153,35 +152,4 @@ func (f *oauthFlags) announce(o *gateway.OAuth) {
 	if f.down != nil {
 		reportIssuer(f.down)
 	}
-}
-
-// maxSecretFile limits a file with a client's secret.
-const maxSecretFile = 64 << 10
-
-// readClientSecret reads the secret of a client from a variable, which flag names, or from a file.
-func readClientSecret(variable, path, flag string) (string, error) {
-	if variable != "" {
-		secret := strings.TrimSpace(os.Getenv(variable))
-		if secret == "" {
-			return "", fmt.Errorf("the environment variable %s, given with %s, is not set", variable, flag)
-		}
-		return secret, nil
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("cannot read the client secret: %w", err)
-	}
-	defer file.Close()
-	if err := checkMode(file, "client secret"); err != nil {
-		return "", err
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxSecretFile))
-	if err != nil {
-		return "", fmt.Errorf("cannot read the client secret: %w", err)
-	}
-	secret := strings.TrimSpace(string(text))
-	if secret == "" || strings.ContainsAny(secret, "\r\n") {
-		return "", fmt.Errorf("no client secret in %s: the file must contain the secret on one line", path)
-	}
-	return secret, nil
 }

@@ -47,10 +47,13 @@ func (c *Config) wrapping(e *Entry, o WrapOptions) (edit Edit, err error) {
 	case why != "":
 	case e.Spec.URL == "":
 		edit, why = c.wrapCommand(e, o.Gauze)
-	case !o.Remote:
-		return nil, ErrRemote
 	default:
-		edit, why = c.wrapURL(e, o.Gauze)
+		if edit, why = c.wrapURL(e, o.Gauze); !o.Remote && why == "" {
+			return nil, ErrRemote
+		}
+		if !o.Remote {
+			why = "the server is remote, and cannot be wrapped: " + why
+		}
 	}
 	if why != "" {
 		return nil, Skipped(why)

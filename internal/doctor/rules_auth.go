@@ -75,7 +75,7 @@ func authCauses() []cause {
 			explain: "The token is valid but lacks {scope|a required permission}.",
 			fix:     "Create a token with the permissions that the server's documentation lists, and use it instead.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return liveURL(x, nil) && !x.Keyed }, explain: "The login is valid but lacks {scope|a required permission}.",
-				fix: "Log in again and ask for the scope that the server requires, in place of SCOPE: `gauze login {url|URL} --scope SCOPE`"}},
+				fix: "Log in again and ask for the scope that the server requires, in place of SCOPE: `gauze login {login|URL} --scope SCOPE`"}},
 			clues: []clue{
 				{certain, `(?i)\binsufficient[_ ](?:scope|permission|privilege|authentication scope)s?|missing[_ ]scopes?:? ?(?P<scope>[\w:,. -]+)?|requires? (?:one of )?(?:the )?(?:following )?(?:scope|permission)s?:? ?['"` + "`" + `]?(?P<needed>[\w:.-]+)`, nil},
 				{certain, "", func(x *exam, m *match) bool {
@@ -136,8 +136,9 @@ func authCauses() []cause {
 			fix:     "Start the sign-in again in the client, complete it in the browser, then reconnect.",
 			instead: []advice{{when: func(_ *exam, m *match) bool { return m.names["step"] != "" },
 				explain: "The server requires a sign-in or setup of its own, which is done once in a terminal.",
-				fix:     "Run this step in a terminal, then start the server again: `{line|COMMAND} {step|auth}`"}, {when: liveURL, explain: "The server requires a login, and gauze has none that the server accepts.",
-				fix: LogIn("gauze login {url|URL}")}},
+				fix:     "Run this step in a terminal, then start the server again: `{line|COMMAND} {step|auth}`"}, {when: func(x *exam, _ *match) bool { return liveURL(x, nil) && x.NoLogin }, explain: "The server requires a login, and logins are turned off with --login off.",
+				fix: "Remove --login off and log in once in a terminal: `gauze login {login|URL}`"}, {when: liveURL, explain: "The server requires a login, and gauze has none that the server accepts.",
+				fix: LogIn("gauze login {login|URL}")}},
 			clues: []clue{
 				{certain, `(?i)error getting token from server metadata`, nil},
 				{certain, `(?i)(?:oauth|authorization|authentication|login|sign-?in)[^\n]{0,40}(?:was |has been )?(?:cancell?ed|aborted|timed? ?out|not completed|incomplete|pending|dismissed|interrupted)`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
@@ -221,7 +222,7 @@ func authCauses() []cause {
 			fix:     "Set the key under \"env\" in the server's entry, as the server's documentation describes, or renew the existing one.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.remote() || len(x.Command) == 0 },
 				explain: "The server returned 401: a login, key or token is missing or not valid.",
-				fix:     "If the server has a login, log in with `gauze login {url|URL}`. If it requires a key, set the environment variable NAME to it (with \"Bearer \" before it if the server requires that) and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
+				fix:     "If the server has a login, log in with `gauze login {login|URL}`. If it requires a key, set the environment variable NAME to it (with \"Bearer \" before it if the server requires that) and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			clues: []clue{
 				{strong, "", func(x *exam, m *match) bool { return x.status(m, 401, 407) }},
 				{likely, `(?i)\bnot authori[sz]ed\b|"error": ?"(?:access_denied|unauthorized|unauthenticated)"|\bUNAUTHENTICATED\b`, nil},

@@ -164,6 +164,12 @@ func (x *exam) advised(key string, m *match) string {
 			address = turned(address)
 		}
 		return x.Secrets.Quote(x.typing().Quote(launch.Spec{URL: address.String()}.String()))
+	case "login": // the arguments of gauze login
+		words := x.advised("url", m)
+		if words != "" && x.Account != "" {
+			words += " --account " + x.Secrets.Quote(x.typing().Quote(x.Account))
+		}
+		return words
 	case "python":
 		return pythonFor(m.names["version"])
 	case "pairs": // the variables, as members of "env"

@@ -77,7 +77,7 @@ func (c *Checked) Verdict() Verdict {
 		if c.Report.Todo != "" {
 			v.Next, v.Command = c.hideValues(c.Report.Todo), c.Report.Command
 		}
-		if d.Cause == doctor.LoginRequired && c.Real().URL != "" {
+		if d.Cause == doctor.LoginRequired && c.Real().LogsIn() {
 			v.Next, v.Command = doctor.LogIn(launch.LoginCommand(c.ID(), c.Real().Login.Account)), ""
 			if !c.Wrapped {
 				v.Cause += " The client may have a login of its own."

@@ -1,6 +1,9 @@
 package launch
 
 import (
+	"fmt"
+	"io"
+	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,7 +21,7 @@ type Login struct {
 	// ClientID is a client that is registered with the authorization server, or the https URL of a
 	// client ID metadata document. Empty: gauze registers itself.
 	ClientID     string
-	ClientSecret string // ClientSecret is never shown.
+	ClientSecret string `json:"-"` // ClientSecret is never shown.
 	SecretSource string // SecretSource is where ClientSecret comes from, such as "the variable X".
 
 	// Grant is how a program logs in without a person: GrantClient or GrantAssertion. Empty: a
@@ -29,6 +32,21 @@ type Login struct {
 	Scopes      []string // Scopes are asked for in addition to those that the server names.
 	RedirectURL string   // RedirectURL is the loopback address that a registered client must use; empty: a free port.
 }
+
+// String returns the login without its secret.
+func (l Login) String() string {
+	if l.ClientSecret != "" {
+		l.ClientSecret = "[hidden]"
+	}
+	type fields Login // without methods
+	return fmt.Sprintf("%+v", fields(l))
+}
+
+// Format keeps the secret out of messages, whatever verb prints a Login.
+func (l Login) Format(f fmt.State, _ rune) { io.WriteString(f, l.String()) }
+
+// LogValue keeps the secret out of logs.
+func (l Login) LogValue() slog.Value { return slog.StringValue(l.String()) }
 
 // Modes of a login.
 const (

@@ -132,7 +132,10 @@ func (s Spec) Label() string {
 // they start or reach the same server in the same way. A nil Env differs from an empty one.
 func (s Spec) Fingerprint() string {
 	s.Args, s.Header, s.Login.Scopes = append([]string{}, s.Args...), append([]Header{}, s.Header...), append([]string{}, s.Login.Scopes...)
-	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", s)) // quotes every string and never calls String
+	type login Login // without the methods that hide the secret
+	own := login(s.Login)
+	s.Login = Login{}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%#v %#v", s, own)) // quotes every string and never calls String
 	return hex.EncodeToString(sum[:])
 }
 

@@ -51,7 +51,7 @@ func TestThePortOfTheRedirectURLIsTaken(t *testing.T) {
 	defer l.Close()
 	address := "http://" + l.Addr().String() + "/callback"
 	_, err = w.login(launch.Login{ClientID: "mine", RedirectURL: address})
-	if err == nil || !strings.Contains(err.Error(), address) || !strings.Contains(err.Error(), "next: ") {
+	if err == nil || !strings.Contains(err.Error(), address) || !strings.Contains(err.Error(), "--redirect-url") {
 		t.Errorf("error %v", err)
 	}
 	if len(w.shown) > 0 {

@@ -96,6 +96,7 @@ type authority struct {
 	meta      oauthex.AuthServerMeta
 	indicator string   // indicator is the resource parameter, exactly as the server published it.
 	scopes    []string // scopes are those of the server's metadata.
+	guessed   bool     // guessed means that neither the server nor an authorization server published anything.
 }
 
 // discovery finds the authorization server of a server.
@@ -107,6 +108,14 @@ type discovery struct {
 	server *url.URL
 	guard  *guard
 	client *http.Client
+}
+
+// also adds an error to those before it, on one line.
+func also(before, err error) error {
+	if before == nil {
+		return err
+	}
+	return fmt.Errorf("%w; %w", before, err)
 }
 
 // errNotFound means that an address has no document.
@@ -122,6 +131,7 @@ func (d *discovery) find(ctx context.Context, c challenge, prefer string) (*auth
 	if err != nil {
 		return nil, err
 	}
+	silent := prm == nil
 	if prm == nil || len(prm.AuthorizationServers) == 0 {
 		// 2025-03-26: the server is its own authorization server.
 		prm = cmp.Or(prm, &oauthex.ProtectedResourceMetadata{})
@@ -134,11 +144,11 @@ func (d *discovery) find(ctx context.Context, c challenge, prefer string) (*auth
 	if err != nil {
 		return nil, err
 	}
-	meta, err := d.metadata(ctx, issuer)
+	meta, published, err := d.metadata(ctx, issuer)
 	if err != nil {
 		return nil, err
 	}
-	return &authority{meta: *meta, indicator: cmp.Or(prm.Resource, Resource(d.server.String())), scopes: cleanScopes(prm.ScopesSupported)}, nil
+	return &authority{guessed: silent && !published, meta: *meta, indicator: cmp.Or(prm.Resource, Resource(d.server.String())), scopes: cleanScopes(prm.ScopesSupported)}, nil
 }
 
 var errDPoP = errors.New("the server accepts only tokens that are bound to a key (DPoP), which gauze does not support")
@@ -153,7 +163,7 @@ func (d *discovery) choose(ctx context.Context, issuers []string, prefer string)
 			err = fmt.Errorf("the authorization server %q is not acceptable: it contains a query", shown(issuer))
 		}
 		if err != nil {
-			first = errors.Join(first, err)
+			first = also(first, err)
 			continue
 		}
 		accepted = append(accepted, issuer)
@@ -190,7 +200,7 @@ func (d *discovery) resource(ctx context.Context, c challenge) (*oauthex.Protect
 		case errors.Is(err, errNotFound):
 			continue
 		case err != nil:
-			failed = errors.Join(failed, fmt.Errorf("the server's metadata at %s cannot be read: %w", shown(address), err))
+			failed = also(failed, fmt.Errorf("the server's metadata at %s cannot be read: %w", shown(address), err))
 			continue
 		case !covers(prm.Resource, d.server):
 			return nil, fmt.Errorf("the server's metadata is for %q, not for %s", shown(prm.Resource), d.server.Redacted())
@@ -241,11 +251,11 @@ func covers(resource string, server *url.URL) bool {
 }
 
 // metadata returns the metadata of an authorization server. Without any, the endpoints are those of
-// 2025-03-26.
-func (d *discovery) metadata(ctx context.Context, issuer string) (*oauthex.AuthServerMeta, error) {
+// 2025-03-26, and published is false.
+func (d *discovery) metadata(ctx context.Context, issuer string) (meta *oauthex.AuthServerMeta, published bool, err error) {
 	u, err := url.Parse(issuer)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var failed error
 	for _, address := range metadataAddresses(u) {
@@ -255,16 +265,16 @@ func (d *discovery) metadata(ctx context.Context, issuer string) (*oauthex.AuthS
 		case errors.Is(err, errNotFound):
 			continue
 		case err != nil:
-			failed = errors.Join(failed, fmt.Errorf("the metadata of the authorization server at %s cannot be read: %w", shown(address), err))
+			failed = also(failed, fmt.Errorf("the metadata of the authorization server at %s cannot be read: %w", shown(address), err))
 			continue
 		}
-		return &meta, d.validate(ctx, issuer, &meta)
+		return &meta, true, d.validate(ctx, issuer, &meta)
 	}
 	if failed != nil {
-		return nil, failed
+		return nil, false, failed
 	}
 	if strings.Trim(u.Path, "/") != "" {
-		return nil, fmt.Errorf("the authorization server %s has no metadata", issuer)
+		return nil, false, fmt.Errorf("the authorization server %s has no metadata", issuer)
 	}
 	base := origin(u)
 	return &oauthex.AuthServerMeta{
@@ -272,7 +282,7 @@ func (d *discovery) metadata(ctx context.Context, issuer string) (*oauthex.AuthS
 		AuthorizationEndpoint: base + "/authorize",
 		TokenEndpoint:         base + "/token",
 		RegistrationEndpoint:  base + "/register",
-	}, nil
+	}, false, nil
 }
 
 // metadataAddresses returns where the metadata of an issuer may be, in the documented order.

@@ -248,6 +248,9 @@ const offlineAccess = "offline_access" // asks for a refresh token
 // ask shows a person the address to log in at, waits for the response and exchanges the code in it.
 func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []string, fresh bool, show Show) (l Login, err error) {
 	client, callback, err := r.identify(ctx, &a.meta, fresh)
+	if err != nil && a.guessed {
+		err = fmt.Errorf("the server publishes nothing about a login, and %w. If it requires an API key, send the key in a header, with --header-env of gauze run", err)
+	}
 	if err != nil {
 		return Login{}, err
 	}
@@ -287,7 +290,7 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	}
 	token, err := config.Exchange(context.WithValue(ctx, oauth2.HTTPClient, f.client), got.code, oauth2.VerifierOption(verifier), resource)
 	if err != nil {
-		return Login{}, fmt.Errorf("the authorization server %s did not issue a token: %w", a.meta.Issuer, tokenError(err, got.code, verifier, client.Secret))
+		return Login{}, fmt.Errorf("the request to the authorization server %s failed: %w", a.meta.Issuer, tokenError(err, got.code, verifier, client.Secret))
 	}
 	return f.login(a, client, scopes, token)
 }

@@ -2,6 +2,7 @@ package login
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // Limits on what authorization servers send.
@@ -185,6 +188,12 @@ func (g *guard) client(c *http.Client) *http.Client {
 		t.DialContext = g.dial
 		t.MaxResponseHeaderBytes = 64 << 10
 		t.DisableKeepAlives = true // a few requests, hours apart
+		if t.TLSClientConfig == nil {
+			t.TLSClientConfig = &tls.Config{}
+		}
+		if t.TLSClientConfig.RootCAs == nil {
+			t.TLSClientConfig.RootCAs = launch.Roots()
+		}
 		base = t
 	}
 	return &http.Client{

@@ -54,6 +54,7 @@ type Login struct {
 	Began     time.Time `json:"began"`              // Began is when the person logged in.
 	Refreshed time.Time `json:"refreshed,omitzero"`
 	Ended     string    `json:"ended,omitempty"` // Ended is why the login can no longer be used; empty while it can.
+	Grant     string    `json:"grant,omitempty"` // Grant is how a program logged in without a person; empty for a person.
 }
 
 // Client is who gauze is to an authorization server.
@@ -97,11 +98,12 @@ type Status struct {
 	Began     time.Time `json:"began"`
 	Refreshed time.Time `json:"refreshed,omitzero"`
 	Ended     string    `json:"ended,omitempty"`
+	Grant     string    `json:"grant,omitempty"` // Grant is how gauze logs in again without a person, if it does.
 }
 
 // Status returns what may be shown of l.
 func (l Login) Status() Status {
-	return Status{l.Key, l.Who, l.Scopes, l.Missing(), l.Expires, l.Refresh != "", l.Began, l.Refreshed, l.Ended}
+	return Status{l.Key, l.Who, l.Scopes, l.Missing(), l.Expires, l.Refresh != "", l.Began, l.Refreshed, l.Ended, l.Grant}
 }
 
 // usable reports whether the access token of l may be valid.

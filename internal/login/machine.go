@@ -82,11 +82,11 @@ func (f *flow) machine(ctx context.Context) (Login, error) {
 	}
 	token, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, f.client))
 	if err != nil {
-		return Login{}, fmt.Errorf("the authorization server %s did not issue a token: %w", a.meta.Issuer, tokenError(err, client.Secret, assertion))
+		return Login{}, fmt.Errorf("the request to the authorization server %s failed: %w", a.meta.Issuer, tokenError(err, client.Secret, assertion))
 	}
 	client.Secret = "" // it is configured wherever the login is renewed
 	l, err := f.login(a, client, scopes, token)
-	l.Refresh = ""
+	l.Refresh, l.Grant = "", f.options.Grant
 	if l.Who == "" {
 		l.Who = client.ID
 	}

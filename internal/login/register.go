@@ -53,7 +53,7 @@ func (r *registrar) identify(ctx context.Context, meta *oauthex.AuthServerMeta, 
 		}
 	}
 	if meta.RegistrationEndpoint == "" {
-		return Client{}, nil, fmt.Errorf("the authorization server %s does not register programs by itself\nnext: register a client there and pass it with --client-id", meta.Issuer)
+		return Client{}, nil, fmt.Errorf("the authorization server %s does not register programs by itself: register a client there, and pass its ID with --client-id", meta.Issuer)
 	}
 	c, err := listen(r.options.RedirectURL)
 	if err != nil {
@@ -72,7 +72,7 @@ func (r *registrar) refused(err error) error {
 	if r.options.RedirectURL == "" || !errors.Is(err, errPortTaken) {
 		return err
 	}
-	return fmt.Errorf("cannot listen at %s, the address for the response: %w\nnext: end the program that uses the port, or pass a different --redirect-url", r.options.RedirectURL, err)
+	return fmt.Errorf("cannot listen at %s, the address for the response: %w; end the program that uses the port, or pass a different --redirect-url", r.options.RedirectURL, err)
 }
 
 // isDocument reports whether a client ID is the address of a client ID metadata document.

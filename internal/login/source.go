@@ -226,7 +226,7 @@ func (s *Source) stepUp(sent string, scopes []string) error {
 }
 
 func (s *Source) needed(why string) *Needed {
-	return &Needed{URL: s.url, Account: s.options.Account, Why: why}
+	return &Needed{URL: s.url, Account: s.options.Account, Why: why, Grant: s.options.Grant}
 }
 
 // Accepted notes that the server accepted the token of a request. A token that was accepted and is
@@ -321,6 +321,7 @@ type Needed struct {
 	Why     string   // Why is a clause such as "the login expired and could not be renewed".
 	Scopes  []string // Scopes are what the server requires beyond those granted.
 	Unasked bool     // Unasked means that the server did not say that it requires a token: it may be a key.
+	Grant   string   // Grant is how a program logs in without a person; empty if a person has to log in.
 }
 
 func (n *Needed) Error() string { return "a login is required: " + n.Why }

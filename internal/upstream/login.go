@@ -356,7 +356,7 @@ func (r *Remote) noteStillRefused(res *http.Response) {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusalBytes))
 	res.Body.Close()
 	res.Body = &unauthorizedBody{Reader: bytes.NewReader(body), reason: &login.Needed{
-		URL: r.address.Load().String(), Account: r.logins.Options().Account, Why: "the server rejected the login although it was just renewed"}}
+		URL: r.address.Load().String(), Account: r.logins.Options().Account, Grant: r.logins.Options().Grant, Why: "the server rejected the login although it was just renewed"}}
 }
 
 // OfLogin reports whether the request was lost because of the login.
@@ -365,7 +365,7 @@ func (l Loss) OfLogin() bool { return l.Login != nil || l.Code == fault.LoginUna
 // LoginCause describes a login that a person has to make. failed is why an attempt failed, nil if
 // there was none.
 func LoginCause(n *login.Needed, failed error) fault.Cause {
-	words := []string{"gauze", "login", n.URL}
+	words := []string{"gauze", "login", launch.Spec{URL: n.URL}.Shown()} // the query may contain a secret, and logins do not depend on it
 	if n.Account != "" {
 		words = append(words, "--account", n.Account)
 	}
@@ -387,10 +387,16 @@ func LoginCause(n *login.Needed, failed error) fault.Cause {
 		c.Explanation += " The last attempt to log in failed: " + failed.Error() + "."
 	}
 	command := shell.Here().Line(words...)
-	c.Remedy = "To log in, run this command: `" + command + "`"
-	if n.Unasked {
+	switch {
+	case n.Grant == launch.GrantClient:
+		c.Remedy = "Check the client ID and the client's secret that gauze was started with: --client-id, and --client-secret-env or --client-secret-file."
+	case n.Grant == launch.GrantAssertion:
+		c.Remedy = "Check the token of the workload in the file that gauze was started with: --assertion-file."
+	case n.Unasked:
 		c.Remedy = "If the server has a login, log in with `" + command + "`. If it requires a key, set the environment variable NAME to it and send it in a header: `" +
-			shell.Here().Line("gauze", "run", "--url", n.URL, "--header-env", "Authorization=NAME") + "`"
+			shell.Here().Line("gauze", "run", "--url", words[2], "--header-env", "Authorization=NAME") + "`"
+	default:
+		c.Remedy = "To log in, run this command: `" + command + "`"
 	}
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -148,6 +149,12 @@ func TestLoginAttemptsAreBounded(t *testing.T) {
 
 func TestLoginCauseNamesTheCommand(t *testing.T) {
 	n := &login.Needed{URL: "https://a.example/mcp", Account: "work", Why: "the login has expired", Scopes: []string{"x"}}
+	if c := LoginCause(&login.Needed{URL: "https://a.example/mcp", Why: "x", Grant: launch.GrantClient}, nil); strings.Contains(c.Remedy, "gauze login") || !strings.Contains(c.Remedy, "--client-id") {
+		t.Errorf("a machine is told to log in: %s", c.Remedy)
+	}
+	if c := LoginCause(&login.Needed{URL: "https://user:canary@a.example/mcp?t=canary", Why: "x"}, nil); !strings.HasSuffix(c.Remedy, "`gauze login https://a.example/mcp`") {
+		t.Errorf("the remedy shows what the URL contains: %s", c.Remedy)
+	}
 	c := LoginCause(n, nil)
 	if want := "`gauze login https://a.example/mcp --account work --scope x`"; len(fault.Steps(c.Remedy)) != 1 || "`"+fault.Steps(c.Remedy)[0].Command+"`" != want {
 		t.Errorf("%q", c.Remedy)

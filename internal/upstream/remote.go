@@ -3,13 +3,11 @@ package upstream
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -93,7 +91,7 @@ func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, err
 		WriteBufferSize: 4 << 10,
 	}
 	if address.Scheme == "https" {
-		transport.TLSClientConfig = &tls.Config{RootCAs: extraRoots()}
+		transport.TLSClientConfig = &tls.Config{RootCAs: launch.Roots()}
 	}
 	remote := &Remote{header: spec.Header, headerWait: headerTimeout, tokenPause: newTokenPause, client: &http.Client{
 		Transport: transport,
@@ -185,23 +183,6 @@ func (r *Remote) to() *url.URL {
 		return moved
 	}
 	return r.address.Load()
-}
-
-// extraRoots returns the certificates of SSL_CERT_FILE, which Go reads by itself only on some
-// systems, in addition to the system's. nil means the system's.
-func extraRoots() *x509.CertPool {
-	file := os.Getenv("SSL_CERT_FILE")
-	if file == "" {
-		return nil
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if pem, err := os.ReadFile(file); err == nil {
-		pool.AppendCertsFromPEM(pem)
-	}
-	return pool
 }
 
 // Close closes the idle connections.
