@@ -16,7 +16,6 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/login"
-	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
 // Logins is the login of one Remote. A person is asked once for all sessions that share it.
@@ -341,16 +340,9 @@ func (l Loss) OfLogin() bool { return l.Login != nil || l.Code == fault.LoginUna
 // LoginCause describes a login that a person has to make. failed is why an attempt failed, nil if
 // there was none.
 func LoginCause(n *login.Needed, failed error) fault.Cause {
-	words := []string{"gauze", "login", n.URL}
-	if n.Account != "" {
-		words = append(words, "--account", n.Account)
-	}
 	c := fault.Cause{Code: loginCauseCode, Explanation: "The server requires a login"}
 	if len(n.Scopes) > 0 {
 		c.Explanation = "The login lacks permissions that the server requires (" + strings.Join(n.Scopes, " ") + ")"
-		for _, scope := range n.Scopes {
-			words = append(words, "--scope", scope)
-		}
 	}
 	if n.Why != "" {
 		c.Explanation += ": " + n.Why
@@ -359,7 +351,7 @@ func LoginCause(n *login.Needed, failed error) fault.Cause {
 	if failed != nil {
 		c.Explanation += " The last attempt to log in failed: " + failed.Error() + "."
 	}
-	c.Remedy = "To log in, run this command: `" + shell.Here().Line(words...) + "`"
+	c.Remedy = "To log in, run this command: `" + launch.LoginCommand(launch.Spec{URL: n.URL}.Shown(), n.Account, n.Scopes...) + "`"
 	return c
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -150,6 +151,13 @@ func TestLoginCauseNamesTheCommand(t *testing.T) {
 	n := &login.Needed{URL: "https://a.example/mcp", Account: "work", Why: "the login has expired", Scopes: []string{"x"}}
 	c := LoginCause(n, nil)
 	if want := "`gauze login https://a.example/mcp --account work --scope x`"; len(fault.Steps(c.Remedy)) != 1 || "`"+fault.Steps(c.Remedy)[0].Command+"`" != want {
+		t.Errorf("%q", c.Remedy)
+	}
+}
+
+func TestLoginCauseHasNoSecretOfTheURL(t *testing.T) {
+	n := &login.Needed{URL: "https://a.example/mcp?api_key=canary", Why: "the login has expired"}
+	if c := LoginCause(n, nil); !strings.Contains(c.Remedy, "`gauze login https://a.example/mcp`") {
 		t.Errorf("%q", c.Remedy)
 	}
 }
