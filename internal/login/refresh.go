@@ -187,7 +187,7 @@ func (s *Source) renewOnce(stale string, rejected bool) error {
 		return nil
 	}
 	if s.options.Grant != "" {
-		l, err := s.machineToken(ctx)
+		l, err := s.machineToken(ctx, h.login.Issuer)
 		if err == nil {
 			s.adopt(store, l, h.login.Access)
 		}
