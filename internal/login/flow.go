@@ -288,7 +288,7 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	}
 	token, err := config.Exchange(context.WithValue(ctx, oauth2.HTTPClient, f.client), got.code, oauth2.VerifierOption(verifier), resource)
 	if err != nil {
-		return Login{}, fmt.Errorf("the authorization server %s did not issue a token: %w", a.meta.Issuer, tokenError(err, got.code, verifier, client.Secret))
+		return Login{}, fmt.Errorf("no token was issued by the authorization server %s: %w", a.meta.Issuer, tokenError(err, got.code, verifier, client.Secret))
 	}
 	return f.login(a, client, scopes, token)
 }

@@ -88,7 +88,7 @@ func (f *flow) machine(ctx context.Context, issuer string) (Login, error) {
 	}
 	token, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, f.client))
 	if err != nil {
-		return Login{}, fmt.Errorf("the authorization server %s did not issue a token: %w", a.meta.Issuer, tokenError(err, client.Secret, assertion))
+		return Login{}, fmt.Errorf("no token was issued by the authorization server %s: %w", a.meta.Issuer, tokenError(err, client.Secret, assertion))
 	}
 	client.Secret = "" // it is configured wherever the login is renewed
 	l, err := f.login(a, client, scopes, token)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 func TestAProgramLogsIn(t *testing.T) {
@@ -66,6 +67,7 @@ func TestAProgramIsRejected(t *testing.T) {
 		"by the authorization server": {options, func(w *world) {
 			w.issued = map[string]any{"error": "invalid_client", "error_description": "wrong: " + secretCanary}
 		}, false, "invalid_client"},
+		"without a description": {options, func(w *world) { w.issued = map[string]any{"error": "invalid_client"} }, false, "invalid_client"},
 		"while it is down": {options, func(w *world) {
 			w.instead("/token", func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(503) })
 		}, true, "503"},
@@ -85,7 +87,7 @@ func TestAProgramIsRejected(t *testing.T) {
 			_, err := w.source(test.options).machineToken(t.Context(), "")
 			_, temporary := errors.AsType[*Temporary](err)
 			_, needed := errors.AsType[*Needed](err)
-			if temporary != test.temporary || needed == test.temporary || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), secretCanary) {
+			if temporary != test.temporary || needed == test.temporary || !strings.Contains(redact.Passage(err.Error()), test.want) || strings.Contains(err.Error(), secretCanary) {
 				t.Errorf("error %T %v", err, err)
 			}
 		})
