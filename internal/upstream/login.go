@@ -45,6 +45,7 @@ const (
 	declinedFor    = 10 * time.Minute // after a login that was declined or failed
 	uselessFor     = time.Minute      // after one that succeeded: a server that rejects it does not accept the next one either
 	maxStepUps     = 2                // for the same scopes
+	maxDeclined    = 2                // within declinedFor, whatever the scopes: a server can require different ones each time
 	maxQuickLogins = 2                // within uselessFor, if the server accepted the first one: it may require a different authorization server since
 	doubtEvery     = time.Minute
 	maxPastScopes  = 32
@@ -138,11 +139,21 @@ func (l *Logins) MayAsk(n *login.Needed) bool {
 }
 
 func (l *Logins) mayAsk(key string) bool {
+	now := time.Now()
+	declined := 0
+	for _, p := range l.past {
+		if !p.succeeded && now.Before(p.again) {
+			declined++
+		}
+	}
 	p := l.past[key]
-	if p == nil {
+	switch {
+	case declined >= maxDeclined:
+		return false
+	case p == nil:
 		return len(l.past) < maxPastScopes
 	}
-	due := !time.Now().Before(p.again)
+	due := !now.Before(p.again)
 	if key != "" {
 		return due && p.count < maxStepUps
 	}
