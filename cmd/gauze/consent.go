@@ -151,7 +151,7 @@ func interactive(cmd *cobra.Command) bool {
 // confirmProject returns a function that asks the user before a server of the project is run. The user
 // must name it as CLIENT/NAME, because the project may have chosen the name, and is shown the whole
 // entry. Without a terminal, naming it is enough, unless it would receive variables of the user's
-// environment or one of the user's own servers has the same name.
+// environment or a file, or one of the user's own servers has the same name.
 func confirmProject(cmd *cobra.Command, named []string) func(*fleet.Server) error {
 	agreed := map[string]bool{} // by fingerprint: ask once
 	return func(s *fleet.Server) error {
@@ -176,7 +176,7 @@ func confirmProject(cmd *cobra.Command, named []string) func(*fleet.Server) erro
 			if !ask(cmd, question) {
 				return errors.New("it belongs to the project, and you did not allow it to run")
 			}
-		case len(s.Sends()) > 0:
+		case s.SendsOwn():
 			return s.NotAgreed()
 		case s.HasTwin():
 			return errors.New("it belongs to the project, and one of your own servers has the same name: run this in a terminal, so that gauze can ask which one you mean")

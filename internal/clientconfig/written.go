@@ -28,5 +28,14 @@ func (e Entry) Sends() []string {
 	return e.uses
 }
 
+// SendsFile returns the file whose content is sent, as a token of the user's, to whatever authorization
+// server the entry's URL names; empty if there is none.
+func (e Entry) SendsFile() string {
+	if e.Inner == nil {
+		return ""
+	}
+	return e.Inner.Login.AssertionFile
+}
+
 // Used returns the values of the user's environment that an entry refers to.
 func (e Entry) Used() redact.Secrets { return redact.KnownSecrets(e.used...) }

@@ -147,9 +147,9 @@ func (v *View) Secrets() redact.Secrets { return v.secrets }
 
 // Foreign reports whether the entry comes with a project and the user has not approved it. A
 // project can also bring a file that is meant for one person. Approval in Claude Code does not
-// cover sending variables: it is for a name, whatever the entry contains today.
+// cover sending variables or a file: it is for a name, whatever the entry contains today.
 func (s *Server) Foreign() bool {
-	approved := s.Client.ID == "claude-code" && len(s.Sends()) == 0 && s.Config.Home.Approved(s.Name)
+	approved := s.Client.ID == "claude-code" && !s.SendsOwn() && s.Config.Home.Approved(s.Name)
 	return s.Config.InProject() && !approved
 }
 

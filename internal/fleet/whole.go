@@ -81,6 +81,15 @@ func rendered(s launch.Spec, sends []string, header func(value string) string, v
 		for _, h := range s.Header {
 			fmt.Fprintf(&b, "\n  with the header %s: %s", Visible(h.Name), Visible(header(h.Value)))
 		}
+		if account := s.Login.Account; account != "" {
+			fmt.Fprintf(&b, "\n  with the login of the account %s", Visible(account))
+		}
+		if id := s.Login.ClientID; id != "" {
+			fmt.Fprintf(&b, "\n  logs in as the client %s", Visible(id))
+		}
+		if file := s.Login.AssertionFile; file != "" {
+			fmt.Fprintf(&b, "\n  sends the content of the file %s to log in", Visible(file))
+		}
 	} else {
 		b.WriteString(Visible(s.String()))
 		if s.Dir != "" {

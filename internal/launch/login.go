@@ -62,11 +62,14 @@ const (
 )
 
 // LoginCommand returns the command line with which the user logs in to a server, which is given by
-// its name in a client's configuration or by its URL without secrets.
-func LoginCommand(server, account string) string {
+// its name in a client's configuration or by its URL without secrets, and asks for scopes.
+func LoginCommand(server, account string, scopes ...string) string {
 	words := []string{"gauze", "login", plaintext.Clean(server)}
 	if account != "" {
 		words = append(words, "--account", plaintext.Clean(account))
+	}
+	for _, scope := range scopes {
+		words = append(words, "--scope", plaintext.Clean(scope))
 	}
 	return shell.Here().Line(words...)
 }

@@ -3,7 +3,6 @@ package login
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
@@ -35,7 +34,7 @@ func bearerChallenge(header http.Header) map[string]string {
 // token does not have them.
 func insufficientScope(header http.Header) (scopes []string, insufficient bool) {
 	params := bearerChallenge(header)
-	return strings.Fields(params["scope"]), params["error"] == "insufficient_scope"
+	return scopesOf(params["scope"]), params["error"] == "insufficient_scope"
 }
 
 // without returns the elements of a that are not in b.

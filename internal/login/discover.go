@@ -73,13 +73,14 @@ func scopesOf(text string) []string {
 	return cleanScopes(strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' }))
 }
 
-// cleanScopes returns each scope once, without those that are not valid (RFC 6749, 3.3). A list that
-// is too long for an address is not used: then the authorization server decides.
+// cleanScopes returns each scope once, without those that are not valid (RFC 6749, 3.3), or have a
+// backtick: messages quote the command to run with it. A list that is too long for an address is not
+// used: then the authorization server decides.
 func cleanScopes(scopes []string) []string {
 	var clean []string
 	length := 0
 	for _, scope := range scopes {
-		invalid := func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }
+		invalid := func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' || r == '`' }
 		if scope == "" || strings.ContainsFunc(scope, invalid) || slices.Contains(clean, scope) {
 			continue
 		}
@@ -171,8 +172,8 @@ func (d *discovery) choose(ctx context.Context, issuers []string, prefer string)
 	if len(accepted) == 0 {
 		return "", first
 	}
-	if slices.Contains(accepted, prefer) {
-		return prefer, nil
+	if i := slices.IndexFunc(accepted, func(issuer string) bool { return sameIssuer(issuer, prefer) }); i >= 0 {
+		return accepted[i], nil
 	}
 	return accepted[0], nil
 }
@@ -230,8 +231,13 @@ func (s *Source) explainMove(n *Needed, l Login) {
 		return
 	}
 	if !slices.ContainsFunc(prm.AuthorizationServers, func(issuer string) bool { return sameIssuer(issuer, l.Issuer) }) {
-		n.Why = fmt.Sprintf("the server now uses the authorization server %s, and the login is from %s", shown(prm.AuthorizationServers[0]), l.Issuer)
+		n.Why = moved(prm.AuthorizationServers[0], l.Issuer).Error()
 	}
+}
+
+// moved says that a server no longer uses the issuer of a login.
+func moved(now, before string) error {
+	return fmt.Errorf("the server now uses the authorization server %s, and the login is from %s", shown(now), before)
 }
 
 // sameIssuer compares issuers. Some servers name theirs without the slash at its end.

@@ -96,7 +96,7 @@ func (f *flow) run(ctx context.Context, show Show) error {
 	defer cancel()
 	var l Login
 	if f.options.Grant != "" {
-		l, err = f.machine(ctx)
+		l, err = f.machine(ctx, "")
 	} else {
 		l, err = f.person(ctx, before, show)
 	}
@@ -170,6 +170,9 @@ func (f *flow) person(ctx context.Context, before Login, show Show) (Login, erro
 	a, err := f.find(ctx, challenge, before.Issuer)
 	if err != nil {
 		return Login{}, err
+	}
+	if header, _ := f.rejection(); header != nil && f.options.ClientSecret != "" && before.Issuer != "" && a.meta.Issuer != before.Issuer {
+		return Login{}, moved(a.meta.Issuer, before.Issuer) // the secret is sent there only if a person starts the login by hand
 	}
 	if a.meta.AuthorizationEndpoint == "" {
 		return Login{}, fmt.Errorf("the authorization server %s has no page for people to log in", a.meta.Issuer)
@@ -339,7 +342,7 @@ func (f *flow) login(a *authority, client Client, asked []string, t *oauth2.Toke
 		return Login{}, errDPoP
 	case t.TokenType != "" && !strings.EqualFold(t.TokenType, "Bearer"):
 		return Login{}, fmt.Errorf("the authorization server %s issued a token of the type %q, which gauze does not support", a.meta.Issuer, shown(t.TokenType))
-	case strings.ContainsFunc(t.AccessToken, func(r rune) bool { return r <= ' ' || r > '~' }):
+	case !fitsHeader(t.AccessToken):
 		return Login{}, fmt.Errorf("the authorization server %s issued a token that a header cannot contain", a.meta.Issuer)
 	}
 	granted := asked

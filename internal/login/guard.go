@@ -38,18 +38,37 @@ const (
 	nowhere  // not an address of one server: link-local, multicast, unspecified
 )
 
-// sharedNetwork is the range of carrier-grade NAT (RFC 6598).
-var sharedNetwork = netip.MustParsePrefix("100.64.0.0/10")
+var (
+	sharedNetwork = netip.MustParsePrefix("100.64.0.0/10") // carrier-grade NAT (RFC 6598)
+	thisNetwork   = netip.MustParsePrefix("0.0.0.0/8")
+	siteLocal     = netip.MustParsePrefix("fec0::/10")    // deprecated, and still private
+	nat64         = netip.MustParsePrefix("64:ff9b::/96") // leads to the IPv4 address at its end
+	sixToFour     = netip.MustParsePrefix("2002::/16")    // leads to the IPv4 address after it
+)
+
+// embedded returns the IPv4 address that an IPv6 address leads to, or the address itself.
+func embedded(ip netip.Addr) netip.Addr {
+	switch b := ip.As16(); {
+	case nat64.Contains(ip):
+		return netip.AddrFrom4([4]byte(b[12:]))
+	case sixToFour.Contains(ip):
+		return netip.AddrFrom4([4]byte(b[2:6]))
+	}
+	return ip
+}
 
 // reachOf returns the reach of an IP address.
 func reachOf(ip netip.Addr) int {
-	ip = ip.Unmap()
-	switch {
+	switch ip = ip.Unmap(); {
+	case !ip.IsValid():
+		return nowhere
 	case ip.IsLoopback():
 		return loopback
-	case !ip.IsValid(), ip.IsLinkLocalUnicast(), ip.IsMulticast(), ip.IsUnspecified():
+	}
+	switch ip = embedded(ip); {
+	case ip.IsLoopback(), ip.IsLinkLocalUnicast(), ip.IsMulticast(), thisNetwork.Contains(ip), ip.IsUnspecified():
 		return nowhere
-	case ip.IsPrivate(), sharedNetwork.Contains(ip):
+	case ip.IsPrivate(), sharedNetwork.Contains(ip), siteLocal.Contains(ip):
 		return private
 	}
 	return public

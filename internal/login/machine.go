@@ -22,13 +22,15 @@ const (
 )
 
 // machineToken logs in without a person and returns the login, which the caller stores. It has no
-// refresh token: it is renewed by asking again. The error is *Needed if asking again is of no use.
-func (s *Source) machineToken(ctx context.Context) (Login, error) {
+// refresh token: it is renewed by asking again. The error is *Needed if asking again is of no use. If
+// there was a login, only its issuer gets the credentials: a server must not be able to choose who
+// gets them next.
+func (s *Source) machineToken(ctx context.Context, issuer string) (Login, error) {
 	f, err := s.newFlow(flowTimeout)
 	if err != nil {
 		return Login{}, s.needed(err.Error())
 	}
-	l, err := f.machine(ctx)
+	l, err := f.machine(ctx, issuer)
 	switch _, passes := errors.AsType[passing](err); {
 	case passes:
 		return Login{}, &Temporary{Why: err.Error(), err: err}
@@ -38,8 +40,9 @@ func (s *Source) machineToken(ctx context.Context) (Login, error) {
 	return l, nil
 }
 
-// machine logs in with the client's own credentials, or with the identity of a workload.
-func (f *flow) machine(ctx context.Context) (Login, error) {
+// machine logs in with the client's own credentials, or with the identity of a workload, at the given
+// issuer; empty: at the one that the server names.
+func (f *flow) machine(ctx context.Context, issuer string) (Login, error) {
 	params := url.Values{}
 	var assertion string
 	if f.options.AssertionFile != "" {
@@ -65,9 +68,12 @@ func (f *flow) machine(ctx context.Context) (Login, error) {
 		return Login{}, errors.New("the grant client-credentials requires a client secret, or a file with a client assertion")
 	}
 	c := f.challenge(ctx)
-	a, err := f.find(ctx, c, "")
+	a, err := f.find(ctx, c, issuer)
 	if err != nil {
 		return Login{}, err
+	}
+	if issuer != "" && a.meta.Issuer != issuer {
+		return Login{}, moved(a.meta.Issuer, issuer)
 	}
 	params.Set("resource", a.indicator)
 	client := configured(f.options, &a.meta)
@@ -105,7 +111,7 @@ func readAssertion(file string) (string, error) {
 		return "", fmt.Errorf("the token of the workload cannot be read: %w", err)
 	}
 	token := strings.TrimSpace(string(text))
-	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if token == "" || !fitsHeader(token) {
 		return "", fmt.Errorf("%s does not contain a token", file)
 	}
 	return token, nil

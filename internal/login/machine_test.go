@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 func TestAProgramLogsIn(t *testing.T) {
@@ -48,7 +49,7 @@ func TestAProgramLogsIn(t *testing.T) {
 			w.checkSecrets("as.test")
 			// The same without a login in the store, as a renewal does it.
 			w.issued["access_token"] = accessCanary + "2"
-			if l, err := w.source(test.options).machineToken(t.Context()); err != nil || l.Access != accessCanary+"2" {
+			if l, err := w.source(test.options).machineToken(t.Context(), ""); err != nil || l.Access != accessCanary+"2" {
 				t.Errorf("renewed %v, %v", l, err)
 			}
 		})
@@ -66,6 +67,7 @@ func TestAProgramIsRejected(t *testing.T) {
 		"by the authorization server": {options, func(w *world) {
 			w.issued = map[string]any{"error": "invalid_client", "error_description": "wrong: " + secretCanary}
 		}, false, "invalid_client"},
+		"without a description": {options, func(w *world) { w.issued = map[string]any{"error": "invalid_client"} }, false, "invalid_client"},
 		"while it is down": {options, func(w *world) {
 			w.instead("/token", func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(503) })
 		}, true, "503"},
@@ -82,11 +84,49 @@ func TestAProgramIsRejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			test.change(w)
-			_, err := w.source(test.options).machineToken(t.Context())
+			_, err := w.source(test.options).machineToken(t.Context(), "")
 			_, temporary := errors.AsType[*Temporary](err)
 			_, needed := errors.AsType[*Needed](err)
-			if temporary != test.temporary || needed == test.temporary || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), secretCanary) {
+			if temporary != test.temporary || needed == test.temporary || !strings.Contains(redact.Passage(err.Error()), test.want) || strings.Contains(err.Error(), secretCanary) {
 				t.Errorf("error %T %v", err, err)
+			}
+		})
+	}
+}
+
+func TestCredentialsStayWithTheirIssuer(t *testing.T) {
+	for name, options := range map[string]launch.Login{
+		"a program":              {Grant: launch.GrantClient, ClientID: "job", ClientSecret: secretCanary},
+		"a client with a secret": {ClientID: "app", ClientSecret: secretCanary},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.mustLogin(options)
+			const other = "https://evil.test"
+			w.mu.Lock()
+			w.hosts["evil.test"] = w.serveIssuer
+			w.resource["authorization_servers"] = []string{other}
+			for _, field := range []string{"issuer", "authorization_endpoint", "token_endpoint"} {
+				w.meta[field] = strings.Replace(w.meta[field].(string), "https://as.test", other, 1)
+			}
+			w.mu.Unlock()
+			s := w.source(options)
+			rejected := &http.Response{StatusCode: 401, Header: http.Header{"Www-Authenticate": {w.challenge}}}
+			req, _ := http.NewRequest(http.MethodPost, w.site, nil)
+			req.Header.Set("Authorization", "Bearer "+accessCanary)
+			var needed *Needed
+			if err := s.Authorize(t.Context(), req, rejected); !errors.As(err, &needed) {
+				t.Error("not told that a person is needed:", err)
+			}
+			if options.Grant == "" { // the browser opens by itself, and that page sends it back immediately
+				if err := s.Login(t.Context(), w.browser); err == nil || !strings.Contains(err.Error(), other) {
+					t.Error("error", err)
+				}
+			} else if !strings.Contains(needed.Why, other) {
+				t.Error("the reason is", needed.Why)
+			}
+			if w.numSent("evil.test", "/token") != 0 {
+				t.Error("the credentials were sent to a different authorization server")
 			}
 		})
 	}

@@ -31,7 +31,6 @@ var defaultLimits = limits{
 const (
 	failedNowTime = 2 * time.Second // failedNowTime is how long the failure of a renewal is the answer to other requests for it.
 	maxFresh      = 2               // maxFresh is how many tokens in a row the server may reject right after they were renewed.
-	unprovenTime  = 5 * time.Second // unprovenTime is how long it may take until all parts of a server know a token.
 	freshTime     = time.Minute     // freshTime is how long a token with a longer lifetime counts as just renewed.
 )
 
@@ -188,7 +187,7 @@ func (s *Source) renewOnce(stale string, rejected bool) error {
 		return nil
 	}
 	if s.options.Grant != "" {
-		l, err := s.machineToken(ctx)
+		l, err := s.machineToken(ctx, h.login.Issuer)
 		if err == nil {
 			s.adopt(store, l, h.login.Access)
 		}

@@ -162,6 +162,7 @@ func TestOnlyARefusalEndsALogin(t *testing.T) {
 		"invalid_client":      {reply(`{"error":"invalid_client"}`), true, "no longer knows this installation of gauze"},
 		"unauthorized_client": {reply(`{"error":"unauthorized_client"}`), false, "does not renew the login (unauthorized_client)"},
 		"a different type":    {func(w http.ResponseWriter) { fmt.Fprint(w, `{"access_token":"x","token_type":"DPoP"}`) }, false, "unsupported_token_type: DPoP"},
+		"a line break":        {func(w http.ResponseWriter) { fmt.Fprint(w, `{"access_token":"x\r\nX-Evil: 1","expires_in":9}`) }, false, "a token that a header cannot contain"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			i := newIssuer(t)
@@ -565,6 +566,9 @@ func TestInsufficientScope(t *testing.T) {
 	}
 	if err := reject(`Bearer error="insufficient_scope", scope="read"`); !errors.As(err, &needed) || !slices.Equal(needed.Scopes, []string{"read"}) {
 		t.Error("granted, but not effective:", err)
+	}
+	if err := reject("Bearer error=\"insufficient_scope\", scope=\"x` \u202ey write\""); !errors.As(err, &needed) || !slices.Equal(needed.Scopes, []string{"write"}) {
+		t.Errorf("text that is not a scope: %q", needed.Scopes)
 	}
 	granted := l
 	granted.Access, granted.Scopes = canary+"more", []string{"read", "write"}

@@ -245,20 +245,6 @@ func (s *Source) Rejected(req *http.Request) {
 	s.rejected = bearer(req)
 }
 
-// Unproven reports whether the token of a request is so new that a part of the server may not know
-// it yet: it was just issued, and the server has not accepted it so far.
-func (s *Source) Unproven(req *http.Request) bool {
-	h, token := s.held.Load(), bearer(req)
-	if h == nil || token == "" || h.token() != token || s.wasAccepted(token) {
-		return false
-	}
-	issued := h.login.Refreshed
-	if issued.IsZero() {
-		issued = h.login.Began
-	}
-	return s.now().Sub(issued).Abs() < unprovenTime
-}
-
 // wasAccepted reports whether the server accepted the token.
 func (s *Source) wasAccepted(token string) bool {
 	last := s.accepted.Load()

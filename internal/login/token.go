@@ -109,8 +109,15 @@ func (s *Source) exchangeOnce(l Login, refresh string) (Login, error) {
 		return Login{}, fmt.Errorf("the authorization server %s sent an incomplete response", req.URL.Host)
 	case t.Type != "" && !strings.EqualFold(string(t.Type), "bearer"):
 		return Login{}, &refusal{host: req.URL.Host, status: res.StatusCode, code: "unsupported_token_type", detail: hidden.Quote(string(t.Type))}
+	case !fitsHeader(t.Access):
+		return Login{}, &refusal{host: req.URL.Host, status: res.StatusCode, code: "invalid_token", detail: "it issued a token that a header cannot contain"}
 	}
 	return t.renew(l, refresh, asked), nil
+}
+
+// fitsHeader reports whether a header can contain a token.
+func fitsHeader(token string) bool {
+	return !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // tokenRequest returns a request to a token endpoint, authenticated as the client was registered.
@@ -171,7 +178,7 @@ func (t tokenResponse) renew(l Login, used string, asked time.Time) Login {
 		l.Refresh, l.Previous = t.Refresh, used
 	}
 	if t.Scope != "" {
-		l.Scopes = strings.Fields(string(t.Scope))
+		l.Scopes = scopesOf(string(t.Scope))
 	}
 	return l
 }

@@ -253,16 +253,7 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 		return res, nil
 	}
 	res.Body.Close()
-	res, err = x.sendOnce(ctx)
-	if err == nil && x.w.remote.mayNotKnowToken(res) {
-		res.Body.Close()
-		x.w.noteByte()
-		if !pause(ctx, x.w.remote.tokenPause) {
-			return nil, ctx.Err()
-		}
-		res, err = x.sendOnce(ctx)
-	}
-	if err == nil {
+	if res, err = x.sendOnce(ctx); err == nil {
 		x.w.remote.noteStillRefused(res)
 	}
 	return res, err

@@ -46,11 +46,11 @@ const (
 	declinedFor    = 10 * time.Minute // after a login that was declined or failed
 	uselessFor     = time.Minute      // after one that succeeded: a server that rejects it does not accept the next one either
 	maxStepUps     = 2                // for the same scopes
+	maxDeclined    = 2                // within declinedFor, whatever the scopes: a server can require different ones each time
 	maxQuickLogins = 2                // within uselessFor, if the server accepted the first one: it may require a different authorization server since
 	doubtEvery     = time.Minute
 	maxPastScopes  = 32
 	loginRetry     = 5 * time.Second // between attempts to restore a session whose login cannot be renewed
-	newTokenPause  = time.Second     // before a token that was just issued is sent again
 	changedGrace   = time.Second     // how long a login may take to end after a different process has logged in
 	bearerScheme   = "bearer"
 	errorOfTooFew  = "insufficient_scope"
@@ -140,11 +140,21 @@ func (l *Logins) MayAsk(n *login.Needed) bool {
 }
 
 func (l *Logins) mayAsk(key string) bool {
+	now := time.Now()
+	declined := 0
+	for _, p := range l.past {
+		if !p.succeeded && now.Before(p.again) {
+			declined++
+		}
+	}
 	p := l.past[key]
-	if p == nil {
+	switch {
+	case declined >= maxDeclined:
+		return false
+	case p == nil:
 		return len(l.past) < maxPastScopes
 	}
-	due := !time.Now().Before(p.again)
+	due := !now.Before(p.again)
 	if key != "" {
 		return due && p.count < maxStepUps
 	}
@@ -340,12 +350,6 @@ func (r *Remote) mayLogIn(res *http.Response) bool {
 	return ok && r.logins != nil && errors.As(body.reason, &needed) && r.concernsLogin(res)
 }
 
-// mayNotKnowToken reports whether a token was rejected that was just issued. Servers that check tokens
-// in several places may need a moment.
-func (r *Remote) mayNotKnowToken(res *http.Response) bool {
-	return r.logins != nil && res.StatusCode == http.StatusUnauthorized && r.logins.source.Unproven(res.Request)
-}
-
 // noteStillRefused marks a response of status 401 to a request with a token that was just renewed:
 // only a different login can help.
 func (r *Remote) noteStillRefused(res *http.Response) {
@@ -365,19 +369,13 @@ func (l Loss) OfLogin() bool { return l.Login != nil || l.Code == fault.LoginUna
 // LoginCause describes a login that a person has to make. failed is why an attempt failed, nil if
 // there was none.
 func LoginCause(n *login.Needed, failed error) fault.Cause {
-	words := []string{"gauze", "login", launch.Spec{URL: n.URL}.Shown()} // the query may contain a secret, and logins do not depend on it
-	if n.Account != "" {
-		words = append(words, "--account", n.Account)
-	}
+	server := launch.Spec{URL: n.URL}.Shown() // the query may contain a secret, and logins do not depend on it
 	c := fault.Cause{Code: loginCauseCode, Explanation: "The server requires a login"}
 	if n.Unasked {
 		c.Explanation = "The server requires a login or a key"
 	}
 	if len(n.Scopes) > 0 {
 		c.Explanation = "The login lacks permissions that the server requires (" + strings.Join(n.Scopes, " ") + ")"
-		for _, scope := range n.Scopes {
-			words = append(words, "--scope", scope)
-		}
 	}
 	if n.Why != "" {
 		c.Explanation += ": " + n.Why
@@ -386,7 +384,7 @@ func LoginCause(n *login.Needed, failed error) fault.Cause {
 	if failed != nil {
 		c.Explanation += " The last attempt to log in failed: " + failed.Error() + "."
 	}
-	command := shell.Here().Line(words...)
+	command := launch.LoginCommand(server, n.Account, n.Scopes...)
 	switch {
 	case n.Grant == launch.GrantClient:
 		c.Remedy = "Check the client ID and the client's secret that gauze was started with: --client-id, and --client-secret-env or --client-secret-file."
@@ -394,7 +392,7 @@ func LoginCause(n *login.Needed, failed error) fault.Cause {
 		c.Remedy = "Check the token of the workload in the file that gauze was started with: --assertion-file."
 	case n.Unasked:
 		c.Remedy = "If the server has a login, log in with `" + command + "`. If it requires a key, set the environment variable NAME to it and send it in a header: `" +
-			shell.Here().Line("gauze", "run", "--url", words[2], "--header-env", "Authorization=NAME") + "`"
+			shell.Here().Line("gauze", "run", "--url", server, "--header-env", "Authorization=NAME") + "`"
 	default:
 		c.Remedy = "To log in, run this command: `" + command + "`"
 	}

@@ -147,6 +147,24 @@ func TestLoginAttemptsAreBounded(t *testing.T) {
 	}
 }
 
+func TestAPersonWhoDeclinesIsNotAskedForOtherScopesEndlessly(t *testing.T) {
+	t.Setenv("GAUZE_STATE_DIR", t.TempDir())
+	logins := newLogins(launch.Spec{URL: "http://127.0.0.1:1/mcp"})
+	begun := 0
+	for _, scope := range []string{"a", "b", "c", "d", "e"} {
+		attempt, ours := logins.Begin(&login.Needed{Scopes: []string{scope}})
+		if !ours {
+			continue
+		}
+		begun++
+		attempt.End(errors.New("declined"))
+		attempt.Run(t.Context(), nil)
+	}
+	if begun != maxDeclined {
+		t.Errorf("a person was asked %d times", begun)
+	}
+}
+
 func TestLoginCauseNamesTheCommand(t *testing.T) {
 	n := &login.Needed{URL: "https://a.example/mcp", Account: "work", Why: "the login has expired", Scopes: []string{"x"}}
 	if c := LoginCause(&login.Needed{URL: "https://a.example/mcp", Why: "x", Grant: launch.GrantClient}, nil); strings.Contains(c.Remedy, "gauze login") || !strings.Contains(c.Remedy, "--client-id") {
@@ -157,6 +175,13 @@ func TestLoginCauseNamesTheCommand(t *testing.T) {
 	}
 	c := LoginCause(n, nil)
 	if want := "`gauze login https://a.example/mcp --account work --scope x`"; len(fault.Steps(c.Remedy)) != 1 || "`"+fault.Steps(c.Remedy)[0].Command+"`" != want {
+		t.Errorf("%q", c.Remedy)
+	}
+}
+
+func TestLoginCauseHasNoSecretOfTheURL(t *testing.T) {
+	n := &login.Needed{URL: "https://a.example/mcp?api_key=canary", Why: "the login has expired"}
+	if c := LoginCause(n, nil); !strings.Contains(c.Remedy, "`gauze login https://a.example/mcp`") {
 		t.Errorf("%q", c.Remedy)
 	}
 }

@@ -31,7 +31,6 @@ type Remote struct {
 	logins     *Logins                                                    // nil if the credentials are the caller's
 	authorize  func(context.Context, *http.Request, *http.Response) error // see Access
 	headerWait time.Duration                                              // maximum time from the first byte of a response to the end of its header
-	tokenPause time.Duration                                              // before a token that was just issued and rejected is sent again
 }
 
 // The transports of MCP over HTTP. The one a server uses is detected by trying.
@@ -93,7 +92,7 @@ func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, err
 	if address.Scheme == "https" {
 		transport.TLSClientConfig = &tls.Config{RootCAs: launch.Roots()}
 	}
-	remote := &Remote{header: spec.Header, headerWait: headerTimeout, tokenPause: newTokenPause, client: &http.Client{
+	remote := &Remote{header: spec.Header, headerWait: headerTimeout, client: &http.Client{
 		Transport: transport,
 		// By default, net/http would follow to any host, with the body and almost every header.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
