@@ -5,15 +5,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // LoginRequired is the cause of a server that requires a login.
 const LoginRequired = "oauth_not_completed"
-
-// LogIn returns the advice to log in with a command (launch.LoginCommand).
-func LogIn(command string) string {
-	return "Log in once in a terminal. Gauze stores the login and renews it: `" + command + "`"
-}
 
 func authCauses() []cause {
 	return []cause{
@@ -137,8 +134,8 @@ func authCauses() []cause {
 			instead: []advice{{when: func(_ *exam, m *match) bool { return m.names["step"] != "" },
 				explain: "The server requires a sign-in or setup of its own, which is done once in a terminal.",
 				fix:     "Run this step in a terminal, then start the server again: `{line|COMMAND} {step|auth}`"}, {when: func(x *exam, _ *match) bool { return liveURL(x, nil) && x.NoLogin }, explain: "The server requires a login, and logins are turned off with --login off.",
-				fix: "Remove --login off and log in once in a terminal: `gauze login {login|URL}`"}, {when: liveURL, explain: "The server requires a login, and gauze has none that the server accepts.",
-				fix: LogIn("gauze login {login|URL}")}},
+				fix: "Remove --login off and log in once in a terminal: `gauze login {login|URL}`"}, {when: liveURL, explain: launch.LoginMissing,
+				fix: launch.LogIn("gauze login {login|URL}")}},
 			clues: []clue{
 				{certain, `(?i)error getting token from server metadata`, nil},
 				{certain, `(?i)(?:oauth|authorization|authentication|login|sign-?in)[^\n]{0,40}(?:was |has been )?(?:cancell?ed|aborted|timed? ?out|not completed|incomplete|pending|dismissed|interrupted)`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
@@ -221,8 +218,8 @@ func authCauses() []cause {
 			explain: "A service that the server calls returned 401: the key or token is missing or not valid.",
 			fix:     "Set the key under \"env\" in the server's entry, as the server's documentation describes, or renew the existing one.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.remote() || len(x.Command) == 0 },
-				explain: "The server returned 401: a login, key or token is missing or not valid.",
-				fix:     "If the server has a login, log in with `gauze login {login|URL}`. If it requires a key, set the environment variable NAME to it (with \"Bearer \" before it if the server requires that) and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
+				explain: launch.CredentialMissing,
+				fix:     launch.LogInOrSendKey("gauze login {login|URL}", "gauze run --url {url|URL}")}},
 			clues: []clue{
 				{strong, "", func(x *exam, m *match) bool { return x.status(m, 401, 407) }},
 				{likely, `(?i)\bnot authori[sz]ed\b|"error": ?"(?:access_denied|unauthorized|unauthenticated)"|\bUNAUTHENTICATED\b`, nil},

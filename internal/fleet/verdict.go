@@ -78,7 +78,7 @@ func (c *Checked) Verdict() Verdict {
 			v.Next, v.Command = c.hideValues(c.Report.Todo), c.Report.Command
 		}
 		if d.Cause == doctor.LoginRequired && c.Real().LogsIn() {
-			v.Next, v.Command = doctor.LogIn(launch.LoginCommand(c.ID(), c.Real().Login.Account)), ""
+			v.Next, v.Command = launch.LogIn(launch.LoginCommand(c.ID(), c.Real().Login.Account)), ""
 			if !c.Wrapped {
 				v.Cause += " The client may have a login of its own."
 			}

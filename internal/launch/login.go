@@ -82,3 +82,21 @@ func (s Spec) LogsIn() bool {
 	u, err := url.Parse(s.URL)
 	return err == nil && u.User == nil && !slices.ContainsFunc(s.Header, func(h Header) bool { return strings.EqualFold(h.Name, "Authorization") })
 }
+
+// What is said about a login that is required.
+const (
+	LoginMissing      = "The server requires a login, and gauze has none that the server accepts."
+	CredentialMissing = "The server returned 401: a login, key or token is missing or not valid."
+)
+
+// LogIn returns the advice to log in with a command (LoginCommand).
+func LogIn(command string) string {
+	return "Log in once in a terminal. Gauze stores the login and renews it: `" + command + "`"
+}
+
+// LogInOrSendKey returns the advice for a server that does not say which credential it requires. run
+// begins the command that sends a key.
+func LogInOrSendKey(command, run string) string {
+	return "If the server has a login, log in with `" + command + "`. If it requires a key, set the environment variable NAME to it " +
+		"(with \"Bearer \" before it if the server requires that) and send it in a header: `" + run + " --header-env Authorization=NAME`"
+}

@@ -208,7 +208,7 @@ func (s *Source) unrenewable(h *held) error {
 	case s.options.Grant != "":
 		return nil
 	case errors.Is(h.err, ErrNone):
-		return s.needed("the user is not logged in to this server")
+		return s.needed(NotLoggedIn)
 	case h.err != nil:
 		return s.needed(h.err.Error())
 	case h.login.Ended != "":

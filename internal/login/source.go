@@ -300,6 +300,9 @@ func (s *Source) Options() launch.Login { return s.options }
 // person cannot or does not want to open it.
 type Show func(ctx context.Context, address string) error
 
+// NotLoggedIn is why a login is needed if there is none.
+const NotLoggedIn = "the user is not logged in to this server"
+
 // Needed means that a person has to log in.
 type Needed struct {
 	URL     string

@@ -370,17 +370,16 @@ func (l Loss) OfLogin() bool { return l.Login != nil || l.Code == fault.LoginUna
 // there was none.
 func LoginCause(n *login.Needed, failed error) fault.Cause {
 	server := launch.Spec{URL: n.URL}.Shown() // the query may contain a secret, and logins do not depend on it
-	c := fault.Cause{Code: loginCauseCode, Explanation: "The server requires a login"}
-	if n.Unasked {
-		c.Explanation = "The server requires a login or a key"
+	c := fault.Cause{Code: loginCauseCode, Explanation: launch.LoginMissing}
+	switch {
+	case len(n.Scopes) > 0:
+		c.Explanation = "The login lacks permissions that the server requires (" + strings.Join(n.Scopes, " ") + ")."
+	case n.Unasked:
+		c.Explanation = launch.CredentialMissing
 	}
-	if len(n.Scopes) > 0 {
-		c.Explanation = "The login lacks permissions that the server requires (" + strings.Join(n.Scopes, " ") + ")"
+	if n.Why != "" && n.Why != login.NotLoggedIn {
+		c.Explanation += " The reason: " + n.Why + "."
 	}
-	if n.Why != "" {
-		c.Explanation += ": " + n.Why
-	}
-	c.Explanation += "."
 	if failed != nil {
 		c.Explanation += " The last attempt to log in failed: " + failed.Error() + "."
 	}
@@ -391,10 +390,9 @@ func LoginCause(n *login.Needed, failed error) fault.Cause {
 	case n.Grant == launch.GrantAssertion:
 		c.Remedy = "Check the token of the workload in the file that gauze was started with: --assertion-file."
 	case n.Unasked:
-		c.Remedy = "If the server has a login, log in with `" + command + "`. If it requires a key, set the environment variable NAME to it and send it in a header: `" +
-			shell.Here().Line("gauze", "run", "--url", server, "--header-env", "Authorization=NAME") + "`"
+		c.Remedy = launch.LogInOrSendKey(command, shell.Here().Line("gauze", "run", "--url", server))
 	default:
-		c.Remedy = "To log in, run this command: `" + command + "`"
+		c.Remedy = launch.LogIn(command)
 	}
 	return c
 }
