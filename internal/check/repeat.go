@@ -11,7 +11,7 @@ import (
 // Recoveries must work every time, so the named faults are repeated. Much of a recovery is waiting,
 // so the repeats run concurrently, which also reveals what works only on an idle machine.
 const (
-	repeats      = 4
+	repeats      = 2 // the step test runs them as well
 	parallelRuns = 2
 	// The faults over HTTP wait for whole seconds, the unit of Retry-After, and start no process
 	// that could be late.

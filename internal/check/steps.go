@@ -44,7 +44,7 @@ func (t tally) String() string {
 func allSteps(quick bool) []step {
 	// The longest packages mostly wait for processes: they are first, so that none runs alone at the
 	// end, and one package more runs at the same time than there are CPUs.
-	suite := []string{"-race", "-p", strconv.Itoa(runtime.NumCPU() + 1), "-timeout", "9m", "./internal/realtest", "./cmd/gauze", "./..."}
+	suite := []string{"-race", "-p", strconv.Itoa(runtime.NumCPU() + 1), "-timeout", "14m", "./internal/realtest", "./cmd/gauze", "./..."}
 	compared := []string{"-count=1", "./internal/differential"}
 	if quick {
 		suite, compared = append([]string{"-short"}, suite...), append([]string{"-short"}, compared...)
@@ -62,7 +62,7 @@ func allSteps(quick bool) []step {
 			run: goTest("-count=1", "-run", "^TestVoice|^TestWordings$", ".", "./internal/doctor")},
 		{name: "compared", about: "ten real servers and two hundred generated ones, directly and through gauze", beside: true, run: goTest(compared...)},
 		{name: "broken", about: "setups broken in named ways, with real servers, diagnosed and healed", slow: true, beside: true,
-			run: testOnce([]string{"CI=true"}, "-timeout", "9m", "-run", "^TestBroken", "./internal/realtest")},
+			run: testOnce([]string{"CI=true"}, "-timeout", "14m", "-run", "^TestBroken", "./internal/realtest")},
 		{name: "generated", about: "a hundred thousand generated calls, without the race detector", slow: true, beside: true,
 			run: testOnce(nil, "-run", "^TestGeneratedCalls$", "./internal/repair")},
 		{name: "journals", about: "ten thousand damaged journals", slow: true, onRequest: true,
