@@ -224,18 +224,27 @@ func TestLoginIsCancelled(t *testing.T) {
 	s := logintest.New(t, logintest.Config{Silent: true})
 	p := newUser(t, s)
 	cmd := gauzeCommand(p, "login", "notes")
-	var said lockedBuffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = in, in
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	in.Close()
 	defer time.AfterFunc(forEver, func() { cmd.Process.Kill() }).Stop()
-	for !strings.Contains(said.String(), "Press Ctrl-C") {
-		time.Sleep(5 * time.Millisecond) // until it waits
+	var said strings.Builder
+	for lines := bufio.NewReader(io.TeeReader(out, &said)); !strings.Contains(said.String(), "Press Ctrl-C"); {
+		if _, err := lines.ReadByte(); err != nil {
+			t.Fatalf("%v:\n%s", err, said.String())
+		}
 	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
+	io.Copy(&said, out)
 	cmd.Wait()
 	if status := cmd.ProcessState.ExitCode(); status != 130 {
 		t.Errorf("status %d", status)
