@@ -32,7 +32,7 @@ func TestTaskWhoseServerDiesAtStepThirty(t *testing.T) {
 	}{
 		"it exits":             {flags: "-exit-at-start=skip=1,code=3", step: dies, args: []string{"--patience", "3s"}, reported: `exit status 3`},
 		"it crashes in a loop": {flags: "-exit-after-initialize=skip=1,code=3", step: dies, args: []string{"--patience", "3s"}, reported: `exit status 3`},
-		"it hangs": {flags: "-hang=1,calls=29 -ignore-initialize=skip=1", head: "budget: {time: 20s}\n",
+		"it hangs": {flags: "-hang=1,calls=29 -ignore-initialize=skip=1", head: "budget: {time: 45s}\n",
 			step: "tool: echo, arguments: {text: hello}", args: []string{"--timeout", "1s", "--start-timeout", "1s"}, reported: `did not`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/verdict"
@@ -18,7 +19,7 @@ const defaultReconnects = 5
 // judged, and it is waited for as long as the verdict allows. stop says why the task cannot go on.
 func (r *Runner) ready(ctx context.Context, server string) (tools []Tool, stop *Stopped, err error) {
 	most := cmp.Or(r.MaxReconnects, defaultReconnects)
-	var unfit *Situation // as last seen
+	var unfit Situation // as judged last
 	for tries := 0; ctx.Err() == nil; tries++ {
 		tools, lost := r.Servers.Tools(ctx, server)
 		now := r.Servers.Situation(server)
@@ -26,9 +27,6 @@ func (r *Runner) ready(ctx context.Context, server string) (tools []Tool, stop *
 			return tools, nil, nil
 		}
 		if ctx.Err() != nil {
-			if !responds(now) {
-				unfit = &now
-			}
 			break
 		}
 		if lost != nil {
@@ -52,13 +50,42 @@ func (r *Runner) ready(ctx context.Context, server string) (tools []Tool, stop *
 		if v.Action == verdict.Stop || tries >= most {
 			return nil, dead(server, now, v), nil
 		}
-		unfit = &now
+		unfit = now
 		r.Servers.Reconnect(ctx, server)
 	}
-	if unfit != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return nil, dead(server, *unfit, verdict.Verdict{Action: verdict.Stop, Reason: "the task's budget of time was spent waiting for it"}), nil
+	return nil, r.waitedInVain(ctx, server, unfit), nil
+}
+
+// waitedInVain returns the stop because the budget's time was spent on a server that is down, was
+// judged unfit, or has not answered since it lost the last call. It returns nil if something else
+// ended ctx.
+func (r *Runner) waitedInVain(ctx context.Context, server string, unfit Situation) *Stopped {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil
 	}
-	return nil, nil, nil
+	now, lost := r.Servers.Situation(server), r.state.lastLost(server)
+	if responds(now) && now.Since.IsZero() && unfit.Health == "" && lost == nil {
+		return nil // it is only slow
+	}
+	now.Detail, now.Remedy = cmp.Or(now.Detail, unfit.Detail), cmp.Or(now.Remedy, unfit.Remedy)
+	now.Since = cmp.Or(now.Since, unfit.Since)
+	if lost != nil {
+		now.Detail, now.Since = cmp.Or(now.Detail, lost.Outcome.told()), cmp.Or(now.Since, lost.Sent)
+	}
+	return dead(server, now, verdict.Verdict{Action: verdict.Stop, Reason: "the task's budget of time was spent waiting for it"})
+}
+
+// lastLost returns the last call of a server, if the server did not answer it.
+func (s *State) lastLost(server string) *Call {
+	for _, c := range slices.Backward(s.Calls) {
+		if c.Server == server {
+			if c.Outcome != nil && c.Outcome.Status == Lost {
+				return c
+			}
+			return nil
+		}
+	}
+	return nil
 }
 
 func responds(s Situation) bool { return s.Health == "healthy" || s.Health == "degraded" }

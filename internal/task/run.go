@@ -93,12 +93,16 @@ func (r *Runner) act(ctx context.Context, d Decision) error {
 // write the outcome.
 func (r *Runner) step(ctx context.Context, d Decision) error {
 	i := *d.Intent
+	var tools []Tool
+	var stop *Stopped
+	var err error
 	if d.Waits > 0 && !pause(ctx, r.Backoff<<min(d.Waits-1, 6)) {
-		return nil // the loop finds out why
+		stop = r.waitedInVain(ctx, i.Server, Situation{})
+	} else {
+		tools, stop, err = r.ready(ctx, i.Server)
 	}
-	tools, stop, err := r.ready(ctx, i.Server)
 	if err != nil || stop == nil && ctx.Err() != nil {
-		return err
+		return err // the loop finds out what ended ctx
 	}
 	if stop == nil {
 		stop, err = r.checkTool(&i, d, tools)

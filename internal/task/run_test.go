@@ -371,6 +371,52 @@ func TestTimeBudgetEndsTheWaitForAServer(t *testing.T) {
 	}
 }
 
+// The time ends before the next attempt of a call that the server did not answer, or while the new
+// process has yet to answer: the server is the reason, and what was reported of the call is shown.
+func TestTimeBudgetEndsAfterALostCall(t *testing.T) {
+	for name, test := range map[string]struct {
+		backoff time.Duration
+		silent  bool
+	}{
+		"before the next attempt":   {backoff: time.Minute},
+		"waiting for a new process": {silent: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				reply := lost(Unknown)
+				reply.Text = "the server did not answer in time"
+				answer, silent := always(reply), false
+				o := begin(t, "budget: {time: 10s}\nsteps: [{id: a, server: s, tool: read}]", func(ctx context.Context, tool, arguments string) Reply {
+					silent = test.silent
+					return answer(ctx, tool, arguments)
+				})
+				o.r.Backoff = test.backoff
+				o.r.Servers = &fresh{fake: o.fake, silent: &silent}
+				s := o.wantStatus("server-dead", 3)
+				if report := s.Report("id", time.Now()); !strings.Contains(report, "budget of time") || !strings.Contains(report, "Reported: the server did not answer in time") {
+					t.Error(report)
+				}
+				answer, o.r.Servers = always(says("ok")), o.fake
+				o.wantStatus("done", 0)
+			})
+		})
+	}
+}
+
+// fresh is a server that looks healthy, and does not list its tools while it is silent.
+type fresh struct {
+	*fake
+	silent *bool
+}
+
+func (f *fresh) Tools(ctx context.Context, server string) ([]Tool, *Reply) {
+	if *f.silent {
+		<-ctx.Done()
+		return nil, &Reply{Status: Lost, Delivery: Unsent}
+	}
+	return f.fake.Tools(ctx, server)
+}
+
 // deaf is a server whose connection takes as long as it is given.
 type deaf struct {
 	*fake
