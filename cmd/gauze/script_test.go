@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/gauze-mcp/gauze/internal/built"
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 )
 
@@ -38,11 +41,34 @@ func (m withOwnState) Run() int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	os.Setenv("GAUZE_STATE_DIR", dir)
-	os.Setenv("XDG_STATE_HOME", dir)         // of a gauze that is the server of another, which keeps GAUZE_ variables from it
+	bin, state := filepath.Join(dir, "bin"), filepath.Join(dir, "state")
+	if err := errors.Join(os.Mkdir(state, 0o700), programsIn(bin)); err != nil {
+		panic(err)
+	}
+	os.Setenv("GAUZE_STATE_DIR", state)
+	os.Setenv("XDG_STATE_HOME", state)       // of a gauze that is the server of another, which keeps GAUZE_ variables from it
 	os.Setenv("GAUZE_KEYRING", "off")        // no test touches the user's keyring
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // a race build would otherwise take a second to exit
 	return m.M.Run()
+}
+
+// programsIn puts the programs that the check built, if it did, in front of the test binary, which is
+// gauze and the faulty server as well, and takes four times as long with the race detector. The tests
+// in package realtest start a gauze with the race detector.
+func programsIn(dir string) error {
+	if os.Getenv(built.Env) == "" || os.Getenv(faultyserver.EnvAlone) == "" {
+		return nil
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	if _, err := built.Gauze(context.Background(), dir); err != nil {
+		return err
+	}
+	if err := os.Symlink(os.Getenv(faultyserver.EnvAlone), filepath.Join(dir, "faultyserver")); err != nil {
+		return err
+	}
+	return os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
 func TestScripts(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/gauze-mcp/gauze/internal/built"
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/shell"
 )
@@ -37,16 +38,15 @@ func NewRun(ctx context.Context) (*Run, error) {
 	}
 	r := &Run{Dir: dir, Home: filepath.Join(dir, "home"), State: filepath.Join(dir, "state"), Gauze: filepath.Join(dir, "bin", "gauze"), server: os.Getenv(faultyserver.EnvAlone)}
 	r.ended = append(r.ended, func() { os.RemoveAll(dir) })
-	for _, sub := range []string{r.Home, r.State, r.project()} {
+	for _, sub := range []string{r.Home, r.State, r.project(), filepath.Dir(r.Gauze)} {
 		if err := os.MkdirAll(sub, 0o700); err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
 	}
 	r.Env = append(environment(), "HOME="+r.Home, "GAUZE_STATE_DIR="+r.State, "PATH="+filepath.Dir(r.Gauze)+":"+os.Getenv("PATH"))
-	err = build(ctx, r.Gauze, "./cmd/gauze")
+	r.Gauze, err = built.Gauze(ctx, filepath.Dir(r.Gauze))
 	if r.server == "" && err == nil {
-		r.server = filepath.Join(dir, "bin", "faultyserver")
-		err = build(ctx, r.server, "./internal/faultyserver/standalone")
+		r.server, err = built.Program(ctx, filepath.Dir(r.Gauze), "faultyserver", "./internal/faultyserver/standalone")
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -70,19 +70,6 @@ func environment() (env []string) {
 		}
 	}
 	return env
-}
-
-func build(ctx context.Context, to, what string) error {
-	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
-	if err != nil {
-		return fmt.Errorf("go env GOMOD: %w", err)
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", to, what)
-	cmd.Dir = filepath.Dir(strings.TrimSpace(string(mod)))
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building %s: %w\n%s", what, err, output)
-	}
-	return nil
 }
 
 // Close ends what the run started, in reverse order.

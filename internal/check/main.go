@@ -53,7 +53,7 @@ func check(ctx context.Context, args []string, out io.Writer) int {
 		fmt.Fprintf(out, "check: %v\nnext: run this inside a checkout of gauze\n", err)
 		return 2
 	}
-	defer serverAlone(ctx)()
+	defer buildPrograms(ctx)()
 	return report(ctx, steps, out)
 }
 

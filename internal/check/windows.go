@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/built"
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/realparts"
 	"github.com/gauze-mcp/gauze/internal/wine"
@@ -35,7 +36,7 @@ func windowsTest(ctx context.Context, out io.Writer) (tally, error) {
 		return tally{}, err
 	}
 	f := newFollower(out)
-	err = f.underWine(ctx, folder, []string{"GAUZE_BINARY=" + wine.Path(gauze)}, packages...)
+	err = f.underWine(ctx, folder, []string{built.Env + "=" + wine.Path(gauze)}, packages...)
 	f.table()
 	return f.total(), err
 }
@@ -87,7 +88,7 @@ func (f *follower) underWine(ctx context.Context, folder *wine.Folder, env []str
 	}
 	argv := []string{"go", "test", "-json", "-count=1", "-p", "1", "-timeout", "20m", "-exec", folder.Launcher()}
 	cmd := folder.Command(ctx, tree, append(argv, args...)...)
-	cmd.Env = append(append(cmd.Env, windowsBuild...), faultyserver.EnvAlone+"=") // not the Linux binary
+	cmd.Env = append(append(cmd.Env, windowsBuild...), faultyserver.EnvAlone+"=", built.Env+"=") // not the Linux binaries
 	cmd.Env = append(cmd.Env, env...)
 	return f.run(cmd)
 }

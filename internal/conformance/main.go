@@ -14,7 +14,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -26,6 +25,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/built"
 	"github.com/gauze-mcp/gauze/internal/realparts"
 )
 
@@ -86,9 +86,8 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 	defer os.RemoveAll(dir)
 	os.Setenv("GAUZE_STATE_DIR", filepath.Join(dir, "state")) // not the user's journal
 	if *gauze == "" {
-		*gauze = filepath.Join(dir, "gauze")
-		if err := build(ctx, *gauze); err != nil {
-			fmt.Fprintf(out, "conformance: %v\n", err)
+		if *gauze, err = built.Gauze(ctx, dir); err != nil {
+			fmt.Fprintf(out, "conformance: %v\nnext: run this inside a checkout, or set -gauze to the path of a binary\n", err)
 			return 2
 		}
 	}
@@ -117,19 +116,4 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 		return 2
 	}
 	return status
-}
-
-// build builds gauze from this tree.
-func build(ctx context.Context, path string) error {
-	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
-	root := filepath.Dir(strings.TrimSpace(string(mod)))
-	if err != nil || root == "." || root == filepath.Dir(os.DevNull) {
-		return errors.New("not inside a checkout of gauze\nnext: run this inside a checkout, or set -gauze to the path of a binary")
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/gauze")
-	cmd.Dir = root
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build ./cmd/gauze: %w\n%s", err, output)
-	}
-	return nil
 }

@@ -3,20 +3,18 @@
 package differential
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/built"
 )
 
-// gauzeBinary is built once for all tests. GAUZE_BINARY names a different one, such as a release.
-var gauzeBinary = os.Getenv("GAUZE_BINARY")
-
-// exeSuffix ends the name of a program, which Windows does not start without it.
-var exeSuffix = map[bool]string{true: ".exe"}[runtime.GOOS == "windows"]
+// gauzeBinary is one for all tests.
+var gauzeBinary string
 
 func TestMain(m *testing.M) {
 	serveIfAsked()
@@ -37,13 +35,9 @@ func runTests(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	os.Setenv("GAUZE_STATE_DIR", filepath.Join(dir, "state")) // not the user's journal
-	if gauzeBinary == "" {
-		gauzeBinary = filepath.Join(dir, "gauze"+exeSuffix)
-		build := exec.Command("go", "build", "-o", gauzeBinary, "github.com/gauze-mcp/gauze/cmd/gauze")
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "building gauze: %v\n%s", err, out)
-			return 1
-		}
+	if gauzeBinary, err = built.Gauze(context.Background(), dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	return m.Run()
 }

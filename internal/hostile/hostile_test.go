@@ -3,6 +3,7 @@
 package hostile
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net"
@@ -15,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/built"
 )
 
 // What all worlds share.
@@ -33,11 +36,11 @@ func prepared(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	gauze, witness = filepath.Join(dir, "gauze"), filepath.Join(dir, "witness")
-	for program, source := range map[string]string{gauze: "../../cmd/gauze", witness: "./witness"} {
-		if said, err := exec.Command("go", "build", "-o", program, source).CombinedOutput(); err != nil {
-			panic(string(said))
-		}
+	if gauze, err = built.Gauze(context.Background(), dir); err != nil {
+		panic(err)
+	}
+	if witness, err = built.Program(context.Background(), dir, "witness", "./internal/hostile/witness"); err != nil {
+		panic(err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -3,15 +3,17 @@
 package realtest
 
 import (
+	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/built"
 )
 
-// gauzeBinary is built once for all tests. GAUZE_BINARY names another one to test instead, such as a release.
-var gauzeBinary = os.Getenv("GAUZE_BINARY")
+// gauzeBinary is one for all tests. With the race detector, it has it as well.
+var gauzeBinary string
 
 // raceReports is where a gauze built with the race detector leaves its reports.
 var raceReports string
@@ -35,17 +37,14 @@ func runTests(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	os.Setenv("GAUZE_STATE_DIR", filepath.Join(dir, "state")) // not the user's journal
 	raceReports = filepath.Join(dir, "race")
-	if gauzeBinary == "" {
-		gauzeBinary = filepath.Join(dir, "gauze")
-		args := []string{"build", "-o", gauzeBinary}
-		if underRace {
-			args = append(args, "-race")
-		}
-		build := exec.Command("go", append(args, "github.com/gauze-mcp/gauze/cmd/gauze")...)
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "building gauze: %v\n%s", err, out)
-			return 1
-		}
+	if underRace {
+		gauzeBinary, err = built.Program(context.Background(), dir, "gauze", "./cmd/gauze", "-race")
+	} else {
+		gauzeBinary, err = built.Gauze(context.Background(), dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	code := m.Run()
 	reports, _ := filepath.Glob(raceReports + "*")
