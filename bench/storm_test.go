@@ -46,8 +46,12 @@ type bugsBuild struct {
 
 // withBugs builds once for all tests. TestMain removes what it built.
 var withBugs = sync.OnceValue(func() (built bugsBuild) {
-	if built.binaries, built.err = newBinaries(); built.err == nil {
-		removeAfterTests = built.remove
+	if built.binaries, built.err = newBinaries(); built.err != nil {
+		return built
+	}
+	removeAfterTests = built.remove
+	// The server that is killed is not this binary: with the race detector it takes too long to start.
+	if built.self, built.err = built.build("bench", "./bench"); built.err == nil {
 		built.gauze, built.err = built.binaries.gauze("seededbugs")
 	}
 	return built

@@ -95,7 +95,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 		return r
 	}
 	for i, payload := range payloads {
-		if raceEnabled && i%2 > 0 {
+		if raceEnabled && i%8 > 0 {
 			continue // all of them are tried without the race detector, by the step clients
 		}
 		payload = fill(payload)
@@ -143,7 +143,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 		}
 	}
 	t.Logf("%d payloads, %d configurations, %d calls", len(payloads), configs, calls)
-	if configs < 100 || asked.Load() > 0 || a.exists("mark") {
+	if configs < 100 && !raceEnabled || asked.Load() > 0 || a.exists("mark") {
 		t.Errorf("%d configurations, %d connections, run: %v", configs, asked.Load(), a.exists("mark"))
 	}
 	heard := a.heard.String()
