@@ -22,7 +22,7 @@ func (r *Runner) ready(ctx context.Context, server string) (tools []Tool, stop *
 	var unfit Situation // as judged last
 	for tries := 0; ctx.Err() == nil; tries++ {
 		tools, lost := r.Servers.Tools(ctx, server)
-		now := r.Servers.Situation(server)
+		now := r.situation(server)
 		if lost == nil && responds(now) {
 			return tools, nil, nil
 		}
@@ -63,29 +63,42 @@ func (r *Runner) waitedInVain(ctx context.Context, server string, unfit Situatio
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return nil
 	}
-	now, lost := r.Servers.Situation(server), r.state.lastLost(server)
-	if responds(now) && now.Since.IsZero() && unfit.Health == "" && lost == nil {
+	now := r.situation(server)
+	if responds(now) && now.Since.IsZero() && unfit.Health == "" {
 		return nil // it is only slow
 	}
 	now.Detail, now.Remedy = cmp.Or(now.Detail, unfit.Detail), cmp.Or(now.Remedy, unfit.Remedy)
 	now.Since = cmp.Or(now.Since, unfit.Since)
-	if lost != nil {
-		now.Detail, now.Since = cmp.Or(now.Detail, lost.Outcome.told()), cmp.Or(now.Since, lost.Sent)
+	if lost := r.state.lost(server); len(lost) > 0 {
+		now.Detail = cmp.Or(now.Detail, lost[len(lost)-1].Outcome.told())
 	}
 	return dead(server, now, verdict.Verdict{Action: verdict.Stop, Reason: "the task's budget of time was spent waiting for it"})
 }
 
-// lastLost returns the last call of a server, if the server did not answer it.
-func (s *State) lastLost(server string) *Call {
+// situation returns the situation of a server. One that starts and dies again before it answers a
+// call has been down since the first call that it did not answer.
+func (r *Runner) situation(server string) Situation {
+	now := r.Servers.Situation(server)
+	if lost := r.state.lost(server); len(lost) > 0 && (now.Since.IsZero() || lost[0].Sent.Before(now.Since)) {
+		now.Since = lost[0].Sent
+	}
+	return now
+}
+
+// lost returns the calls of a server since the last one in this run that it answered.
+func (s *State) lost(server string) (calls []*Call) {
 	for _, c := range slices.Backward(s.Calls) {
-		if c.Server == server {
-			if c.Outcome != nil && c.Outcome.Status == Lost {
-				return c
-			}
-			return nil
+		switch {
+		case c.Server != server:
+		case c.run == s.resumes && c.Outcome != nil && c.Outcome.Status == Lost:
+			calls = append(calls, c)
+		default:
+			slices.Reverse(calls)
+			return calls
 		}
 	}
-	return nil
+	slices.Reverse(calls)
+	return calls
 }
 
 func responds(s Situation) bool { return s.Health == "healthy" || s.Health == "degraded" }

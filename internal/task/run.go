@@ -212,7 +212,7 @@ func (r *Runner) stop(s Stopped) error { return r.write(KindStopped, s) }
 func (r *Runner) explained(s Stopped) Stopped {
 	s = r.state.Explain(s)
 	if s.Why == ServerDead {
-		now := r.Servers.Situation(s.Server)
+		now := r.situation(s.Server)
 		s.Since, s.Remedy, s.Diagnosis = now.Since, now.Remedy, cmp.Or(now.Cause.Explanation, now.Detail, s.Diagnosis)
 	}
 	return s

@@ -403,6 +403,22 @@ func TestTimeBudgetEndsAfterALostCall(t *testing.T) {
 	}
 }
 
+// A server that is there again after each call it loses has been unavailable since the first of them.
+func TestUnavailableSinceTheFirstLostCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := begin(t, "steps: [{id: a, server: s, tool: read}]", func(context.Context, string, string) Reply {
+			time.Sleep(time.Minute)
+			return lost(Unknown)
+		})
+		begun := time.Now()
+		o.health = func() (s Situation) { s.Health, s.Since = "healthy", time.Now(); return s }
+		s := o.wantStatus("server-dead", 3)
+		if !s.Stopped.Since.Equal(begun) {
+			t.Errorf("since %v, want %v", s.Stopped.Since, begun)
+		}
+	})
+}
+
 // fresh is a server that looks healthy, and does not list its tools while it is silent.
 type fresh struct {
 	*fake
