@@ -38,7 +38,7 @@ var doors = map[string][]string{
 	"internal/clientconfig":            {"internal/fileid", "internal/clientconfig/reference", "internal/splice", "internal/launch"},
 	"internal/clientconfig/reference":  {},
 	"internal/registry":                {"internal/launch"},
-	"internal/fleet":                   {"llm", "internal/backup", "internal/clientconfig", "internal/doctor", "internal/registry", "internal/upstream", "internal/trust", "internal/launch", "internal/probe"},
+	"internal/fleet":                   {"llm", "internal/backup", "internal/clientconfig", "internal/doctor", "internal/registry", "internal/upstream", "internal/trust", "internal/launch", "internal/login", "internal/probe"},
 	"internal/httpguard":               {},
 	"internal/bearer":                  {},
 	"internal/bearer/bearertest":       {},

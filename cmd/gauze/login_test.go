@@ -79,7 +79,10 @@ func TestLogInAndOut(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	wantText(t, p.must("test", s.MCP()), "It works")
-	wantText(t, p.must("doctor", "cursor/notes"), "1 of 1 work")
+	said, status = p.gauze("doctor", "cursor/notes")
+	if wantText(t, said, "Gauze is logged in to it", "gauze wrap --remote cursor/notes"); status != 1 {
+		t.Errorf("the client does not use the login: %d", status)
+	}
 
 	wantText(t, p.must("login", s.MCP()), "already logged in as ada@example.com", "replaces")
 	if s.Logins() != 2 {
@@ -258,7 +261,7 @@ func TestStatusOfAnEndedLogin(t *testing.T) {
 	p := newUser(t, s)
 	p.must("login", "notes")
 	s.Revoke()
-	if said, status := p.gauze("test", "notes"); status != 1 {
+	if said, status := p.gauze("test", s.MCP()); status != 1 {
 		t.Errorf("it works with a revoked login: %s", said)
 	} else {
 		wantText(t, said, "gauze login "+s.MCP())
