@@ -40,7 +40,7 @@ var doors = map[string][]string{
 	"internal/registry":                {"internal/launch"},
 	"internal/fleet":                   {"llm", "internal/backup", "internal/clientconfig", "internal/doctor", "internal/registry", "internal/upstream", "internal/trust", "internal/launch", "internal/login", "internal/probe"},
 	"internal/httpguard":               {},
-	"internal/bearer":                  {},
+	"internal/bearer":                  {"internal/launch"},
 	"internal/bearer/bearertest":       {},
 	"internal/gateway":                 {"internal/bearer", "internal/proxy", "internal/wire", "internal/health", "internal/httpguard"},
 	"internal/demo":                    {"internal/task", "internal/taskrun", "internal/proxy", "internal/upstream", "internal/health", "internal/faultyserver", "internal/launch", "internal/modeltest", "llm"},
