@@ -135,7 +135,7 @@ func authCauses() []cause {
 		{
 			name: LoginRequired, category: AuthFailed, passes: true,
 			explain: "The server requires sign-in, but the sign-in was not completed.",
-			fix: signInAgain + " If the server has a URL, gauze can log in in place of the client and renew the login. " +
+			fix: signInAgain + " If the server has a URL, gauze can log in instead of the client and renew the login. " +
 				"Wrap the server with `gauze wrap --remote SERVER`, then log in: `gauze login SERVER`",
 			instead: []advice{{when: func(_ *exam, m *match) bool { return m.names["step"] != "" },
 				explain: "The server requires a sign-in or setup of its own, which is done once in a terminal.",
