@@ -52,7 +52,7 @@ func (g *guard) check(r *http.Request) *refusal {
 	}
 }
 
-// identify returns the principal of a request by its token, and the request as it is to be handled.
+// identify returns the principal of a request by its token, and the request to handle.
 func (g *guard) identify(r *http.Request) (*http.Request, principal, *refusal) {
 	if r.URL.Path == healthPath { // which reveals nothing
 		return r, principal{}, nil

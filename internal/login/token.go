@@ -94,7 +94,7 @@ func (s *Source) exchangeOnce(l Login, refresh string) (Login, error) {
 const unsupportedType = "unsupported_token_type"
 
 // requestToken sends a request to a token endpoint and returns the tokens in the response. The error
-// is a *refusal, or passing if there is no response, unless the guard rejected the address.
+// is a *refusal, or passing if the server did not answer, unless the guard rejected the address.
 func requestToken(c *http.Client, req *http.Request, hidden redact.Secrets) (t tokenResponse, err error) {
 	host := req.URL.Host
 	res, err := c.Do(req)
