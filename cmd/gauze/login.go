@@ -121,17 +121,17 @@ func (r remote) command() string {
 	return launch.LoginCommand(cmp.Or(r.name, redact.Quote(shownServer(r.spec))), r.spec.Login.Account)
 }
 
-// toWrap says how clients that connect without gauze get to use a login.
-func (r remote) toWrap() string {
-	if len(r.unwrapped) == 0 {
+// toWrap says how clients that connect to servers without gauze get to use a login.
+func toWrap(servers []string) string {
+	if len(servers) == 0 {
 		return ""
 	}
 	of := "its client connects"
-	if len(r.unwrapped) > 1 {
+	if len(servers) > 1 {
 		of = "their clients connect"
 	}
-	text := fmt.Sprintf("Not wrapped: %s. This login has no effect there, because %s without gauze. To wrap:", redact.Quote(strings.Join(r.unwrapped, ", ")), of)
-	command := shell.Here().Line(append([]string{"gauze", "wrap", "--remote"}, r.unwrapped...)...)
+	text := fmt.Sprintf("Not wrapped: %s. This login has no effect there, because %s without gauze. To wrap:", redact.Quote(strings.Join(servers, ", ")), of)
+	command := shell.Here().Line(append([]string{"gauze", "wrap", "--remote"}, servers...)...)
 	return "\n" + fold(text) + "\n\n" + indent(plaintext.Clean(command)) + "\n"
 }
 
@@ -237,7 +237,7 @@ func (f *loginCommandFlags) logIn(cmd *cobra.Command, at remote, store *login.St
 		return interrupted
 	case report.Healthy:
 		fmt.Fprintf(out, "\nThe server accepts the login and lists %s.\n", plaintext.Count(len(last.Found.Tools), "tool"))
-		io.WriteString(out, at.toWrap()+at.toChoose())
+		io.WriteString(out, toWrap(at.unwrapped)+at.toChoose())
 		return nil
 	}
 	fmt.Fprintf(errOut, "\ngauze login: you are logged in, but the server does not work:\n\n")

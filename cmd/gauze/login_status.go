@@ -18,9 +18,10 @@ import (
 // shownLogin is a login in the output of gauze login --status. It has no field for a token.
 type shownLogin struct {
 	login.Status
-	Servers []string `json:"servers"` // Servers are the configured servers that use it, as CLIENT/NAME.
-	Store   string   `json:"store"`   // Store is "keyring" or "file".
-	Command string   `json:"command,omitempty"`
+	Servers   []string `json:"servers"`             // Servers are the configured servers that use it, as CLIENT/NAME.
+	Unwrapped []string `json:"unwrapped,omitempty"` // Unwrapped are those at its URL that do not, because their clients connect without gauze.
+	Store     string   `json:"store"`               // Store is "keyring" or "file".
+	Command   string   `json:"command,omitempty"`
 }
 
 // showStatus shows the logins: all, or those of one server.
@@ -41,12 +42,13 @@ func (f *loginCommandFlags) showStatus(cmd *cobra.Command, args []string) error 
 		}
 	}
 	shown := []shownLogin{}
-	names := namesByLogin()
+	wrapped, unwrapped := namesByLogin()
 	for _, l := range all {
 		if len(args) > 0 && l.Resource != login.Resource(at.spec.URL) || f.Account != "" && l.Account != f.Account {
 			continue
 		}
-		s := shownLogin{Status: l.Status(), Servers: append([]string{}, names[login.Key{Resource: l.Resource, Account: l.Account}]...), Store: storedIn(store, l)}
+		key := login.Key{Resource: l.Resource, Account: l.Account}
+		s := shownLogin{Status: l.Status(), Servers: append([]string{}, wrapped[key]...), Unwrapped: unwrapped[key], Store: storedIn(store, l)}
 		if s.Began.IsZero() {
 			s.Ended = "the login cannot be read"
 		}
@@ -93,21 +95,25 @@ func storedIn(store *login.Store, l login.Login) string {
 	return "file"
 }
 
-// namesByLogin returns the configured servers at URLs by the login that they use, whose key has no
-// issuer here. It only reads files, and none is needed.
-func namesByLogin() map[login.Key][]string {
-	names := map[login.Key][]string{}
+// namesByLogin returns the configured servers at URLs by the login that they use, or would use if
+// they were wrapped. The keys have no issuer. It only reads files, and none is needed.
+func namesByLogin() (wrapped, unwrapped map[login.Key][]string) {
+	wrapped, unwrapped = map[login.Key][]string{}, map[login.Key][]string{}
 	fl, err := fleet.Here(versionText())
 	if err != nil {
-		return names
+		return wrapped, unwrapped
 	}
 	for _, s := range fl.Look().Servers {
 		if spec := s.Real(); spec.URL != "" && spec.LogsIn() {
+			names := unwrapped
+			if s.Wrapped {
+				names = wrapped
+			}
 			key := login.Key{Resource: login.Resource(spec.URL), Account: spec.Login.Account}
 			names[key] = append(names[key], redact.Quote(s.ID()))
 		}
 	}
-	return names
+	return wrapped, unwrapped
 }
 
 // showNoLogin says how to log in.
@@ -149,6 +155,9 @@ func (s shownLogin) show(now time.Time, p paint) string {
 		row("renewed", age(now.Sub(s.Refreshed))+" ago")
 	}
 	row("stored", map[string]string{"keyring": "in a file that is encrypted with a key in the system keyring", "file": "in a file that only you can read"}[s.Store])
+	if next := toWrap(s.Unwrapped); next != "" {
+		b.WriteString("\n" + strings.ReplaceAll(indent(strings.TrimSpace(next)), "\n    \n", "\n\n") + "\n")
+	}
 	return b.String()
 }
 

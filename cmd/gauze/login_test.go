@@ -70,16 +70,19 @@ func TestLogInAndOut(t *testing.T) {
 	said = p.must("login", "notes")
 	wantText(t, said, "Logging in to notes ("+s.MCP()+")", s.URL+"/authorize?", "Logged in as ada@example.com at "+s.URL, "Scopes: read, write", "renews it automatically", "lists 4 tools")
 
-	wantText(t, p.must("login", "--status"), "✓ "+s.MCP(), "cursor/notes", "ada@example.com", "read, write", "in 60 min", "renews the login automatically", "only you can read")
+	wantText(t, p.must("login", "--status"), "✓ "+s.MCP(), "Not wrapped: cursor/notes", "\n        gauze wrap --remote cursor/notes\n", "ada@example.com", "read, write", "in 60 min", "renews the login automatically", "only you can read")
 	var shown struct{ Logins []shownLogin }
 	if err := json.Unmarshal([]byte(p.must("login", "--status", "--json", s.MCP())), &shown); err != nil || len(shown.Logins) != 1 {
 		t.Fatal(err, shown)
 	}
-	if l := shown.Logins[0]; l.Resource != s.MCP() || l.Issuer != s.URL || l.Who != "ada@example.com" || !l.Renewable || l.Store != "file" || len(l.Servers) != 1 || l.Servers[0] != "cursor/notes" {
+	if l := shown.Logins[0]; l.Resource != s.MCP() || l.Issuer != s.URL || l.Who != "ada@example.com" || !l.Renewable || l.Store != "file" || len(l.Servers) != 0 || len(l.Unwrapped) != 1 || l.Unwrapped[0] != "cursor/notes" {
 		t.Errorf("%+v", l)
 	}
 	wantText(t, p.must("test", s.MCP()), "It works")
-	wantText(t, p.must("doctor", "cursor/notes"), "1 of 1 work")
+	said, status = p.gauze("doctor", "cursor/notes")
+	if wantText(t, said, "Gauze is logged in to it", "gauze wrap --remote cursor/notes"); status != 1 {
+		t.Errorf("the client does not use the login: %d", status)
+	}
 
 	wantText(t, p.must("login", s.MCP()), "already logged in as ada@example.com", "replaces")
 	if s.Logins() != 2 {
@@ -106,6 +109,9 @@ func TestLoginUsesTheSettingsOfTheEntry(t *testing.T) {
 	said := p.must("login", "notes")
 	wantText(t, said, "(account work)", "Scopes: read", "lists 4 tools")
 	if strings.Contains(said, "gauze wrap") || strings.Contains(said, "the-secret-of-the-desk") {
+		t.Error(said)
+	}
+	if said := p.must("login", "--status"); !strings.Contains(said, "servers    cursor/notes\n") || strings.Contains(said, "gauze wrap") {
 		t.Error(said)
 	}
 	p.must("login", "notes", "--client-id", "other", "--account", "home", "--scope", "write")
@@ -258,7 +264,7 @@ func TestStatusOfAnEndedLogin(t *testing.T) {
 	p := newUser(t, s)
 	p.must("login", "notes")
 	s.Revoke()
-	if said, status := p.gauze("test", "notes"); status != 1 {
+	if said, status := p.gauze("test", s.MCP()); status != 1 {
 		t.Errorf("it works with a revoked login: %s", said)
 	} else {
 		wantText(t, said, "gauze login "+s.MCP())

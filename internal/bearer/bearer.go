@@ -97,6 +97,8 @@ type Identity struct {
 	Issuer  string
 	Subject string // Subject is the person, or the program if no person is involved.
 	Client  string // Client is the program that sends the token; empty if the issuer does not say.
+
+	Expires time.Time // Expires is when the token is no longer accepted; zero if the issuer does not say.
 }
 
 // Key identifies who sent a request. It is never that of a different identity, and never zero.

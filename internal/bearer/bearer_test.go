@@ -172,8 +172,8 @@ func TestTokens(t *testing.T) {
 
 func TestIdentitiesAreApart(t *testing.T) {
 	all := []Identity{
-		{"i", "alice", "editor"}, {"i", "bob", "editor"}, {"i", "alice", "studio"}, {"j", "alice", "editor"},
-		{"i", "alice", ""}, {"i", "", "alice"}, {"i", `alice","editor`, ""}, {"i", "aliceeditor", ""}, {},
+		{Issuer: "i", Subject: "alice", Client: "editor"}, {Issuer: "i", Subject: "bob", Client: "editor"}, {Issuer: "i", Subject: "alice", Client: "studio"}, {Issuer: "j", Subject: "alice", Client: "editor"},
+		{Issuer: "i", Subject: "alice", Client: ""}, {Issuer: "i", Subject: "", Client: "alice"}, {Issuer: "i", Subject: `alice","editor`, Client: ""}, {Issuer: "i", Subject: "aliceeditor", Client: ""}, {},
 	}
 	seen := map[[32]byte]Identity{{}: {Issuer: "no one"}}
 	for _, one := range all {

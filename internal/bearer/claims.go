@@ -52,6 +52,9 @@ func (v *Verifier) check(c claims) (Identity, error) {
 	if who.Client == "" {
 		who.Client = c.Party
 	}
+	if c.Expires != nil {
+		who.Expires = c.Expires.Add(leeway)
+	}
 	if who.Subject == "" && who.Client == "" {
 		return Identity{}, &Invalid{"the token names neither a subject nor a client"}
 	}

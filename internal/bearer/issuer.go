@@ -2,6 +2,7 @@ package bearer
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
@@ -54,8 +56,9 @@ func newClient(transport http.RoundTripper) *http.Client {
 // issuer knows the addresses of an authorization server. The user chose it, so it may be anywhere,
 // also in a private network.
 type issuer struct {
-	name   string
-	client *http.Client
+	name      string
+	transport http.RoundTripper // sends all requests to the issuer
+	client    *http.Client
 
 	mu       sync.Mutex
 	found    *oauthex.AuthServerMeta // the last one that was read
@@ -65,7 +68,9 @@ type issuer struct {
 }
 
 func newIssuer(name string) *issuer {
-	return &issuer{name: name, client: newClient(http.DefaultTransport)}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = &tls.Config{RootCAs: launch.Roots()} // as for servers and logins
+	return &issuer{name: name, transport: transport, client: newClient(transport)}
 }
 
 // metadata returns the metadata, which is read once for all callers.

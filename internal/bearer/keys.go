@@ -40,7 +40,7 @@ type keySet struct {
 }
 
 func newKeySet(i *issuer, now func() time.Time) *keySet {
-	return &keySet{issuer: i, now: now, fetch: &fetcher{limit: rate.NewLimiter(rate.Every(keyInterval), keyBurst)}}
+	return &keySet{issuer: i, now: now, fetch: &fetcher{transport: i.transport, limit: rate.NewLimiter(rate.Every(keyInterval), keyBurst)}}
 }
 
 // address returns where the keys are.
@@ -125,7 +125,8 @@ var errTooSoon = errors.New("the keys were fetched just now")
 
 // fetcher fetches key sets: rarely, and only what can be one.
 type fetcher struct {
-	limit *rate.Limiter
+	transport http.RoundTripper
+	limit     *rate.Limiter
 
 	mu   sync.Mutex
 	last error // of the last request
@@ -140,7 +141,7 @@ func (f *fetcher) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, errTooSoon
 	}
-	response, err := fetchDocument(r)
+	response, err := f.fetchDocument(r)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last = err
@@ -148,8 +149,8 @@ func (f *fetcher) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // fetchDocument returns a response of status 200 with a JSON object, completely read.
-func fetchDocument(r *http.Request) (*http.Response, error) {
-	response, err := http.DefaultTransport.RoundTrip(r)
+func (f *fetcher) fetchDocument(r *http.Request) (*http.Response, error) {
+	response, err := f.transport.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,11 @@ import (
 // LoginRequired is the cause of a server that requires a login.
 const LoginRequired = "oauth_not_completed"
 
+// CredentialRequired is the cause of a server that returned 401 without saying what it requires.
+const CredentialRequired = "http_unauthorized"
+
+const signInAgain = "Start the sign-in again in the client, complete it in the browser, then reconnect."
+
 func authCauses() []cause {
 	return []cause{
 		{
@@ -130,12 +135,13 @@ func authCauses() []cause {
 		{
 			name: LoginRequired, category: AuthFailed, passes: true,
 			explain: "The server requires sign-in, but the sign-in was not completed.",
-			fix:     "Start the sign-in again in the client, complete it in the browser, then reconnect.",
+			fix: signInAgain + " If the server has a URL, gauze can log in instead of the client and renew the login. " +
+				"Wrap the server with `gauze wrap --remote SERVER`, then log in: `gauze login SERVER`",
 			instead: []advice{{when: func(_ *exam, m *match) bool { return m.names["step"] != "" },
 				explain: "The server requires a sign-in or setup of its own, which is done once in a terminal.",
 				fix:     "Run this step in a terminal, then start the server again: `{line|COMMAND} {step|auth}`"}, {when: func(x *exam, _ *match) bool { return liveURL(x, nil) && x.NoLogin }, explain: "The server requires a login, and logins are turned off with --login off.",
 				fix: "Remove --login off and log in once in a terminal: `gauze login {login|URL}`"}, {when: liveURL, explain: launch.LoginMissing,
-				fix: launch.LogIn("gauze login {login|URL}")}},
+				fix: launch.LogIn("gauze login {login|URL}")}, {when: func(x *exam, _ *match) bool { return len(x.Command) > 0 && !x.bridge() && !x.remote() }, fix: signInAgain}},
 			clues: []clue{
 				{certain, `(?i)error getting token from server metadata`, nil},
 				{certain, `(?i)(?:oauth|authorization|authentication|login|sign-?in)[^\n]{0,40}(?:was |has been )?(?:cancell?ed|aborted|timed? ?out|not completed|incomplete|pending|dismissed|interrupted)`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
@@ -214,7 +220,7 @@ func authCauses() []cause {
 			hides: []string{"http_unauthorized", "http_forbidden"},
 		},
 		{
-			name: "http_unauthorized", category: AuthFailed,
+			name: CredentialRequired, category: AuthFailed,
 			explain: "A service that the server calls returned 401: the key or token is missing or not valid.",
 			fix:     "Set the key under \"env\" in the server's entry, as the server's documentation describes, or renew the existing one.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.remote() || len(x.Command) == 0 },

@@ -38,7 +38,10 @@ func (f *Fault) modelParts() []string {
 	if e.mute {
 		cause = Cause{}
 	}
-	if cause.Known() && f.Advice() == TellUser {
+	switch permanent := cause.Known() && f.Advice() == TellUser; {
+	case permanent && f.Delivery == Refused: // it may accept other calls
+		happened = "The MCP server rejected this call."
+	case permanent:
 		happened = "The MCP server is not available."
 	}
 	said := []string{sentence(f.noun(happened), f.facts())}

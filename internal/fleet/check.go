@@ -27,6 +27,7 @@ type CheckOptions struct {
 	Agree   func(*Server, Offer) bool  // asks the user about a fix; called from several goroutines; nil refuses
 	Tell    func(s *Server, is string) // reports progress; called from several goroutines
 	Model   llm.Model                  // ranks possible causes of a failure that no rule explains; may be nil
+	Logins  bool                       // uses the logins of gauze even for servers that their clients reach without gauze
 }
 
 // Checked is the result of checking one server.
@@ -72,7 +73,11 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 				c.asks = true
 				return false
 			}
-			c.Attempt, c.Report = c.examine(ctx, machine, c.started, doctor.ExamineOptions{
+			tested := c.started
+			if !o.Logins {
+				tested = c.asClient(tested)
+			}
+			c.Attempt, c.Report = c.examine(ctx, machine, tested, doctor.ExamineOptions{
 				Heal:  o.Heal || c.Wrapped, // as gauze run does
 				Hurry: len(c.Errors()) > 0 || c.Wrapped && !o.Heal,
 				Agree: agreeing(c.Written(), c.started, agree),
@@ -83,6 +88,7 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 					}
 				},
 			})
+			c.Report.Spec.Login = c.started.Login
 			c.Tried = ctx.Err() == nil
 		})
 	}
@@ -112,6 +118,7 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 	}
 	running.Wait()
 	for _, c := range all {
+		f.explainLogin(c)
 		f.consultLog(c)
 		f.recall(c, machines[c.Config.InProject()])
 	}

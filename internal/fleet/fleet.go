@@ -10,6 +10,7 @@
 //	whole.go      an entry as shown to the user for confirmation
 //	mask.go       texts and diffs without secrets
 //	calls.go      servers that start, but whose calls fail
+//	login.go      servers that require a login, and whose it is
 //	clientlog.go  what the log of a client says about a server
 //	verdict.go    the judgement of one server, and what to do
 //	health.go     the judgement of all servers, by client
@@ -33,6 +34,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/login"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/registry"
@@ -44,6 +46,7 @@ type Fleet struct {
 	Store    backup.Store
 	Machine  *doctor.Machine
 	Calls    doctor.CallLog  // failed calls that gauze run remembered
+	Logins   *login.Store    // logins of gauze; nil if there are none
 	Registry registry.Source // facts about packages; the zero value queries nothing
 	Gauze    string          // path of the gauze binary, as written to files
 	Version  string          // version of gauze, reported to servers

@@ -10,6 +10,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/login"
 )
 
 // Here returns the fleet of the current user on this machine, with the working directory as the
@@ -36,6 +37,7 @@ func Here(version string) (*Fleet, error) {
 		Store:   backup.Store{Dir: dir},
 		Machine: doctor.ThisMachine(),
 		Calls:   doctor.CallLogIn(state),
+		Logins:  login.Open(state),
 		Version: version,
 	}, nil
 }

@@ -77,11 +77,8 @@ func (c *Checked) Verdict() Verdict {
 		if c.Report.Todo != "" {
 			v.Next, v.Command = c.hideValues(c.Report.Todo), c.Report.Command
 		}
-		if d.Cause == doctor.LoginRequired && c.Real().LogsIn() {
+		if d.Cause == doctor.LoginRequired && c.Wrapped && c.Real().LogsIn() {
 			v.Next, v.Command = launch.LogIn(launch.LoginCommand(c.ID(), c.Real().Login.Account)), ""
-			if !c.Wrapped {
-				v.Cause += " The client may have a login of its own."
-			}
 		}
 		if d.Category == doctor.Unknown {
 			v.Cause = "stopped here without giving a reason: " + c.Hide(redact.Quote(c.Attempt.Stopped)) + "."

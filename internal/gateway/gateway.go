@@ -212,7 +212,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if g.guard.allowCORS(w, r) || g.guard.oauth.serve(w, r) {
 		return
 	}
-	who, refused := g.guard.identify(r)
+	r, who, refused := g.guard.identify(r)
 	if refused != nil {
 		refused.write(w)
 		return

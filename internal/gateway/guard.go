@@ -52,14 +52,20 @@ func (g *guard) check(r *http.Request) *refusal {
 	}
 }
 
-// identify returns the principal of a request by its token.
-func (g *guard) identify(r *http.Request) (principal, *refusal) {
+// identify returns the principal of a request by its token, and the request to handle.
+func (g *guard) identify(r *http.Request) (*http.Request, principal, *refusal) {
 	if r.URL.Path == healthPath { // which reveals nothing
-		return principal{}, nil
+		return r, principal{}, nil
 	}
 	if g.oauth != nil {
 		return g.oauth.identify(r)
 	}
+	who, refused := g.holder(r)
+	return r, who, refused
+}
+
+// holder returns the principal whose token a request has.
+func (g *guard) holder(r *http.Request) (principal, *refusal) {
 	if len(g.Tokens.All) == 0 {
 		return principal{}, nil
 	}

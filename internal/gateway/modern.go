@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -72,7 +73,11 @@ func (g *Gateway) modern(w http.ResponseWriter, r *http.Request, who principal, 
 		g.modernNotice(w, who, m)
 		return
 	}
-	if m.Method != "subscriptions/listen" {
+	if m.Method == "subscriptions/listen" {
+		var stop context.CancelFunc
+		r, stop = whileValid(r)
+		defer stop()
+	} else {
 		if refused := g.beginRequest([]message{*m}); refused != nil {
 			refused.write(w)
 			return

@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
@@ -69,32 +71,59 @@ func (p *resource) serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
+// expiryKey is the key of a request's context for when its access token expires.
+type expiryKey struct{}
+
+// whileValid returns the request of a client that listens, with a context that ends when its access
+// token expires: the client connects again with a new one. A call is not cut off: it was permitted
+// when it began.
+func whileValid(r *http.Request) (*http.Request, context.CancelFunc) {
+	expires, ok := r.Context().Value(expiryKey{}).(time.Time)
+	if !ok {
+		return r, func() {}
+	}
+	ctx, cancel := context.WithDeadline(r.Context(), expires)
+	return r.WithContext(ctx), cancel
+}
+
 // identify returns the principal of a request by its access token: a person and a client, whatever
-// token they have at the moment.
-func (p *resource) identify(r *http.Request) (principal, *refusal) {
+// token they have at the moment. The request that it returns knows when the token expires.
+func (p *resource) identify(r *http.Request) (*http.Request, principal, *refusal) {
+	who, refused := p.sender(r)
+	if refused != nil {
+		return r, principal{}, refused
+	}
+	if !who.Expires.IsZero() {
+		r = r.WithContext(context.WithValue(r.Context(), expiryKey{}, who.Expires))
+	}
+	return r, who.Key(), nil
+}
+
+// sender returns who a request is from.
+func (p *resource) sender(r *http.Request) (bearer.Identity, *refusal) {
 	given := r.Header.Values("Authorization")
 	if len(given) > 1 {
-		return principal{}, p.refuse(http.StatusBadRequest, "invalid_request", "exactly one Authorization header is allowed")
+		return bearer.Identity{}, p.refuse(http.StatusBadRequest, "invalid_request", "exactly one Authorization header is allowed")
 	}
 	scheme, token, _ := strings.Cut(strings.Join(given, ""), " ")
 	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return principal{}, p.refuse(http.StatusUnauthorized, "", "an access token is required: get one from "+p.verifier.Issuer+" and send it as Authorization: Bearer TOKEN")
+		return bearer.Identity{}, p.refuse(http.StatusUnauthorized, "", "an access token is required: get one from "+p.verifier.Issuer+" and send it as Authorization: Bearer TOKEN")
 	}
 	who, err := p.verifier.Verify(r.Context(), token)
 	if err == nil {
-		return who.Key(), nil
+		return who, nil
 	}
 	if _, ok := errors.AsType[*bearer.Invalid](err); ok {
-		return principal{}, p.refuse(http.StatusUnauthorized, "invalid_token", err.Error())
+		return bearer.Identity{}, p.refuse(http.StatusUnauthorized, "invalid_token", err.Error())
 	}
 	if _, ok := errors.AsType[*bearer.MissingScope](err); ok {
-		return principal{}, p.refuse(http.StatusForbidden, "insufficient_scope", err.Error())
+		return bearer.Identity{}, p.refuse(http.StatusForbidden, "insufficient_scope", err.Error())
 	}
 	// Why is for the operator: Verifier.Report.
 	refused := plain(http.StatusServiceUnavailable, "the access token cannot be validated at the moment, because the authorization server "+
 		p.verifier.Issuer+" cannot be used; the token may be valid, so try again later")
 	refused.header("Retry-After", retryAfter)
-	return principal{}, refused
+	return bearer.Identity{}, refused
 }
 
 // refuse returns a refusal with a challenge (RFC 6750). A request without a token has no error.

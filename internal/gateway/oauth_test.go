@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -320,4 +321,39 @@ func TestAnOpenQuotaKeepsAShareForOthers(t *testing.T) {
 	if q := newOpenQuota(1); !q.allows(alice, 1) || q.allows(alice, 2) {
 		t.Error("one place is not given to the first")
 	}
+}
+
+// A client that listens is disconnected when its token expires, and connects again with a new one. A
+// call that began before is answered.
+func TestListenersEndWithTheirToken(t *testing.T) {
+	p := protect(t, quickly(), "")
+	legacy := p.as("ada", "editor").initialize("2025-06-18")
+	// listen opens a stream with a token that was issued for a moment, in the leeway for clocks.
+	listen := func(open func(header string) *answer) *answer {
+		for {
+			exp := time.Now().Add(-58 * time.Second).Unix()
+			a := open("Bearer " + p.token(map[string]any{"sub": "ada", "client_id": "editor", "exp": exp}))
+			if a.Response.StatusCode != http.StatusUnauthorized { // else the machine was too slow for it
+				return a.want(200)
+			}
+		}
+	}
+	call := listen(func(header string) *answer {
+		return legacy.request("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":1},"name":"ask","arguments":{"method":"roots/list"}}}`, "Authorization", header)
+	})
+	question := call.next()
+	stream := listen(func(header string) *answer { return legacy.request("GET", "", "Authorization", header) })
+	modern := listen(func(header string) *answer {
+		return p.client().modern("7", "subscriptions/listen", listenForTools, "Authorization", header)
+	})
+	for _, a := range []*answer{stream, modern} {
+		if _, err := io.Copy(io.Discard, a.lines); err != nil {
+			t.Error("the stream did not end:", err)
+		}
+	}
+	legacy.request("POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"roots":[]}}`, question.ID)).want(202)
+	if m := call.result(); m == nil || m.Error != nil {
+		t.Errorf("the call was cut off: %v", m)
+	}
+	legacy.request("GET", "").want(200)
 }

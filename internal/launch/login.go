@@ -15,7 +15,7 @@ import (
 // Login is how gauze logs in to a server at a URL. The zero value uses the login that the user has
 // for the URL, if there is one.
 type Login struct {
-	Mode    string // Mode is LoginAsk, LoginAuto or LoginOff; empty means LoginAsk.
+	Mode    string // Mode is LoginAsk, LoginAuto, LoginOff or LoginOfClient; empty means LoginAsk.
 	Account string // Account tells several logins to one server apart; empty is the default one.
 
 	// ClientID is a client that is registered with the authorization server, or the https URL of a
@@ -53,6 +53,10 @@ const (
 	LoginAsk  = "ask"  // use and renew a login; if a new one is needed, say how to get it
 	LoginAuto = "auto" // open the browser if a new login is needed
 	LoginOff  = "off"  // send only the configured headers
+
+	// LoginOfClient is for tests of a server that its client reaches without gauze, with a login of
+	// its own if it has one. Only the configured headers are sent.
+	LoginOfClient = "client"
 )
 
 // Grants without a person.
@@ -76,7 +80,7 @@ func LoginCommand(server, account string, scopes ...string) string {
 
 // LogsIn reports whether requests to the URL use a login: not if they have a credential of their own.
 func (s Spec) LogsIn() bool {
-	if s.URL == "" || s.Login.Mode == LoginOff {
+	if s.URL == "" || s.Login.Mode == LoginOff || s.Login.Mode == LoginOfClient {
 		return false
 	}
 	u, err := url.Parse(s.URL)
@@ -92,6 +96,12 @@ const (
 // LogIn returns the advice to log in with a command (LoginCommand).
 func LogIn(command string) string {
 	return "Log in once in a terminal. Gauze stores the login and renews it: `" + command + "`"
+}
+
+// SignInOrWrap returns the advice for a server that its client reaches without gauze. wrap is the
+// command that changes that, after the one to log in if gauze is not logged in.
+func SignInOrWrap(wrap string) string {
+	return "If it is not, either sign in with the client, or let the client use a login that gauze stores and renews: `" + wrap + "`"
 }
 
 // LogInOrSendKey returns the advice for a server that does not say which credential it requires. run

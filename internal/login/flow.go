@@ -16,6 +16,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 const (
@@ -186,7 +187,8 @@ func (f *flow) person(ctx context.Context, before Login, show Show) (Login, erro
 		scopes = cleanScopes(slices.Concat(before.Scopes, scopes)) // nothing that was granted is lost
 	}
 	l, err := f.ask(ctx, a, r, scopes, false, show)
-	if e, ok := errors.AsType[responseError](err); ok && e.code == "invalid_client" && f.options.ClientID == "" {
+	reported, _ := errors.AsType[responseError](err)
+	if (reported.code == "invalid_client" || isCode(err, "invalid_client")) && f.options.ClientID == "" {
 		l, err = f.ask(ctx, a, r, scopes, true, show) // the registration was deleted
 	}
 	return l, err
@@ -268,15 +270,8 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 		}
 	}()
 	verifier := oauth2.GenerateVerifier()
-	config := oauth2.Config{
-		ClientID:     client.ID,
-		ClientSecret: client.Secret,
-		Endpoint:     oauth2.Endpoint{TokenURL: a.meta.TokenEndpoint, AuthStyle: client.style()},
-		RedirectURL:  callback.redirect,
-		Scopes:       scopes,
-	}
-	resource := oauth2.SetAuthURLParam("resource", a.indicator)
-	params := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(verifier), resource}
+	config := oauth2.Config{ClientID: client.ID, RedirectURL: callback.redirect, Scopes: scopes}
+	params := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(verifier), oauth2.SetAuthURLParam("resource", a.indicator)}
 	if slices.Contains(scopes, offlineAccess) {
 		params = append(params, oauth2.SetAuthURLParam("prompt", "consent")) // as OpenID Connect requires
 	}
@@ -291,11 +286,9 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	if err := got.check(a); err != nil {
 		return Login{}, err
 	}
-	token, err := config.Exchange(context.WithValue(ctx, oauth2.HTTPClient, f.client), got.code, oauth2.VerifierOption(verifier), resource)
-	if err != nil {
-		return Login{}, fmt.Errorf("the request to the authorization server %s failed: %w", a.meta.Issuer, tokenError(err, got.code, verifier, client.Secret))
-	}
-	return f.login(a, client, scopes, token)
+	return f.issued(ctx, a, client, scopes, url.Values{
+		"grant_type": {"authorization_code"}, "code": {got.code}, "redirect_uri": {callback.redirect}, "code_verifier": {verifier},
+	}, got.code, verifier)
 }
 
 // answer shows an address to a person and returns the answer of the browser, which may be there before
@@ -335,21 +328,26 @@ func (f *flow) page(ctx context.Context, endpoint, query string) (string, error)
 	return u.String(), nil
 }
 
-// login returns the login that a token is for.
-func (f *flow) login(a *authority, client Client, asked []string, t *oauth2.Token) (Login, error) {
+// issued asks for the first tokens of a login, and returns it. secrets are values of the form that
+// are never shown.
+func (f *flow) issued(ctx context.Context, a *authority, client Client, asked []string, form url.Values, secrets ...string) (Login, error) {
+	form.Set("resource", a.indicator)
+	req, err := tokenRequest(ctx, a.meta.TokenEndpoint, client, client.Secret, form)
+	if err != nil {
+		return Login{}, err
+	}
+	at := time.Now()
+	t, err := requestToken(f.client, req, redact.KnownSecrets(append(secrets, client.Secret)...))
 	switch {
-	case strings.EqualFold(t.TokenType, "DPoP"):
+	case isCode(err, unsupportedType) && strings.EqualFold(string(t.Type), "DPoP"):
 		return Login{}, errDPoP
-	case t.TokenType != "" && !strings.EqualFold(t.TokenType, "Bearer"):
-		return Login{}, fmt.Errorf("the authorization server %s issued a token of the type %q, which gauze does not support", a.meta.Issuer, shown(t.TokenType))
-	case !fitsHeader(t.AccessToken):
-		return Login{}, fmt.Errorf("the authorization server %s issued a token that a header cannot contain", a.meta.Issuer)
+	case err != nil:
+		return Login{}, err
 	}
 	granted := asked
-	if scope, ok := t.Extra("scope").(string); ok && scope != "" {
-		granted = scopesOf(scope)
+	if t.Scope != "" {
+		granted = scopesOf(string(t.Scope))
 	}
-	id, _ := t.Extra("id_token").(string)
 	key := f.key
 	key.Issuer = a.meta.Issuer
 	return Login{
@@ -360,10 +358,10 @@ func (f *flow) login(a *authority, client Client, asked []string, t *oauth2.Toke
 		Indicator:     a.indicator,
 		Scopes:        granted,
 		Asked:         asked,
-		Access:        t.AccessToken,
-		Expires:       t.Expiry,
-		Refresh:       t.RefreshToken,
-		Who:           who(id),
+		Access:        t.Access,
+		Expires:       t.expires(at),
+		Refresh:       t.Refresh,
+		Who:           who(string(t.IDToken)),
 		Began:         time.Now(),
 	}, nil
 }
@@ -389,12 +387,4 @@ func who(token string) string {
 		}
 	}
 	return ""
-}
-
-// style returns how the client authenticates itself.
-func (c Client) style() oauth2.AuthStyle {
-	if c.Method == methodBasic {
-		return oauth2.AuthStyleInHeader
-	}
-	return oauth2.AuthStyleInParams
 }

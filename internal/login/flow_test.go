@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
@@ -368,5 +370,33 @@ func TestDPoPIsExplained(t *testing.T) {
 		if _, err := w.login(launch.Login{}); !errors.Is(err, errDPoP) {
 			t.Errorf("%s: error %v", name, err)
 		}
+	}
+}
+
+// The first tokens are read as leniently as renewed ones: a detail must not lose them.
+func TestFirstTokensAreReadLeniently(t *testing.T) {
+	for name, c := range map[string]struct {
+		body    string
+		expires time.Duration
+	}{
+		"a fraction": {`{"access_token":"a","refresh_token":"r","token_type":"Bearer","expires_in":3599.5}`, 3599500 * time.Millisecond},
+		"a string":   {`{"access_token":"a","refresh_token":"r","token_type":"Bearer","expires_in":"3600"}`, time.Hour},
+		"no number":  {`{"access_token":"a","refresh_token":"r","token_type":"Bearer","expires_in":{},"scope":null}`, 0},
+		"a form":     {`access_token=a&refresh_token=r&token_type=bearer&expires_in=3600`, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, o := range []launch.Login{{}, {Grant: launch.GrantClient, ClientID: "job", ClientSecret: secretCanary}} {
+				w := newWorld(t)
+				w.instead("/token", func(rw http.ResponseWriter, _ *http.Request) { io.WriteString(rw, c.body) })
+				before := time.Now()
+				l, err := w.login(o)
+				if err != nil || l.Access != "a" || o.Grant == "" && l.Refresh != "r" {
+					t.Fatal(l.Status(), err)
+				}
+				if earliest, latest := before.Add(c.expires), time.Now().Add(c.expires); c.expires == 0 != l.Expires.IsZero() || c.expires > 0 && (l.Expires.Before(earliest) || l.Expires.After(latest)) {
+					t.Errorf("expires %v, not between %v and %v", l.Expires, earliest, latest)
+				}
+			}
+		})
 	}
 }

@@ -28,59 +28,13 @@ const (
 	maxAddressLen  = 2048 // of a URL in metadata
 )
 
-// The reach of an address: who can be there. Metadata may lead to addresses with at most the reach
-// of the server that it belongs to, so a public server cannot make gauze send requests to the
-// user's network.
-const (
-	public   = iota
-	private  // on the user's network
-	loopback // on this machine
-	nowhere  // not an address of one server: link-local, multicast, unspecified
-)
-
-var (
-	sharedNetwork = netip.MustParsePrefix("100.64.0.0/10") // carrier-grade NAT (RFC 6598)
-	thisNetwork   = netip.MustParsePrefix("0.0.0.0/8")
-	siteLocal     = netip.MustParsePrefix("fec0::/10")    // deprecated, and still private
-	nat64         = netip.MustParsePrefix("64:ff9b::/96") // leads to the IPv4 address at its end
-	sixToFour     = netip.MustParsePrefix("2002::/16")    // leads to the IPv4 address after it
-)
-
-// embedded returns the IPv4 address that an IPv6 address leads to, or the address itself.
-func embedded(ip netip.Addr) netip.Addr {
-	switch b := ip.As16(); {
-	case nat64.Contains(ip):
-		return netip.AddrFrom4([4]byte(b[12:]))
-	case sixToFour.Contains(ip):
-		return netip.AddrFrom4([4]byte(b[2:6]))
-	}
-	return ip
-}
-
-// reachOf returns the reach of an IP address.
-func reachOf(ip netip.Addr) int {
-	switch ip = ip.Unmap(); {
-	case !ip.IsValid():
-		return nowhere
-	case ip.IsLoopback():
-		return loopback
-	}
-	switch ip = embedded(ip); {
-	case ip.IsLoopback(), ip.IsLinkLocalUnicast(), ip.IsMulticast(), thisNetwork.Contains(ip), ip.IsUnspecified():
-		return nowhere
-	case ip.IsPrivate(), sharedNetwork.Contains(ip), siteLocal.Contains(ip):
-		return private
-	}
-	return public
-}
-
 // isLoopback reports whether a host of a URL is this machine, by its spelling alone.
 func isLoopback(host string) bool {
 	if host == "localhost" {
 		return true
 	}
 	ip, err := netip.ParseAddr(host)
-	return err == nil && reachOf(ip) == loopback
+	return err == nil && launch.ReachOf(ip) == launch.Loopback
 }
 
 // unacceptable is why a request is not sent to an address.
@@ -88,12 +42,14 @@ type unacceptable struct{ error }
 
 func (u unacceptable) Unwrap() error { return u.error }
 
-// guard decides which addresses the requests of one login may be sent to.
+// guard decides which addresses the requests of one login may be sent to: metadata may lead to
+// addresses with at most the reach of the server that it belongs to, so a public server cannot make
+// gauze send requests to the user's network.
 type guard struct {
 	server *url.URL
 
 	mu    sync.Mutex
-	reach int // of the server's name; -1 until it was resolved
+	reach launch.Reach // of the server's name; -1 until it was resolved
 }
 
 func newGuard(server *url.URL) *guard {
@@ -106,24 +62,24 @@ var lookup = net.DefaultResolver.LookupNetIP
 // serverReach returns the reach of the server. A name is resolved when that is needed first, which
 // is never for the public addresses that most metadata leads to. A name other than localhost is at
 // most private, whatever it resolves to: its owner decides that.
-func (g *guard) serverReach(ctx context.Context) int {
+func (g *guard) serverReach(ctx context.Context) launch.Reach {
 	host := g.server.Hostname()
 	if isLoopback(host) {
-		return loopback
+		return launch.Loopback
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
-		return reachOf(ip)
+		return launch.ReachOf(ip)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.reach < 0 {
 		ips, err := lookup(ctx, "ip", host)
 		if err != nil {
-			return public
+			return launch.Public
 		}
-		g.reach = private
-		if slices.ContainsFunc(ips, func(ip netip.Addr) bool { return reachOf(ip) == public }) {
-			g.reach = public
+		g.reach = launch.Private
+		if slices.ContainsFunc(ips, func(ip netip.Addr) bool { return launch.ReachOf(ip) == launch.Public }) {
+			g.reach = launch.Public
 		}
 	}
 	return g.reach
@@ -131,10 +87,10 @@ func (g *guard) serverReach(ctx context.Context) int {
 
 // allow returns an error if requests must not go to an IP address.
 func (g *guard) allow(ctx context.Context, ip netip.Addr) error {
-	switch to := reachOf(ip); {
-	case to == public:
+	switch to := launch.ReachOf(ip); {
+	case to == launch.Public:
 		return nil
-	case to == nowhere:
+	case to == launch.Nowhere:
 		return fmt.Errorf("%s is not an address of a server", ip)
 	case to > g.serverReach(ctx):
 		return fmt.Errorf("%s is an address on your own network or machine, and %s is not", ip, g.server.Hostname())

@@ -320,7 +320,7 @@ func TestTheDialledAddressIsChecked(t *testing.T) {
 		server  string
 		allowed bool
 	}{
-		"public":   {"https://203.0.113.7/mcp", false},
+		"public":   {"https://9.9.9.9/mcp", false},
 		"private":  {"https://10.0.0.5/mcp", false},
 		"loopback": {"http://127.0.0.1:1/mcp", true},
 	} {

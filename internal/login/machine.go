@@ -9,9 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"golang.org/x/oauth2"
-	"golang.org/x/oauth2/clientcredentials"
-
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
@@ -31,8 +28,10 @@ func (s *Source) machineToken(ctx context.Context, issuer string) (Login, error)
 		return Login{}, s.needed(err.Error())
 	}
 	l, err := f.machine(ctx, issuer)
-	switch _, passes := errors.AsType[passing](err); {
-	case passes:
+	_, passes := errors.AsType[passing](err)
+	refused, ok := errors.AsType[*refusal](err)
+	switch {
+	case passes || ok && refused.retry:
 		return Login{}, &Temporary{Why: err.Error(), err: err}
 	case err != nil:
 		return Login{}, s.needed(err.Error())
@@ -43,7 +42,7 @@ func (s *Source) machineToken(ctx context.Context, issuer string) (Login, error)
 // machine logs in with the client's own credentials, or with the identity of a workload, at the given
 // issuer; empty: at the one that the server names.
 func (f *flow) machine(ctx context.Context, issuer string) (Login, error) {
-	params := url.Values{}
+	params := url.Values{"grant_type": {"client_credentials"}}
 	var assertion string
 	if f.options.AssertionFile != "" {
 		var err error
@@ -75,23 +74,13 @@ func (f *flow) machine(ctx context.Context, issuer string) (Login, error) {
 	if issuer != "" && a.meta.Issuer != issuer {
 		return Login{}, moved(a.meta.Issuer, issuer)
 	}
-	params.Set("resource", a.indicator)
 	client := configured(f.options, &a.meta)
 	scopes := f.scopes(c, a)
-	config := clientcredentials.Config{
-		ClientID:       client.ID,
-		ClientSecret:   client.Secret,
-		TokenURL:       a.meta.TokenEndpoint,
-		Scopes:         scopes,
-		EndpointParams: params,
-		AuthStyle:      client.style(),
+	if len(scopes) > 0 {
+		params.Set("scope", strings.Join(scopes, " "))
 	}
-	token, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, f.client))
-	if err != nil {
-		return Login{}, fmt.Errorf("the request to the authorization server %s failed: %w", a.meta.Issuer, tokenError(err, client.Secret, assertion))
-	}
-	client.Secret = "" // it is configured wherever the login is renewed
-	l, err := f.login(a, client, scopes, token)
+	l, err := f.issued(ctx, a, client, scopes, params, assertion)
+	l.Client.Secret = "" // it is configured wherever the login is renewed
 	l.Refresh, l.Grant = "", f.options.Grant
 	if l.Who == "" {
 		l.Who = client.ID

@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
@@ -162,5 +164,49 @@ func TestALoginIsRevoked(t *testing.T) {
 	l.RevocationURL = ""
 	if err := w.store.Revoke(t.Context(), l, client); err != nil {
 		t.Error(err)
+	}
+}
+
+// silent is a keyring that does not respond.
+type silent struct {
+	respond chan struct{}
+	asked   atomic.Int32
+}
+
+func (r *silent) Get(string, string) (string, error) {
+	r.asked.Add(1)
+	<-r.respond
+	return "", errors.New("it did not respond")
+}
+
+func (r *silent) Set(string, string, string) error { return errors.New("it did not respond") }
+
+// A keyring that does not respond delays no request to a server without a login, and none of a
+// program: its token has no successor that could be lost.
+func TestNoRequestWaitsForTheKeyringToStore(t *testing.T) {
+	w := newWorld(t)
+	ring := &silent{respond: make(chan struct{})}
+	w.store.key.ring, w.store.key.timeout = ring, time.Hour
+	if h, err := w.source(launch.Login{}).Header(t.Context()); h != nil || err != nil {
+		t.Error(h, err)
+	}
+	if n := ring.asked.Load(); n != 0 {
+		t.Errorf("without a login, the keyring was asked %d times", n)
+	}
+	s := w.source(launch.Login{Grant: launch.GrantClient, ClientID: "job", ClientSecret: secretCanary})
+	req, _ := http.NewRequest(http.MethodPost, w.site, nil)
+	rejected := &http.Response{StatusCode: 401, Header: http.Header{"Www-Authenticate": {w.challenge}}}
+	if err := s.Authorize(t.Context(), req, rejected); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if h, err := s.Header(t.Context()); err != nil || h.Get("Authorization") != "Bearer "+accessCanary {
+			t.Error(h, err)
+		}
+	}
+	close(ring.respond)
+	Wait(t.Context())
+	if l, err := w.store.Find(Resource(w.site), ""); err != nil || l.Access != accessCanary {
+		t.Error("not stored:", l, err)
 	}
 }

@@ -175,12 +175,12 @@ func (s *Source) renewOnce(stale string, rejected bool) error {
 	unlock, err := store.Lock(ctx, s.resource, s.options.Account)
 	switch {
 	case err == nil:
-		defer unlock()
 	case ctx.Err() != nil:
 		return &Temporary{Why: "a different gauze process is renewing it", err: err}
 	default:
-		// The directory cannot be written to. What is renewed stays in memory.
+		unlock = func() {} // The directory cannot be written to. What is renewed stays in memory.
 	}
+	defer func() { unlock() }()
 
 	h := s.look(true)
 	if h.token() != "" && h.token() != stale && h.login.usable(s.now()) {
@@ -188,10 +188,23 @@ func (s *Source) renewOnce(stale string, rejected bool) error {
 	}
 	if s.options.Grant != "" {
 		l, err := s.machineToken(ctx, h.login.Issuer)
-		if err == nil {
-			s.adopt(store, l, h.login.Access)
+		if err != nil {
+			return err
 		}
-		return err
+		// It has no refresh token, so nothing is lost if it is not stored, and no request waits until
+		// it is: a keyring may not respond.
+		s.mu.Lock()
+		s.unsaved = &unsaved{login: l, over: h.login.Access, tried: time.Now()}
+		s.mu.Unlock()
+		s.look(true)
+		countRenewals(1)
+		go func(unlock func()) {
+			defer countRenewals(-1)
+			defer unlock()
+			s.adopt(store, l, h.login.Access)
+		}(unlock)
+		unlock = func() {}
+		return nil
 	}
 	if n := s.unrenewable(h); n != nil {
 		return n
@@ -309,7 +322,7 @@ func (s *Source) adopt(store *Store, l Login, over string) {
 		s.unsaved = &unsaved{l, over, time.Now()}
 	}
 	s.mu.Unlock()
-	if err != nil && was == nil && s.config.Unsaved != nil {
+	if err != nil && (was == nil || was.login.Access == l.Access) && s.config.Unsaved != nil {
 		s.config.Unsaved(err)
 	}
 	s.look(true)

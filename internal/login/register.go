@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
-	"golang.org/x/oauth2"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
@@ -153,32 +152,4 @@ func (e responseError) Error() string {
 		return shown(e.code)
 	}
 	return fmt.Sprintf("%s (%s)", shown(e.description), shown(e.code))
-}
-
-// tokenError returns why a token was not issued, without the response and without secrets.
-func tokenError(err error, secrets ...string) error {
-	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-		if e.ErrorCode != "" {
-			return responseError{e.ErrorCode, hide(e.ErrorDescription, secrets...)}
-		}
-		err := fmt.Errorf("the response is %s", shown(e.Response.Status))
-		if code := e.Response.StatusCode; code >= 500 || code == http.StatusTooManyRequests {
-			return passing{err}
-		}
-		return err
-	}
-	if _, ok := errors.AsType[*url.Error](err); ok {
-		return cause(err)
-	}
-	return passing{errors.New("the response is not valid")}
-}
-
-// hide removes secrets from a text.
-func hide(text string, secrets ...string) string {
-	for _, secret := range secrets {
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, "...")
-		}
-	}
-	return text
 }

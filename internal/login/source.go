@@ -310,6 +310,7 @@ type Needed struct {
 	Why     string   // Why is a clause such as "the login expired and could not be renewed".
 	Scopes  []string // Scopes are what the server requires beyond those granted.
 	Unasked bool     // Unasked means that the server did not say that it requires a token: it may be a key.
+	Partial bool     // Partial means that the server has accepted the login for other requests.
 	Grant   string   // Grant is how a program logs in without a person; empty if a person has to log in.
 }
 

@@ -83,36 +83,48 @@ func (s *Source) exchangeOnce(l Login, refresh string) (Login, error) {
 	if err != nil {
 		return Login{}, err
 	}
-	hidden := redact.KnownSecrets(refresh, secret, l.Access, l.Refresh, l.Previous)
 	asked := s.now()
-	res, err := s.client().Do(req)
+	t, err := requestToken(s.client(), req, redact.KnownSecrets(refresh, secret, l.Access, l.Refresh, l.Previous))
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err
-		}
+		return Login{}, err
+	}
+	return t.renew(l, refresh, asked), nil
+}
+
+const unsupportedType = "unsupported_token_type"
+
+// requestToken sends a request to a token endpoint and returns the tokens in the response. The error
+// is a *refusal, or passing if the server did not answer, unless the guard rejected the address.
+func requestToken(c *http.Client, req *http.Request, hidden redact.Secrets) (t tokenResponse, err error) {
+	host := req.URL.Host
+	res, err := c.Do(req)
+	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
-			return Login{}, fmt.Errorf("the authorization server %s did not answer within %v", req.URL.Host, s.limits.attempt)
+			return t, passing{fmt.Errorf("the authorization server %s did not answer in time", host)}
 		}
-		return Login{}, fmt.Errorf("the authorization server %s cannot be reached: %s", req.URL.Host, hidden.Quote(err.Error()))
+		why := cause(err)
+		err = fmt.Errorf("the authorization server %s cannot be reached: %s", host, hidden.Quote(why.Error()))
+		if _, passes := errors.AsType[passing](why); passes {
+			err = passing{err}
+		}
+		return t, err
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxTokenBytes))
-	t := tokenResponse{}
 	if err == nil {
-		err = json.Unmarshal(body, &t)
+		t, err = parseToken(body)
 	}
 	switch {
 	case res.StatusCode/100 != 2, err == nil && t.Code != "": // some servers send errors with status 200
-		return Login{}, refused(req.URL.Host, res, t, hidden)
+		return t, refused(host, res, t, hidden)
 	case err != nil, t.Access == "":
-		return Login{}, fmt.Errorf("the authorization server %s sent an incomplete response", req.URL.Host)
+		return t, passing{fmt.Errorf("the authorization server %s sent an incomplete response", host)}
 	case t.Type != "" && !strings.EqualFold(string(t.Type), "bearer"):
-		return Login{}, &refusal{host: req.URL.Host, status: res.StatusCode, code: "unsupported_token_type", detail: hidden.Quote(string(t.Type))}
+		return t, &refusal{host: host, status: res.StatusCode, code: unsupportedType, detail: hidden.Quote(string(t.Type))}
 	case !fitsHeader(t.Access):
-		return Login{}, &refusal{host: req.URL.Host, status: res.StatusCode, code: "invalid_token", detail: "it issued a token that a header cannot contain"}
+		return t, &refusal{host: host, status: res.StatusCode, code: "invalid_token", detail: "it issued a token that a header cannot contain"}
 	}
-	return t.renew(l, refresh, asked), nil
+	return t, nil
 }
 
 // fitsHeader reports whether a header can contain a token.
@@ -124,7 +136,9 @@ func fitsHeader(token string) bool {
 func tokenRequest(ctx context.Context, endpoint string, c Client, secret string, form url.Values) (*http.Request, error) {
 	basic := secret != "" && (c.Method == "" || c.Method == "client_secret_basic")
 	if !basic {
-		form.Set("client_id", c.ID)
+		if c.ID != "" {
+			form.Set("client_id", c.ID)
+		}
 		if secret != "" {
 			form.Set("client_secret", secret)
 		}
@@ -148,8 +162,32 @@ type tokenResponse struct {
 	Type      jsonText `json:"token_type"`
 	ExpiresIn jsonText `json:"expires_in"`
 	Scope     jsonText `json:"scope"`
+	IDToken   jsonText `json:"id_token"`
 	Code      jsonText `json:"error"`
 	Detail    jsonText `json:"error_description"`
+}
+
+// parseToken parses the body of a response of a token endpoint: JSON, or a form, which some servers
+// send whatever they are asked for.
+func parseToken(body []byte) (t tokenResponse, err error) {
+	err = json.Unmarshal(body, &t)
+	if form, failed := url.ParseQuery(strings.TrimSpace(string(body))); err != nil && failed == nil && form.Get("access_token") != "" {
+		text := func(name string) jsonText { return jsonText(form.Get(name)) }
+		return tokenResponse{
+			Access: form.Get("access_token"), Refresh: form.Get("refresh_token"), Type: text("token_type"),
+			ExpiresIn: text("expires_in"), Scope: text("scope"), IDToken: text("id_token"),
+		}, nil
+	}
+	return t, err
+}
+
+// expires returns when the access token expires that was asked for at a time; zero if the server did
+// not say.
+func (t tokenResponse) expires(asked time.Time) time.Time {
+	if seconds, err := strconv.ParseFloat(string(t.ExpiresIn), 64); err == nil && seconds > 0 {
+		return asked.Add(time.Duration(min(seconds, 1e9) * float64(time.Second)))
+	}
+	return time.Time{}
 }
 
 // jsonText is a string or a number in JSON. Anything else is empty, not an error: a response must not be
@@ -169,10 +207,7 @@ func (t *jsonText) UnmarshalJSON(raw []byte) error {
 
 // renew returns l with the tokens of the response to a request with a refresh token.
 func (t tokenResponse) renew(l Login, used string, asked time.Time) Login {
-	l.Access, l.Expires, l.Refreshed = t.Access, time.Time{}, asked
-	if seconds, err := strconv.ParseFloat(string(t.ExpiresIn), 64); err == nil && seconds > 0 {
-		l.Expires = asked.Add(time.Duration(min(seconds, 1e9) * float64(time.Second)))
-	}
+	l.Access, l.Expires, l.Refreshed = t.Access, t.expires(asked), asked
 	l.Refresh, l.Previous = used, ""
 	if t.Refresh != "" && t.Refresh != used {
 		l.Refresh, l.Previous = t.Refresh, used

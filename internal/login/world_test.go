@@ -26,7 +26,7 @@ func init() {
 		if host == "intranet.test" {
 			return []netip.Addr{netip.MustParseAddr("10.0.0.7"), netip.MustParseAddr("fd00::7")}, nil
 		}
-		return []netip.Addr{netip.MustParseAddr("10.0.0.7"), netip.MustParseAddr("203.0.113.7")}, nil
+		return []netip.Addr{netip.MustParseAddr("10.0.0.7"), netip.MustParseAddr("9.9.9.9")}, nil
 	}
 }
 

@@ -588,3 +588,26 @@ func TestServerWithoutALogin(t *testing.T) {
 		}
 	}
 }
+
+// A server that rejects one tool with 401 is not reported as one that is not available, or that
+// accepts no login: the others work.
+func TestOneToolIsRejected(t *testing.T) {
+	as := authServer(t, logintest.Config{Forbidden: "write"})
+	logIn(t, as)
+	s := beginLogin(t, as, unprobed())
+	s.initialize()
+	s.call("echo", `{}`)
+	for range 2 {
+		m := s.wantFault(s.start("write", `{}`), fault.AuthRequired)
+		for part, want := range map[string]bool{
+			"The MCP server rejected this call.": true, "accepted the login for other requests, but not for this one": true, "gauze login " + as.MCP(): true,
+			"is not available": false, launch.LoginMissing: false,
+		} {
+			if strings.Contains(m.raw, part) != want {
+				t.Errorf("%q: want %v: %s", part, want, m.raw)
+			}
+		}
+		s.call("echo", `{}`)
+	}
+	s.wantOneSession()
+}

@@ -13,6 +13,9 @@ import (
 // describeOutage says what happened to the server, and reports whether a person should know about it.
 func (o *group) describeOutage(it *Item) (matters bool) {
 	restored, fixed, ready := o.since(event.Restored), o.find(event.Healed), o.since(event.Ready)
+	if ready != nil && ready.PID == 0 && fixed == nil && o.find(event.Refused) != nil {
+		ready = nil // a connection to a URL is ready before anything was sent: the server may still reject it
+	}
 	end := restored
 	if end == nil {
 		end = ready
@@ -155,6 +158,8 @@ func pending(r journal.Record) string {
 		return "gave up"
 	case r.Kind == event.Opened:
 		return "too many restarts, next attempt in " + Duration(r.Took)
+	case r.Took == 0:
+		return "the next request tries again"
 	}
 	return "next attempt in " + Duration(r.Took)
 }

@@ -95,6 +95,14 @@ func TestWhatBelongsTogether(t *testing.T) {
 			{Kind: event.Restored, Generation: 4},
 			{Kind: event.Ready, Generation: 4},
 		}, []string{"the login has expired; reconnected in 4.0 s, session restored"}},
+		{"a URL that rejects every request", []r{
+			{Kind: event.Started, Generation: 1},
+			{Kind: event.Ready, Generation: 1},
+			{Kind: event.Died, Generation: 1, Reason: "refused", Detail: "it rejected the request: HTTP 401"},
+			{Kind: event.Refused, Generation: 1, Cause: &journal.Cause{Code: "oauth_not_completed", Explanation: "The server requires a login, and logins are turned off."}, Count: 1},
+			{Kind: event.Started, Generation: 2},
+			{Kind: event.Ready, Generation: 2},
+		}, []string{"the server requires a login, and logins are turned off; the next request tries again"}},
 		{"the first events are not there any more", []r{
 			{Kind: event.Restored, Generation: 4, PID: 3, Took: time.Second},
 			{Kind: event.Ready, Generation: 4, PID: 3},

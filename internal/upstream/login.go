@@ -360,7 +360,8 @@ func (r *Remote) noteStillRefused(res *http.Response) {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusalBytes))
 	res.Body.Close()
 	res.Body = &unauthorizedBody{Reader: bytes.NewReader(body), reason: &login.Needed{
-		URL: r.address.Load().String(), Account: r.logins.Options().Account, Grant: r.logins.Options().Grant, Why: "the server rejected the login although it was just renewed"}}
+		URL: r.address.Load().String(), Account: r.logins.Options().Account, Grant: r.logins.Options().Grant,
+		Why: "the server rejected the login although it was just renewed", Partial: r.logins.works.Load()}}
 }
 
 // OfLogin reports whether the request was lost because of the login.
@@ -374,6 +375,8 @@ func LoginCause(n *login.Needed, failed error) fault.Cause {
 	switch {
 	case len(n.Scopes) > 0:
 		c.Explanation = "The login lacks permissions that the server requires (" + strings.Join(n.Scopes, " ") + ")."
+	case n.Partial:
+		c.Explanation = "The server accepted the login for other requests, but not for this one. Either the account has no permission for it, or the login is no longer valid."
 	case n.Unasked:
 		c.Explanation = launch.CredentialMissing
 	}
@@ -389,6 +392,8 @@ func LoginCause(n *login.Needed, failed error) fault.Cause {
 		c.Remedy = "Check the client ID and the client's secret that gauze was started with: --client-id, and --client-secret-env or --client-secret-file."
 	case n.Grant == launch.GrantAssertion:
 		c.Remedy = "Check the token of the workload in the file that gauze was started with: --assertion-file."
+	case n.Partial:
+		c.Remedy = "Check in the service whether the account has permission for this request. If other requests fail as well, log in again: `" + command + "`"
 	case n.Unasked:
 		c.Remedy = launch.LogInOrSendKey(command, shell.Here().Line("gauze", "run", "--url", server))
 	default:

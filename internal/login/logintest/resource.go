@@ -89,7 +89,7 @@ func (s *Server) admit(r *http.Request, tool string) (status int, challenge stri
 			challenge += fmt.Sprintf(", scope=%q", strings.Join(c.Scopes, " "))
 		}
 		return http.StatusUnauthorized, challenge
-	case !valid, *g.over, time.Now().After(g.expires), g.resource != "" && g.resource != s.MCP():
+	case !valid, *g.over, tool != "" && tool == c.Forbidden, time.Now().After(g.expires), g.resource != "" && g.resource != s.MCP():
 		return http.StatusUnauthorized, `Bearer error="invalid_token", error_description="the token is not valid"` + at
 	case need != "" && !slices.Contains(g.scopes, need):
 		return http.StatusForbidden, fmt.Sprintf(`Bearer error="insufficient_scope", scope=%q`, need) + at

@@ -27,6 +27,7 @@ type Config struct {
 	Scopes         []string          // Scopes are those of the protected resource metadata and the challenge.
 	Granted        []string          // Granted replaces the scopes that a client asked for.
 	ToolScopes     map[string]string // ToolScopes are the scopes that tools require, by name.
+	Forbidden      string            // Forbidden is a tool that is rejected with 401, whatever the token.
 	Issuer         string            // Issuer is what the metadata says instead of the address of the server.
 	IssuerInReply  string            // IssuerInReply is the iss of the redirect instead of Issuer.
 	Resource       string            // Resource is what the protected resource metadata says instead of the address of /mcp.
