@@ -29,7 +29,7 @@ func init() {
 
 // patientOptions is for servers that are expected to answer, on a machine that may be
 // busy.
-var patientOptions = Options{Timeout: 30 * time.Second}
+var patientOptions = Options{Timeout: 2 * time.Minute}
 
 // faulty is the spec of a faulty server.
 func faulty(flags ...string) launch.Spec {
@@ -76,7 +76,7 @@ func countHeads() (n heads) {
 func (before heads) compare(t *testing.T) {
 	t.Helper()
 	var now heads
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
 		if now = countHeads(); now.goroutines <= before.goroutines && now.files <= before.files {
 			break
 		}

@@ -147,7 +147,7 @@ func TestNothingIsLeftOfARunThatIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	outer.Wait()
-	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(-pid, 0) == nil; {
+	for deadline := time.Now().Add(time.Minute); syscall.Kill(-pid, 0) == nil; {
 		if time.Now().After(deadline) {
 			syscall.Kill(-pid, syscall.SIGKILL)
 			t.Fatalf("process %d is left", pid)

@@ -78,3 +78,19 @@ func TestToolsTheClientNeverListedAreReadOnce(t *testing.T) {
 	s.wantReplays("die_read", 1)
 	s.wantOneAnswer(id)
 }
+
+// A client that closes its side before the server answers, as in `printf ... | gauze run -- server`,
+// gets the answer.
+func TestAClientThatClosesFirstIsAnswered(t *testing.T) {
+	gate := newGate(t)
+	o := unprobed()
+	o.finishGrace = patience
+	s := begin(t, o, gate.flag())
+	id := s.request("initialize", initializeParams)
+	s.taken()
+	s.in.Close()
+	gate.open(t)
+	if m := s.answer(id); m.Error != nil {
+		t.Errorf("initialize: %s", m.raw)
+	}
+}

@@ -74,8 +74,8 @@ const patience = 2 * time.Minute
 // quick are settings that let a test see in milliseconds what takes minutes.
 func quick() Options {
 	return Options{
-		Timeout: time.Minute, MaxTime: time.Minute, Patience: 10 * time.Second,
-		StartTimeout: 10 * time.Second, ProbeInterval: 50 * time.Millisecond, ProbeTimeout: 50 * time.Millisecond,
+		Timeout: time.Minute, MaxTime: time.Minute, Patience: time.Minute,
+		StartTimeout: time.Minute, ProbeInterval: 50 * time.Millisecond, ProbeTimeout: 50 * time.Millisecond,
 		HangGrace: 200 * time.Millisecond,
 		Restart:   upstream.Restart{Backoff: time.Millisecond, Limit: -1},
 	}
@@ -544,7 +544,7 @@ func ours() (n int) {
 func (before head) compare(t *testing.T) {
 	t.Helper()
 	var now head
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); runtime.Gosched() {
 		if now = census(); now.goroutines <= before.goroutines && now.files <= before.files {
 			break
 		}
