@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
+
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func run(t *testing.T, ctx context.Context, spec launch.Spec, o Options) Result 
 	return a
 }
 
-type heads struct{ goroutines, files int }
+type heads struct{ goroutines, files, children int }
 
 // openFiles counts our open files where the system tells: not on Windows, where
 // wine shows a /proc of its own.
@@ -63,6 +64,11 @@ func openFiles() int {
 
 func countHeads() (n heads) {
 	n.files = openFiles()
+	threads, _ := filepath.Glob("/proc/self/task/*/children") // each has those that it started
+	for _, file := range threads {
+		pids, _ := os.ReadFile(file)
+		n.children += len(bytes.Fields(pids))
+	}
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	for stack := range strings.SplitSeq(string(stacks), "\n\n") {
@@ -77,16 +83,12 @@ func (before heads) compare(t *testing.T) {
 	t.Helper()
 	var now heads
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
-		if now = countHeads(); now.goroutines <= before.goroutines && now.files <= before.files {
-			break
+		now = countHeads()
+		if now.goroutines <= before.goroutines && now.files <= before.files && now.children <= before.children {
+			return
 		}
 	}
-	if now.goroutines > before.goroutines || now.files > before.files {
-		t.Errorf("left behind: %+v, before: %+v", now, before)
-	}
-	if children, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid())); len(bytes.TrimSpace(children)) > 0 {
-		t.Errorf("children left: %s", children)
-	}
+	t.Errorf("left behind: %+v, before: %+v", now, before)
 }
 
 func TestClimbsToTheTop(t *testing.T) {

@@ -81,6 +81,10 @@ type Options struct {
 	// hangWait is how long a call waits before its silent server may count as hung. Default 60s.
 	hangWait time.Duration
 
+	// discoverWait is how long a server may take to answer server/discover. A legacy server may
+	// never answer it, and the client then falls back to initialize. Default 3s.
+	discoverWait time.Duration
+
 	// finishGrace is how long answers that are due are waited for after the client closed its side:
 	// it may still read, as in `printf ... | gauze run -- server`. Default 2s.
 	finishGrace time.Duration
@@ -92,6 +96,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.hangWait = cmp.Or(o.hangWait, 60*time.Second)
+	o.discoverWait = cmp.Or(o.discoverWait, 3*time.Second)
 	o.finishGrace = cmp.Or(o.finishGrace, 2*time.Second)
 	o.Patience = cmp.Or(o.Patience, 30*time.Second)
 	o.ProbeInterval = cmp.Or(o.ProbeInterval, 15*time.Second)
