@@ -74,7 +74,7 @@ const patience = 2 * time.Minute
 // quick are settings that let a test see in milliseconds what takes minutes.
 func quick() Options {
 	return Options{
-		Timeout: time.Minute, MaxTime: time.Minute, Patience: time.Minute,
+		Timeout: patience, MaxTime: patience, Patience: time.Minute,
 		StartTimeout: time.Minute, ProbeInterval: 50 * time.Millisecond, ProbeTimeout: 50 * time.Millisecond,
 		HangGrace: 200 * time.Millisecond, discoverWait: time.Minute,
 		Restart: upstream.Restart{Backoff: time.Millisecond, Limit: -1},
