@@ -57,7 +57,7 @@ func (e errands) server(flags ...string) gauze.Options {
 	program, args, env := faultyserver.Command(append([]string{"-ledger", filepath.Join(e.dir, "ledger"), "-state", filepath.Join(e.dir, "state")}, flags...)...)
 	return gauze.Options{
 		Command: append([]string{program}, args...), Env: append(os.Environ(), env...),
-		Patience: 10 * time.Second, StartTimeout: 10 * time.Second,
+		Patience: time.Minute, StartTimeout: time.Minute,
 		Restart: gauze.Restart{Backoff: time.Millisecond, Cap: 2 * time.Millisecond, Open: time.Millisecond, OpenMax: 2 * time.Millisecond},
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// maxExportWait is how long the end of a wrap may wait for a collector.
-const maxExportWait = time.Second
+// maxExportWait is how long the end of a wrap may wait for a collector. The tests set it.
+var maxExportWait = time.Second
 
 // newExporter returns what exports the calls of a wrap, nil unless the user configured it with
 // OpenTelemetry's variables. A wrap whose configuration is wrong works the same.

@@ -92,7 +92,7 @@ func TestCallsAreUnchangedUnlessTheyAreExported(t *testing.T) {
 
 // A collector that is down must not change a session.
 func TestACollectorThatIsDownChangesNothing(t *testing.T) {
-	w := startRun(t, []string{"GAUZE_STATE_DIR=" + t.TempDir(), "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"}, "--quiet", "--no-journal", "--", "faultyserver").initialize()
+	w := startRun(t, []string{"GAUZE_STATE_DIR=" + t.TempDir(), "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", hurried}, "--quiet", "--no-journal", "--", "faultyserver").initialize()
 	for range 3 {
 		w.call("echo", `{"text":"x"}`)
 		if _, answer := w.response(); !strings.Contains(answer, `"x"`) {

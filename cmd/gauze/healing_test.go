@@ -123,7 +123,7 @@ func (h *healing) settled(text string) string {
 		return strings.Join(strings.Fields(part), " ") + end
 	})
 	for pattern, with := range map[string]string{
-		`"?tested in [0-9.]+m?s`: "tested in TIME", `It works \([0-9.]+m?s\)`: "It works (TIME)", `tools, [0-9.]+m?s`: "tools, TIME",
+		`"?tested in [0-9.m]+s`: "tested in TIME", `It works \([0-9.m]+s\)`: "It works (TIME)", `tools, [0-9.m]+s`: "tools, TIME",
 		`gauze undo \S+`: "gauze undo ID", `\{"id": "[^"]+"\}`: `{"id": "ID"}`, `\d+: echo, .*, …`: "N: echo, …", `\d+ tools`: "N tools", `\(echo, [^)]*\)`: "(echo, …)",
 	} {
 		text = regexp.MustCompile(pattern).ReplaceAllString(text, with)

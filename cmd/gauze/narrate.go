@@ -139,12 +139,16 @@ func explained(err error, told fault.Code, w *os.File) error {
 	return exitStatus(1)
 }
 
-// within waits half a second for the last output: the reader of our stderr may be stuck.
+// lastOutputTimeout is how long the end of gauze waits for output: the reader of our stderr may be
+// stuck, or a disk. The tests set it.
+var lastOutputTimeout = 500 * time.Millisecond
+
+// within waits for the last output.
 func within(done <-chan struct{}) bool {
 	select {
 	case <-done:
 		return true
-	case <-time.After(500 * time.Millisecond):
+	case <-time.After(lastOutputTimeout):
 		return false
 	}
 }

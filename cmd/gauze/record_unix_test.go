@@ -20,7 +20,7 @@ func TestAJournalThatHangsDoesNotKeepGauzeFromExiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	status := filepath.Join(t.TempDir(), "status.json")
-	w = startRun(t, []string{"GAUZE_STATE_DIR=" + dir}, "--quiet", "--status-file", status, "--", "faultyserver").initialize()
+	w = startRun(t, []string{"GAUZE_STATE_DIR=" + dir, hurried}, "--quiet", "--status-file", status, "--", "faultyserver").initialize()
 	w.in.Close()
 	w.wantEnd(0)
 	text, err := os.ReadFile(status)

@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) {
 	faultyserver.RunIfAsked()
 	testscript.Main(withOwnState{m}, map[string]func(){
-		"gauze":        func() { os.Exit(execute()) },
+		"gauze":        func() { os.Exit(unhurried()) },
 		"faultyserver": func() { os.Exit(faultyserver.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		temporalBinary: func() { fmt.Println(strings.Join(os.Args[1:], " ")); os.Exit(3) },
 		"asks":         func() { os.Exit(asks(os.Args[1:])) },
@@ -30,6 +30,18 @@ func TestMain(m *testing.M) {
 		"browser":      func() { os.Exit(browser(os.Args[1:])) },
 		"tellall":      func() { os.Exit(tellAll(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
+}
+
+// hurried, as a variable of gauze, lets it end as soon as outside the tests, although something is
+// not written yet.
+const hurried = "TEST_HURRIED=1"
+
+// unhurried runs gauze, which waits at its end for as long as a busy machine takes.
+func unhurried() int {
+	if name, value, _ := strings.Cut(hurried, "="); os.Getenv(name) != value {
+		lastOutputTimeout, maxExportWait = forEver, forEver
+	}
+	return execute()
 }
 
 // withOwnState keeps gauze, as the tests start it, from writing to the user's state directory.

@@ -92,7 +92,7 @@ func (k *tasks) gauze(args ...string) *ended {
 	if err := cmd.Start(); err != nil {
 		k.t.Fatal(err)
 	}
-	alarm := time.AfterFunc(4*forEver, func() { cmd.Process.Kill() })
+	alarm := time.AfterFunc(2*forEver, func() { cmd.Process.Kill() })
 	defer alarm.Stop()
 	var exit *exec.ExitError
 	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {

@@ -26,7 +26,7 @@ type wrapped struct {
 }
 
 // forEver is longer than any test may take.
-const forEver = 30 * time.Second
+const forEver = 2 * time.Minute
 
 // wrap starts gauze run with a server.
 func wrap(t *testing.T, server ...string) *wrapped {

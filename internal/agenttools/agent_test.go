@@ -155,7 +155,7 @@ func (a *agent) connect(s settings) (leave func()) {
 			if err != nil {
 				t.Errorf("the server ended with %v", err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Error("the server does not end with its client")
 		}
 		stop()

@@ -3,8 +3,6 @@ package authserver
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,10 +15,11 @@ import (
 // are used twice, and counts.
 type ledger struct {
 	*storage.Storage
-	lifetime time.Duration
+	lifetime time.Duration // of an access token after its first use, which a busy machine may delay
 
 	mu      sync.Mutex
-	expires map[string]time.Time // by the id of the access token
+	unused  map[string]bool      // access tokens, by id
+	expires map[string]time.Time // those that were used
 	spent   map[string]bool      // refresh tokens that were exchanged
 	counts  Counts
 }
@@ -50,10 +49,10 @@ func (l *ledger) CreateAccessAndRefreshTokens(ctx context.Context, request op.To
 		l.counts.Renewals++
 		l.spent[refresh] = true
 	}
-	l.expires[id] = time.Now().Add(l.lifetime)
+	l.unused[id] = true
 	// The response says how long the token is valid in whole seconds, rounded down: nothing if that
 	// is less than one.
-	return id, next, l.expires[id].Add(100 * time.Millisecond), nil
+	return id, next, time.Now().Add(l.lifetime + 100*time.Millisecond), nil
 }
 
 // TokenRequestByRefreshToken looks up a refresh token. One that was exchanged before ends the login,
@@ -77,6 +76,10 @@ func (l *ledger) reused(ctx context.Context) error {
 func (l *ledger) SetIntrospectionFromToken(ctx context.Context, response *oidc.IntrospectionResponse, tokenID, subject, _ string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.unused[tokenID] {
+		delete(l.unused, tokenID)
+		l.expires[tokenID] = time.Now().Add(l.lifetime)
+	}
 	err := errors.New("the token expired")
 	if time.Now().Before(l.expires[tokenID]) {
 		err = l.Storage.SetIntrospectionFromToken(ctx, response, tokenID, subject, ClientID)
@@ -91,7 +94,6 @@ func (l *ledger) SetIntrospectionFromToken(ctx context.Context, response *oidc.I
 func (l *ledger) revoke() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, id := range slices.Collect(maps.Keys(l.expires)) {
-		l.expires[id] = time.Time{}
-	}
+	clear(l.unused)
+	clear(l.expires)
 }

@@ -59,7 +59,7 @@ func NewProvider(lifetime time.Duration) (*Provider, error) {
 			ClientID:   storage.NativeClient(ClientID, "http://127.0.0.1/callback", "http://localhost/callback"),
 			resourceID: storage.WebClient(resourceID, resourceSecret),
 		}),
-		lifetime: lifetime, expires: map[string]time.Time{}, spent: map[string]bool{},
+		lifetime: lifetime, unused: map[string]bool{}, expires: map[string]time.Time{}, spent: map[string]bool{},
 	}
 	p.handler = exampleop.SetupServer(p.URL, p.ledger, slog.New(slog.DiscardHandler), false)
 	p.listen(listener)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/browsertest"
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
@@ -89,10 +90,20 @@ func TestEveryViewAgrees(t *testing.T) {
 	}
 	for _, c := range clients {
 		c.checkLedger(t)
-		c.Close() // writes the rest of its events
 	}
+	const want = numWraps * numRounds
 	sums := recordedSums(t, r)
-	if want := numWraps * numRounds; sums.Crashes != want || sums.Repaired != want {
+	look := time.NewTicker(50 * time.Millisecond) // events are written a second later
+	defer look.Stop()
+	limit, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for ; limit.Err() == nil && (sums.Crashes < want || sums.Repaired < want); sums = recordedSums(t, r) {
+		<-look.C
+	}
+	for _, c := range clients {
+		c.Close()
+	}
+	if sums.Crashes != want || sums.Repaired != want {
 		t.Errorf("the journal has %+v, want %d crashes and %d repaired calls", sums, want, want)
 	}
 }

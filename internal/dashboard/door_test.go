@@ -54,7 +54,7 @@ func (f *front) exchange(text, cookie string) *http.Response {
 		f.t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(30 * time.Second))
+	conn.SetDeadline(time.Now().Add(time.Minute))
 	_, port, _ := net.SplitHostPort(f.addr)
 	head, body, _ := strings.Cut(text, "\n\n")
 	head = strings.ReplaceAll(head+"\n\n", "\n", "\r\n")

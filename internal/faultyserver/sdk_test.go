@@ -15,7 +15,7 @@ import (
 // sdkClient connects an unmodified go-sdk client to the server.
 func sdkClient(t *testing.T, opts *mcp.ClientOptions, version string, flags ...string) (context.Context, *mcp.ClientSession) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	path, args, env := Command(flags...)
 	cmd := exec.Command(path, args...)

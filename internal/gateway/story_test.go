@@ -44,7 +44,7 @@ type front struct {
 }
 
 // patience of a test: longer than anything may take.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // serve starts a gateway in front of faulty servers with these flags.
 func serve(t *testing.T, o Options, flags ...string) *front {
@@ -339,7 +339,7 @@ func (c *client) modernCall(id, tool, arguments string) *answer {
 
 // quickly are settings that do not wait for what a test has not in mind.
 func quickly() Options {
-	return Options{Session: proxy.Options{Timeout: 20 * time.Second, Patience: 20 * time.Second}}
+	return Options{Session: proxy.Options{Timeout: time.Minute, Patience: time.Minute}}
 }
 
 // rawExchange sends bytes as they are and reads one response; nil if the

@@ -108,7 +108,7 @@ func (i *issuer) login() Login {
 }
 
 // quick are limits for tests.
-var quick = limits{budget: 5 * time.Second, attempt: 3 * time.Second, backoff: time.Millisecond, pause: time.Hour, wait: 10 * time.Second, poll: time.Millisecond}
+var quick = limits{budget: 2 * time.Minute, attempt: time.Minute, backoff: time.Millisecond, pause: time.Hour, wait: 10 * time.Second, poll: time.Millisecond}
 
 // source returns a source with the login of the store.
 func (i *issuer) source(store *Store, c Config) *Source {

@@ -254,7 +254,7 @@ func TestFaultM09CursorOfADeadProcess(t *testing.T) {
 
 func TestFaultM10DiscoverIgnored(t *testing.T) {
 	o := unprobed()
-	o.StartTimeout = 500 * time.Millisecond // discover has at most as long
+	o.discoverWait = 100 * time.Millisecond
 	s := begin(t, o, "-era=legacy", "-ignore-discover")
 	m := s.wantFault(s.request("server/discover", "{"+modernMeta+"}"), fault.MethodUnknownEra)
 	if m.Error == nil || m.Error.Code != -32601 {

@@ -5,19 +5,13 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // A pause of the restarts that ends within a call's patience is waited out.
 func TestACallWaitsOutAPauseOfTheRestarts(t *testing.T) {
 	o := unprobed()
-	o.Restart = upstream.Restart{Backoff: time.Millisecond, Cap: 5 * time.Millisecond, Limit: 5, Open: 150 * time.Millisecond}
 	o.Patience = time.Hour
-	s := begin(t, o, "-exit-after-initialize=7")
-	if m := s.answer(s.request("initialize", initializeParams)); m.Error != nil {
-		t.Fatalf("initialize: %s", m.raw)
-	}
-	s.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	s, _ := crashLoop(t, o, 150*time.Millisecond)
 	s.await(event.Opened, 1)
 	id := s.start("append", `{"key":"k"}`)
 	s.text(s.answer(id))
@@ -77,4 +71,20 @@ func TestToolsTheClientNeverListedAreReadOnce(t *testing.T) {
 	s.text(s.answer(id))
 	s.wantReplays("die_read", 1)
 	s.wantOneAnswer(id)
+}
+
+// A client that closes its side before the server answers, as in `printf ... | gauze run -- server`,
+// gets the answer.
+func TestAClientThatClosesFirstIsAnswered(t *testing.T) {
+	gate := newGate(t)
+	o := unprobed()
+	o.finishGrace = patience
+	s := begin(t, o, gate.flag())
+	id := s.request("initialize", initializeParams)
+	s.taken()
+	s.in.Close()
+	gate.open(t)
+	if m := s.answer(id); m.Error != nil {
+		t.Errorf("initialize: %s", m.raw)
+	}
 }

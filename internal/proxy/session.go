@@ -81,6 +81,14 @@ type Options struct {
 	// hangWait is how long a call waits before its silent server may count as hung. Default 60s.
 	hangWait time.Duration
 
+	// discoverWait is how long a server may take to answer server/discover. A legacy server may
+	// never answer it, and the client then falls back to initialize. Default 3s.
+	discoverWait time.Duration
+
+	// finishGrace is how long answers that are due are waited for after the client closed its side:
+	// it may still read, as in `printf ... | gauze run -- server`. Default 2s.
+	finishGrace time.Duration
+
 	// Tell receives, with Attend, the messages to the client, one at a time. It must not block,
 	// call the session or keep what it is given.
 	Tell func(Told)
@@ -88,6 +96,8 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.hangWait = cmp.Or(o.hangWait, 60*time.Second)
+	o.discoverWait = cmp.Or(o.discoverWait, 3*time.Second)
+	o.finishGrace = cmp.Or(o.finishGrace, 2*time.Second)
 	o.Patience = cmp.Or(o.Patience, 30*time.Second)
 	o.ProbeInterval = cmp.Or(o.ProbeInterval, 15*time.Second)
 	o.ProbeTimeout = cmp.Or(o.ProbeTimeout, 5*time.Second)
@@ -353,17 +363,13 @@ func (s *Session) leave(done <-chan struct{}) error {
 	}
 }
 
-// finishGrace is how long answers that are due are waited for after the client closed its side: it
-// may still read, as in `printf ... | gauze run -- server`.
-const finishGrace = 2 * time.Second
-
 // finish waits for the answers that are still due, for finishGrace at most.
 func (s *Session) finish(ctx context.Context) {
 	s.update(func() {
 		s.emptied = make(chan struct{})
 		s.checkEmptied()
 	})
-	timer := time.NewTimer(finishGrace)
+	timer := time.NewTimer(s.finishGrace)
 	defer timer.Stop()
 	select {
 	case <-s.emptied:

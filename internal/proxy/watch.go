@@ -80,7 +80,7 @@ func (s *Session) due() bool {
 
 // tickEvery returns an interval that is fine enough for the shortest timeout, and no finer.
 func (s *Session) tickEvery() time.Duration {
-	shortest := min(s.Patience, s.ProbeInterval, s.ProbeTimeout, s.HangGrace, s.hangWait, s.up.StartTimeout, 2*time.Second)
+	shortest := min(s.Patience, s.ProbeInterval, s.ProbeTimeout, s.HangGrace, s.hangWait, s.discoverWait, s.up.StartTimeout, 2*time.Second)
 	limit := func(d time.Duration) {
 		if d > 0 {
 			shortest = min(shortest, d)
@@ -370,10 +370,6 @@ func (s *Session) replace(conn *upstream.Conn, why string) {
 	s.admission.crash(time.Now())
 }
 
-// discoverPatience is how long a server may take to answer server/discover. A legacy server may
-// never answer it, and the client then falls back to initialize.
-const discoverPatience = 3 * time.Second
-
 // discoverOverdue reports whether server/discover has had its time, which is counted from when the
 // server read the request, as far as that is known, and from when it last used CPU: a server that
 // is still starting does not ignore the request.
@@ -384,7 +380,7 @@ func (s *Session) discoverOverdue(conn *upstream.Conn, c *call, now time.Time) b
 		since = s.pulse.idleSince
 	}
 	patience := s.up.StartPatience()
-	return conn.Overdue(since, now, min(discoverPatience, patience)) || now.Sub(c.heard) > patience
+	return conn.Overdue(since, now, min(s.discoverWait, patience)) || now.Sub(c.heard) > patience
 }
 
 // refuseDiscover ends a server/discover with the answer of a legacy server: the client initializes.

@@ -23,7 +23,7 @@ var oftenRestarted = []string{"--restart-limit", "0", "--restart-backoff", "50ms
 var watchful = []string{optProbeInterval, "300ms", optProbeTimeout, "1s", optHangGrace, "500ms", optTimeout, "10s"}
 
 // strict also ends calls early that make no progress.
-var strict = []string{optProbeInterval, "300ms", optProbeTimeout, "1s", optHangGrace, "500ms", optTimeout, "2s"}
+var strict = []string{optProbeInterval, "300ms", optProbeTimeout, "1s", optHangGrace, "500ms", optTimeout, "4s"}
 
 // gauzeRun is the command line a client would have in its configuration.
 func gauzeRun(options []string, server ...string) []string {

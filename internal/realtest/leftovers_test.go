@@ -5,7 +5,6 @@ package realtest
 import (
 	"syscall"
 	"testing"
-	"time"
 )
 
 // server-everything does not care that its stdin closes, and a shell stands between gauze and it.
@@ -38,7 +37,7 @@ func TestNothingIsLeftAfterGauzeIsKilled(t *testing.T) {
 			if err := syscall.Kill(s.pid(), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			wantGone(t, all, 2*time.Second)
+			wantGone(t, all, stopPatience)
 		})
 	}
 }
@@ -52,5 +51,5 @@ func TestStoppedServerIsNotLeftAfterGauzeIsKilled(t *testing.T) {
 	if err := syscall.Kill(s.pid(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	wantGone(t, all, 2*time.Second)
+	wantGone(t, all, stopPatience)
 }

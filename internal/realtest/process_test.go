@@ -120,7 +120,7 @@ func untilFrozen(t *testing.T, processes []process) {
 	t.Helper()
 	look := time.NewTicker(time.Millisecond)
 	defer look.Stop()
-	limit := time.After(30 * time.Second)
+	limit := time.After(testPatience)
 	for _, p := range processes {
 		for !frozen(p.pid) {
 			select {

@@ -68,7 +68,7 @@ func TestExampleSearchEnds(t *testing.T) {
 	} {
 		start := time.Now()
 		m := Compile([]byte(c[0])).Explain("tool", refuse(t, c[0], c[1]), 1)
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > 30*time.Second {
 			t.Errorf("%s: %s", name, took)
 		}
 		checkBounds(t, m)

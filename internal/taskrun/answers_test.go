@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/task"
 )
 
@@ -65,7 +66,9 @@ func TestTextOfAResource(t *testing.T) {
 // A call that takes too long ends, and its outcome says how long it was waited for.
 func TestTimeoutSaysHowLong(t *testing.T) {
 	b := begin(t, "steps: [{id: a, server: s, tool: hang_unsafe, arguments: {key: one}}]")
-	s := b.run(func(_ *task.Runner, servers *Servers) { servers.Wrap.Timeout = 100 * time.Millisecond })
+	s := b.run(func(_ *task.Runner, servers *Servers) {
+		servers.Wrap.Tools = map[string]proxy.Policy{"hang_unsafe": {Timeout: 100 * time.Millisecond}}
+	})
 	b.want(s, "needs-decision", 4)
 	for _, text := range []string{s.Calls[0].Outcome.Text, s.Calls[0].Outcome.Report} {
 		if !regexp.MustCompile(`waited \d`).MatchString(text) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/task"
 )
 
@@ -48,7 +49,7 @@ func TestServerDiesAtStepThirty(t *testing.T) {
 			s := b.run(func(r *task.Runner, servers *Servers) {
 				servers.Wrap.Patience = 3 * time.Second
 				if !test.dies { // long enough for a busy machine to start the server
-					servers.Wrap.Timeout, servers.Wrap.StartTimeout = 3*time.Second, 3*time.Second
+					servers.Wrap.Tools, servers.Wrap.StartTimeout = map[string]proxy.Policy{"echo": {Timeout: time.Second}}, 3*time.Second
 				} else {
 					r.Tell = func(s *task.State, e task.Entry) {
 						if e.Kind == task.KindOutcome && len(s.Calls) == 29 {

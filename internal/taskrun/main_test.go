@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 // quick are settings with which a test sees in milliseconds what takes minutes.
 func quick() proxy.Options {
 	return proxy.Options{
-		Timeout: 10 * time.Second, Patience: 10 * time.Second, StartTimeout: 10 * time.Second,
+		Timeout: time.Minute, Patience: time.Minute, StartTimeout: time.Minute,
 		ProbeInterval: 50 * time.Millisecond, ProbeTimeout: 50 * time.Millisecond, HangGrace: 200 * time.Millisecond,
 		Restart: upstream.Restart{Backoff: time.Millisecond, Cap: 2 * time.Millisecond, Open: time.Millisecond, OpenMax: 2 * time.Millisecond},
 	}

@@ -70,7 +70,7 @@ func TestURLGoesAwayAtStepThirty(t *testing.T) {
 func TestURLThatIsNotThere(t *testing.T) {
 	b, server := beginURL(t, "steps: [{id: a, server: s, tool: echo}]")
 	server.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	s := b.runIn(ctx, func(_ *task.Runner, servers *Servers) { servers.Wrap.Patience = 100 * time.Millisecond })
 	b.want(s, "server-dead", 3)

@@ -310,23 +310,24 @@ func (w *web) flush() {
 }
 
 // close removes an exchange. If the reader does not know the outcome, how far the message got is
-// kept: always for a request, and for a notification if it did not arrive.
+// kept, always for a request, and for a notification if it did not arrive; it is reported if the
+// link ended before, because it will not be asked for any more.
 func (w *web) close(x *exchange, reported bool) {
-	if !reported && w.lingers(x.end) && (x.ctx.Err() == nil || errors.Is(context.Cause(x.ctx), errNoStream)) {
-		// Its delivery will not be asked for any more.
+	w.mu.Lock()
+	late := w.late[x.end] // no longer changes once the exchange is removed
+	delete(w.live, x.end)
+	if fate := x.delivered(); !reported && (x.kind == wire.Request || fate == fault.Unsent) {
+		w.deliveries[x.end] = fate
+	}
+	w.moved.Broadcast()
+	w.mu.Unlock()
+	if !reported && late && (x.ctx.Err() == nil || errors.Is(context.Cause(x.ctx), errNoStream)) {
 		loss := Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: "the connection ended"}
 		if loss.Delivery == fault.Refused {
 			loss.Session, loss.Detail = true, "the server no longer recognized the session; "+StickySessions
 		}
 		w.lose(x.id, loss)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.live, x.end)
-	if fate := x.delivered(); !reported && (x.kind == wire.Request || fate == fault.Unsent) {
-		w.deliveries[x.end] = fate
-	}
-	w.moved.Broadcast()
 }
 
 func (w *web) await() {

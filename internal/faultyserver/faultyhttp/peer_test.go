@@ -25,7 +25,7 @@ type peer struct {
 }
 
 func newPeer(t *testing.T, s *Server) *peer {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return &peer{t: t, s: s, web: connections(t), ctx: ctx, modern: s.cfg.Era == Modern}
 }

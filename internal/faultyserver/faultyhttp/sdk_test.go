@@ -35,7 +35,7 @@ func connections(t *testing.T) *http.Client {
 // sdkClient connects an unmodified go-sdk client.
 func sdkClient(t *testing.T, s *Server, opts *mcp.ClientOptions, version string) (context.Context, *mcp.ClientSession) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: s.URL(), HTTPClient: connections(t)}
 	if s.cfg.Transport == OldSSE {

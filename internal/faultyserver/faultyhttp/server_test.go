@@ -19,7 +19,7 @@ import (
 func census(t *testing.T, most int) (n int) {
 	t.Helper()
 	stacks := make([]byte, 4<<20)
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
 		n = 0
 		text := string(stacks[:runtime.Stack(stacks, true)])
 		for stack := range strings.SplitSeq(text, "\n\n") {
@@ -77,7 +77,7 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 		stacks := make([]byte, 1<<20)
 		t.Errorf("%d goroutines left, %d before\n%s", now, goroutines, stacks[:runtime.Stack(stacks, true)])
 	}
-	for deadline := time.Now().Add(5 * time.Second); files() > open && time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); files() > open && time.Now().Before(deadline); runtime.Gosched() {
 	}
 	if now := files(); now > open {
 		t.Errorf("%d files open, %d before", now, open)
