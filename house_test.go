@@ -61,7 +61,7 @@ var doors = map[string][]string{
 	"internal/event":                   {"internal/fault", "internal/redact"},
 	"internal/journal":                 {"internal/filelock"},
 	"internal/live":                    {"internal/health"},
-	"internal/metrics":                 {"internal/live", "internal/health", "internal/proxy", "internal/upstream"},
+	"internal/metrics":                 {"internal/live", "internal/health", "internal/proxy", "internal/upstream", "internal/verdict"},
 	"internal/otlp":                    {"internal/metrics", "internal/live", "internal/health", "internal/proxy"},
 	"internal/timeline":                {"internal/journal", "internal/upstream"},
 	"internal/dashboard":               {"internal/httpguard", "internal/live", "internal/timeline", "internal/journal", "internal/health", "internal/fleet", "internal/clientconfig", "internal/doctor", "internal/backup", "internal/task", "internal/taskrun", "internal/launch", "internal/taskcli", "internal/metrics"},

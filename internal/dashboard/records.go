@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/journal"
 	"github.com/gauze-mcp/gauze/internal/timeline"
 )
@@ -28,6 +29,9 @@ type records struct {
 
 	mu sync.Mutex // guards everything below
 	read
+
+	judging  bool // verdicts was called before
+	judgedTo int  // the number of the last event in which verdicts looked for verdicts
 }
 
 // read is what was read from a journal.
@@ -120,6 +124,41 @@ func (r *records) sums(ctx context.Context, now time.Time) (timeline.Sums, error
 		r.week, r.weekTo = r.week.Plus(timeline.Sum(added)), added[n-1].Seq
 	}
 	return r.week, nil
+}
+
+// verdicts returns the verdicts of tasks that were recorded since it was last called, none the first
+// time.
+func (r *records) verdicts(ctx context.Context) (added []journal.Record, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := !r.judging
+	open, err := r.open()
+	if err != nil {
+		return nil, err
+	}
+	r.judging = true
+	if !open {
+		return nil, nil
+	}
+	last, err := r.journal.Events(ctx, journal.Query{Limit: 1})
+	if err != nil || len(last) == 0 {
+		return nil, err
+	}
+	end := last[0].Seq
+	if end < r.judgedTo { // a new journal
+		r.judgedTo = 0
+	}
+	if !first && end > r.judgedTo {
+		added, err = r.journal.Events(ctx, journal.Query{Kind: event.Judged, After: r.judgedTo})
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range added {
+		end = max(end, a.Seq)
+	}
+	r.judgedTo = end
+	return added, nil
 }
 
 // isCut reports whether older events exist than those that newest returns.
