@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fdlimit"
 )
 
 // announcement is the content of a wrap's file.
@@ -70,6 +72,9 @@ func (a announcement) isHere() bool {
 // Announce makes a wrap visible to the other commands of this user until Close. dir is the state
 // directory. A wrap that cannot be announced still works.
 func Announce(dir, name string, source Source) (*Announcement, error) {
+	if err := fdlimit.Check(); err != nil {
+		return nil, err
+	}
 	dir = liveDir(dir)
 	if err := own(dir); err != nil {
 		return nil, err
