@@ -21,8 +21,9 @@ func addWork(o *dashboard.Options) (finish func()) {
 	f.chooser, _ = f.model.open(&cobra.Command{}) // without the flag it never fails
 	events := event.New()
 	recorded, unrecorded := recordEvents(events, false)
-	o.Run = f.options(events, unrecorded)
-	return sync.OnceFunc(func() { recorded() })
+	run, exported := f.options(events, unrecorded)
+	o.Run = run
+	return sync.OnceFunc(func() { exported(); recorded() })
 }
 
 // userFleet returns the servers of this user's clients.

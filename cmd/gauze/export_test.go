@@ -102,3 +102,21 @@ func TestACollectorThatIsDownChangesNothing(t *testing.T) {
 	w.in.Close()
 	w.wantEnd(0)
 }
+
+// A task exports the calls and the verdicts about its servers, also when it ends with one.
+func TestTasksAreExported(t *testing.T) {
+	c, url := startCollector(t)
+	k := newTasks(t, "-exit-at-start=skip=1,code=3")
+	k.env = append(k.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+url)
+	k.write("task.yaml", theServer+"steps:\n  - {id: a, server: s, tool: echo, arguments: {text: x}}\n  - {id: b, server: s, "+dies+"}\n")
+	k.gauze("run", "--patience", "1s", "task.yaml").want(3)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !bytes.Contains(c.bodies["/v1/traces"], []byte("tools/call echo")) {
+		t.Errorf("spans: %q", c.bodies["/v1/traces"])
+	}
+	const one = "\x21\x00\x00\x00\x00\x00\x00\xf0\x3f" // 1.0 as the value of a point
+	if !bytes.Contains(c.bodies["/v1/metrics"], []byte("gauze.verdicts")) || !bytes.Contains(c.bodies["/v1/metrics"], []byte("stop_task"+one)) {
+		t.Errorf("metrics: %q", c.bodies["/v1/metrics"])
+	}
+}

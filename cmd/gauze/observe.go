@@ -98,7 +98,7 @@ func (o observed) server(seen proxy.Observation, sessions int) live.Server {
 		Calls: seen.Calls, Failed: seen.Failed, Unknown: seen.Unknown, Cancelled: seen.Cancelled, Open: seen.Open,
 		Healed: seen.Healed, Replayed: seen.Replayed, Repaired: seen.Repaired, Corrected: seen.Corrected, Saved: seen.Saved,
 		Latency: seen.Latency, P95: float64(seen.Latency.Quantile(0.95)) / float64(time.Millisecond), Recovery: seen.Recovery,
-		Closures: seen.Closures, Rules: seen.Rules, Faults: seen.Faults, LastReason: upstream.ReasonText(seen.LastReason), LastDeath: seen.LastDeath,
+		Closures: seen.Closures, Rules: seen.Rules, Faults: seen.Faults, Verdicts: seen.Verdicts, LastReason: upstream.ReasonText(seen.LastReason), LastDeath: seen.LastDeath,
 		Unrecorded: o.unrecorded(),
 	}
 	return s

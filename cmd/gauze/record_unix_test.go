@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -29,5 +30,23 @@ func TestAJournalThatHangsDoesNotKeepGauzeFromExiting(t *testing.T) {
 	}
 	if said := w.stderr.String(); strings.Count(said, "events are not recorded: ") != 1 || !strings.Contains(said, "takes too long") {
 		t.Errorf("got %q, want one warning", said)
+	}
+}
+
+// With few files, what a wrap can do without must not take those that the server needs.
+func TestAWrapWithFewFilesDoesWithoutTheJournal(t *testing.T) {
+	dir := t.TempDir()
+	w := startWrap(t, exec.Command("sh", "-c", `ulimit -n 28; exec gauze run --quiet -- faultyserver`), []string{"GAUZE_STATE_DIR=" + dir}).initialize()
+	w.call("echo", `{"text":"x"}`)
+	if _, answer := w.response(); !strings.Contains(answer, `"x"`) {
+		t.Error(answer)
+	}
+	w.in.Close()
+	w.wantEnd(0)
+	if said := w.stderr.String(); strings.Count(said, "events are not recorded: ") != 1 || !strings.Contains(said, "only few files may be open") {
+		t.Errorf("got %q, want one warning", said)
+	}
+	if files, _ := os.ReadDir(dir); len(files) > 0 {
+		t.Errorf("%v was written", files)
 	}
 }

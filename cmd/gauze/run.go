@@ -71,7 +71,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	session := proxy.New(o)
 	seen := observeSession(session, "run", unrecorded)
 	hide := seen.announce()
-	exporter.Start(seen.source().Server)
+	exporter.Watch(seen.source().Server)
 	err = serve(cmd.Context(), session)
 	exporter.Close(maxExportWait)
 	hide()

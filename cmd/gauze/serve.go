@@ -156,7 +156,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	seen := observeGateway(g, unrecorded)
 	g.Metrics = seen.metrics()
 	hide := seen.announce()
-	exporter.Start(seen.source().Server)
+	exporter.Watch(seen.source().Server)
 	err = serveUntilSignal(cmd.Context(), g, listener)
 	exporter.Close(maxExportWait)
 	hide()

@@ -223,18 +223,12 @@ func changedLines(servers []live.Server, shown map[string]string, now time.Time)
 	return []byte(b.String())
 }
 
-// week sums up the last seven days. It reads each event once, and all of them again after a while:
-// the oldest ones are more than a week old by then.
+// week sums up the last seven days.
 type week struct {
 	j      *journal.Journal
 	opened bool
-	sums   timeline.Sums
-	read   time.Time // read is when all events were read.
-	last   int       // last is the number of the last event that is in the sums.
+	sums   timeline.Weekly
 }
-
-// weekAge is the time after which the sums of a week are read again.
-const weekAge = 10 * time.Minute
 
 // sentence returns the sums of the servers that are shown, empty if there is nothing to say or the
 // journal cannot be read, which is reported once.
@@ -248,20 +242,14 @@ func (w *week) sentence(cmd *cobra.Command, servers []live.Server, server string
 		}
 		return timeline.Sums{}.Sentence("this week")
 	}
-	now := time.Now()
-	if now.Sub(w.read) > weekAge {
-		w.sums, w.last, w.read = timeline.Sums{}, 0, now
+	if server != "" {
+		w.sums.Keep = func(r journal.Record) bool { return strings.Contains(r.Server, server) }
 	}
-	records, err := w.j.Events(cmd.Context(), journal.Query{After: w.last, Since: now.Add(-timeline.Week), Healed: true})
+	sums, err := w.sums.Sums(cmd.Context(), w.j.Events, time.Now())
 	if err != nil {
 		return ""
 	}
-	w.last = max(w.last, lastOf(records))
-	if server != "" {
-		records = slices.DeleteFunc(records, func(r journal.Record) bool { return !strings.Contains(r.Server, server) })
-	}
-	w.sums = w.sums.Plus(timeline.Sum(records))
-	return w.sums.Sentence("this week")
+	return sums.Sentence("this week")
 }
 
 // open opens the journal once, and does not create it.

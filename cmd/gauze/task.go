@@ -113,13 +113,20 @@ func (f *taskFlags) open(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// options returns how tasks are run. Configured servers are up to the caller.
-func (f *taskFlags) options(events *event.Stream, unrecorded func() int) taskrun.Options {
+// options returns how tasks are run. Configured servers are up to the caller. finish exports what is
+// left.
+func (f *taskFlags) options(events *event.Stream, unrecorded func() int) (o taskrun.Options, finish func()) {
 	machine := doctor.ThisMachine()
-	return taskrun.Options{Model: f.chooser, Events: events, Wrap: proxy.Options{
+	o = taskrun.Options{Model: f.chooser, Events: events, Wrap: proxy.Options{
 		Timeout: f.timeout, StartTimeout: f.startTimeout, Patience: f.patience, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
-		Opened: func(s *proxy.Session) func() { return observeSession(s, "task", unrecorded).announce() },
 	}}
+	exporter := newExporter(&o.Wrap, "")
+	o.Wrap.Opened = func(s *proxy.Session) func() {
+		seen := observeSession(s, "task", unrecorded)
+		hide, end := seen.announce(), exporter.Watch(seen.source().Server)
+		return func() { end(); hide() }
+	}
+	return o, func() { exporter.Close(maxExportWait) }
 }
 
 // run runs or resumes a task, reports how it ended, and returns its exit status.
@@ -129,7 +136,7 @@ func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 	defer release()
 	events := event.New()
 	recorded, unrecorded := recordEvents(events, f.noJournal)
-	o := f.options(events, unrecorded)
+	o, exported := f.options(events, unrecorded)
 	o.Hurry = hurry
 	progress := newTaskProgress(cmd.ErrOrStderr(), f.json)
 	o.Tell = progress.tell
@@ -139,6 +146,7 @@ func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 		return configured(name, dir)
 	}
 	state, err := s.Run(ctx, id, o)
+	exported()
 	recorded()
 	progress.end()
 	if err != nil && state == nil {

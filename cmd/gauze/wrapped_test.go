@@ -37,7 +37,12 @@ func wrap(t *testing.T, server ...string) *wrapped {
 // startRun starts gauze run with these arguments and additional variables.
 func startRun(t *testing.T, environ []string, args ...string) *wrapped {
 	t.Helper()
-	cmd := exec.Command("gauze", append([]string{"run"}, args...)...)
+	return startWrap(t, exec.Command("gauze", append([]string{"run"}, args...)...), environ)
+}
+
+// startWrap starts a command that becomes gauze run.
+func startWrap(t *testing.T, cmd *exec.Cmd, environ []string) *wrapped {
+	t.Helper()
 	cmd.Env = append(os.Environ(), environ...)
 	w := &wrapped{t: t, cmd: cmd, stderr: &lockedBuffer{}}
 	cmd.Stderr = w.stderr

@@ -46,5 +46,5 @@ func Example() {
 	// Output:
 	// error field-name: “cmd” is called “command” in Cursor
 	// notes runs npx -y notes
-	// { "mcpServers": { "notes": { "command": "gauze", "args": ["run", "--", "npx", "-y", "notes"] } } } <nil>
+	// { "mcpServers": { "notes": { "command": "gauze", "args": ["run", "--name=notes", "--", "npx", "-y", "notes"] } } } <nil>
 }

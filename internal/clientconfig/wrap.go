@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
@@ -294,15 +295,35 @@ func quote(word string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// wrapCommand inserts gauze run before the command. The original arguments follow "run" and "--";
-// without the dashes, the entry had no list of arguments at all.
+// nameFlag is the flag with which gauze run is told the name of the entry.
+const nameFlag = "--name="
+
+// named returns the words of gauze run that give the server the name of its entry: none if the client
+// could read a reference in the name, or the name is not fit to be shown.
+func (e *Entry) named() []string {
+	if e.Name == "" || plaintext.Clean(e.Name) != e.Name || strings.ContainsAny(e.Name, "${}%`") {
+		return nil
+	}
+	return []string{quote(nameFlag + e.Name)}
+}
+
+// withoutName returns the words that follow gauze run and the name of the server.
+func withoutName(words []string) []string {
+	for len(words) > 1 && strings.HasPrefix(words[0], nameFlag) {
+		words = words[1:]
+	}
+	return words
+}
+
+// wrapCommand inserts gauze run before the command. The original arguments follow "run", the name and
+// "--"; without the dashes, the entry had no list of arguments at all.
 func (c *Config) wrapCommand(e *Entry, gauze string) (Edit, string) {
 	command, ok := c.locate(member(e.node, e.fields.Command))
 	if !ok {
 		return nil, notReversible
 	}
 	if e.fields.Argv {
-		inserted, ok := c.insertion(command, quote(gauze), `"run"`, `"--"`)
+		inserted, ok := c.insertion(command, slices.Concat([]string{quote(gauze), `"run"`}, e.named(), []string{`"--"`})...)
 		if !ok {
 			return nil, notReversible
 		}
@@ -314,7 +335,7 @@ func (c *Config) wrapCommand(e *Entry, gauze string) (Edit, string) {
 	edit := Edit{c.put(command.from, command.to, quote(gauze))}
 	if args, there := member(e.node, e.fields.Args); there {
 		list, ok := c.locate(args, args.Kind() == splice.ListKind)
-		inserted, fits := c.insertion(list, `"run"`, `"--"`, command.Raw())
+		inserted, fits := c.insertion(list, slices.Concat([]string{`"run"`}, e.named(), []string{`"--"`, command.Raw()})...)
 		if !ok || !fits {
 			return nil, notReversible
 		}
@@ -324,7 +345,7 @@ func (c *Config) wrapCommand(e *Entry, gauze string) (Edit, string) {
 	if !ok {
 		return nil, notReversible
 	}
-	edit[0].Text += between + name + `["run", ` + command.Raw() + "]"
+	edit[0].Text += between + name + "[" + strings.Join(slices.Concat([]string{`"run"`}, e.named(), []string{command.Raw()}), ", ") + "]"
 	return edit, ""
 }
 
@@ -412,34 +433,46 @@ func (c *Config) unwrapCommand(e *Entry) Edit {
 	if !ok {
 		return nil
 	}
-	const ours = 3
 	if e.fields.Argv {
 		items, ok := c.items(command)
-		if !ok || len(items) <= ours || !isWord(items[2], "--") {
+		dashes := afterName(items, 2)
+		if !ok || len(items) <= dashes+1 || !isWord(items[dashes], "--") {
 			return nil
 		}
-		return Edit{c.put(items[0].from, items[ours].from, "")}
+		return Edit{c.put(items[0].from, items[dashes+1].from, "")}
 	}
 	args, ok := c.locate(member(e.node, e.fields.Args))
 	if !ok || command.Kind() != splice.StringKind {
 		return nil
 	}
 	items, ok := c.items(args)
+	at := afterName(items, 1) // of the dashes, or of the command if the entry had no arguments
 	switch {
-	case !ok || len(items) < 2:
+	case !ok || len(items) <= at:
 		return nil
-	case isWord(items[1], "--") && len(items) > ours:
-		return backwards(Edit{c.put(command.from, command.to, items[2].Raw()), c.put(items[0].from, items[ours].from, "")})
-	case isWord(items[1], "--") && len(items) == ours:
-		return backwards(Edit{c.put(command.from, command.to, items[2].Raw()), c.put(items[0].from, items[2].to, "")})
-	case len(items) == 2 && args.from > command.to:
+	case isWord(items[at], "--") && len(items) > at+2:
+		return backwards(Edit{c.put(command.from, command.to, items[at+1].Raw()), c.put(items[0].from, items[at+2].from, "")})
+	case isWord(items[at], "--") && len(items) == at+2:
+		return backwards(Edit{c.put(command.from, command.to, items[at+1].Raw()), c.put(items[0].from, items[at+1].to, "")})
+	case len(items) == at+1 && args.from > command.to:
 		start, _, ok := c.key(args, e.fields.Args)
 		if !ok || strings.Trim(string(c.Text[command.to:start]), ", \t\r\n") != "" {
 			return nil
 		}
-		return Edit{c.put(command.from, args.to, items[1].Raw())}
+		return Edit{c.put(command.from, args.to, items[at].Raw())}
 	}
 	return nil
+}
+
+// afterName returns the position after the name of the server, which is at position at if the entry
+// has it.
+func afterName(items []located, at int) int {
+	if at < len(items) {
+		if word, ok := text(items[at].Node); ok && strings.HasPrefix(word, nameFlag) {
+			return at + 1
+		}
+	}
+	return at
 }
 
 func isWord(n located, word string) bool {
@@ -460,7 +493,7 @@ func (c *Config) unwrapByHand(e *Entry) Edit {
 	if at := slices.Index(all, "--"); at >= 0 {
 		all = all[at+1:]
 	} else {
-		all = all[slices.Index(all, "run")+1:]
+		all = withoutName(all[slices.Index(all, "run")+1:])
 	}
 	if e.fields.Argv {
 		return Edit{set(list(all), path, e.fields.Command)}

@@ -74,20 +74,20 @@ func TestWrapAndUnwrapGiveBackEveryByte(t *testing.T) {
 // The ways people write the same entry.
 func TestWrapKeepsTheStyle(t *testing.T) {
 	for _, c := range []struct{ name, path, text, want string }{
-		{"one line", "home/.cursor/mcp.json", `{"mcpServers":{"a":{"command":"npx","args":["-y","a"]}}}`, `{"mcpServers":{"a":{"command":"gauze","args":["run","--","npx","-y","a"]}}}`},
-		{"one line, roomy", "home/.cursor/mcp.json", `{ "mcpServers" : { "a" : { "command" : "npx" , "args" : [ "-y" , "a" ] } } }`, `{ "mcpServers" : { "a" : { "command" : "gauze" , "args" : [ "run", "--", "npx", "-y" , "a" ] } } }`},
-		{"many lines", "home/.cursor/mcp.json", "{\n\"mcpServers\": {\"a\": {\n\t\"args\": [\n\t\t\"-y\",\n\t\t\"a\"\n\t],\n\t\"command\": \"npx\"\n}}}", "{\n\"mcpServers\": {\"a\": {\n\t\"args\": [\n\t\t\"run\",\n\t\t\"--\",\n\t\t\"npx\",\n\t\t\"-y\",\n\t\t\"a\"\n\t],\n\t\"command\": \"gauze\"\n}}}"},
-		{"other line ends", "home/.cursor/mcp.json", "{\"mcpServers\": {\"a\": {\r\n  \"command\": \"x\",\r\n  \"args\": [\r\n    \"a\"\r\n  ]\r\n}}}\r\n", "{\"mcpServers\": {\"a\": {\r\n  \"command\": \"gauze\",\r\n  \"args\": [\r\n    \"run\",\r\n    \"--\",\r\n    \"x\",\r\n    \"a\"\r\n  ]\r\n}}}\r\n"},
-		{"a mark", "home/.cursor/mcp.json", "\ufeff{\"mcpServers\": {\"é\": {\"command\": \"x\", \"args\": [\"a\"]}}}", "\ufeff{\"mcpServers\": {\"é\": {\"command\": \"gauze\", \"args\": [\"run\", \"--\", \"x\", \"a\"]}}}"},
-		{"no arguments", "home/.cursor/mcp.json", `{"mcpServers": {"a": {"command": "C:\\Program Files\\a.exe", "env": {}}}}`, `{"mcpServers": {"a": {"command": "gauze", "args": ["run", "C:\\Program Files\\a.exe"], "env": {}}}}`},
-		{"no arguments, many lines", "home/.cursor/mcp.json", "{\"mcpServers\": {\"a\": {\n    \"command\": \"\\u0061\"\n}}}", "{\"mcpServers\": {\"a\": {\n    \"command\": \"gauze\",\n    \"args\": [\"run\", \"\\u0061\"]\n}}}"},
-		{"an empty list", "home/.cursor/mcp.json", `{"mcpServers": {"a": {"command": "x", "args": [ ]}}}`, `{"mcpServers": {"a": {"command": "gauze", "args": ["run", "--", "x" ]}}}`},
-		{"comments", "home/.config/Code/User/mcp.json", "{\"servers\": {\"a\": {\"command\": \"x\", // c\n\"args\": [ // d\n  \"a\", // e\n]}}}", "{\"servers\": {\"a\": {\"command\": \"gauze\", // c\n\"args\": [ // d\n  \"run\",\n  \"--\",\n  \"x\",\n  \"a\", // e\n]}}}"},
-		{"toml", "home/.codex/config.toml", "[mcp_servers.a]\ncommand = 'C:\\a.exe' # mine\n", "[mcp_servers.a]\ncommand = \"gauze\"\nargs = [\"run\", 'C:\\a.exe'] # mine\n"},
-		{"toml inline", "home/.codex/config.toml", "[mcp_servers]\na = { command = \"x\" }\nb = { command = \"x\", args = [] }\n", "[mcp_servers]\na = { command = \"gauze\", args = [\"run\", \"x\"] }\nb = { command = \"gauze\", args = [\"run\", \"--\", \"x\"] }\n"},
-		{"yaml", "home/.config/goose/config.yaml", "extensions:\n  a:\n    name: a\n    type: stdio\n    cmd: x\n    args:\n    - --b\n    - c # d\n", "extensions:\n  a:\n    name: a\n    type: stdio\n    cmd: \"gauze\"\n    args:\n    - \"run\"\n    - \"--\"\n    - x\n    - --b\n    - c # d\n"},
-		{"yaml list", "home/.continue/config.yaml", "mcpServers:\n  - command: x\n    name: a\n", "mcpServers:\n  - command: \"gauze\"\n    args: [\"run\", x]\n    name: a\n"},
-		{"remote", "home/.cursor/mcp.json", `{"mcpServers": {"a": {"url": "https://a.example/mcp", "headers": {"X-A": "${env:A}", "X-B": "b"}}}}`, `{"mcpServers": {"a": {"command": "gauze", "args": ["run", "--header-env", "X-A=GAUZE_HEADER_1", "--header-env", "X-B=GAUZE_HEADER_2", "--url", "https://a.example/mcp"], "env": {"GAUZE_HEADER_1": "${env:A}", "GAUZE_HEADER_2": "b"}}}}`},
+		{"one line", "home/.cursor/mcp.json", `{"mcpServers":{"a":{"command":"npx","args":["-y","a"]}}}`, `{"mcpServers":{"a":{"command":"gauze","args":["run","--name=a","--","npx","-y","a"]}}}`},
+		{"one line, roomy", "home/.cursor/mcp.json", `{ "mcpServers" : { "a" : { "command" : "npx" , "args" : [ "-y" , "a" ] } } }`, `{ "mcpServers" : { "a" : { "command" : "gauze" , "args" : [ "run", "--name=a", "--", "npx", "-y" , "a" ] } } }`},
+		{"many lines", "home/.cursor/mcp.json", "{\n\"mcpServers\": {\"a\": {\n\t\"args\": [\n\t\t\"-y\",\n\t\t\"a\"\n\t],\n\t\"command\": \"npx\"\n}}}", "{\n\"mcpServers\": {\"a\": {\n\t\"args\": [\n\t\t\"run\",\n\t\t\"--name=a\",\n\t\t\"--\",\n\t\t\"npx\",\n\t\t\"-y\",\n\t\t\"a\"\n\t],\n\t\"command\": \"gauze\"\n}}}"},
+		{"other line ends", "home/.cursor/mcp.json", "{\"mcpServers\": {\"a\": {\r\n  \"command\": \"x\",\r\n  \"args\": [\r\n    \"a\"\r\n  ]\r\n}}}\r\n", "{\"mcpServers\": {\"a\": {\r\n  \"command\": \"gauze\",\r\n  \"args\": [\r\n    \"run\",\r\n    \"--name=a\",\r\n    \"--\",\r\n    \"x\",\r\n    \"a\"\r\n  ]\r\n}}}\r\n"},
+		{"a mark", "home/.cursor/mcp.json", "\ufeff{\"mcpServers\": {\"é\": {\"command\": \"x\", \"args\": [\"a\"]}}}", "\ufeff{\"mcpServers\": {\"é\": {\"command\": \"gauze\", \"args\": [\"run\", \"--name=é\", \"--\", \"x\", \"a\"]}}}"},
+		{"no arguments", "home/.cursor/mcp.json", `{"mcpServers": {"a": {"command": "C:\\Program Files\\a.exe", "env": {}}}}`, `{"mcpServers": {"a": {"command": "gauze", "args": ["run", "--name=a", "C:\\Program Files\\a.exe"], "env": {}}}}`},
+		{"no arguments, many lines", "home/.cursor/mcp.json", "{\"mcpServers\": {\"a\": {\n    \"command\": \"\\u0061\"\n}}}", "{\"mcpServers\": {\"a\": {\n    \"command\": \"gauze\",\n    \"args\": [\"run\", \"--name=a\", \"\\u0061\"]\n}}}"},
+		{"an empty list", "home/.cursor/mcp.json", `{"mcpServers": {"a": {"command": "x", "args": [ ]}}}`, `{"mcpServers": {"a": {"command": "gauze", "args": ["run", "--name=a", "--", "x" ]}}}`},
+		{"comments", "home/.config/Code/User/mcp.json", "{\"servers\": {\"a\": {\"command\": \"x\", // c\n\"args\": [ // d\n  \"a\", // e\n]}}}", "{\"servers\": {\"a\": {\"command\": \"gauze\", // c\n\"args\": [ // d\n  \"run\",\n  \"--name=a\",\n  \"--\",\n  \"x\",\n  \"a\", // e\n]}}}"},
+		{"toml", "home/.codex/config.toml", "[mcp_servers.a]\ncommand = 'C:\\a.exe' # mine\n", "[mcp_servers.a]\ncommand = \"gauze\"\nargs = [\"run\", \"--name=a\", 'C:\\a.exe'] # mine\n"},
+		{"toml inline", "home/.codex/config.toml", "[mcp_servers]\na = { command = \"x\" }\nb = { command = \"x\", args = [] }\n", "[mcp_servers]\na = { command = \"gauze\", args = [\"run\", \"--name=a\", \"x\"] }\nb = { command = \"gauze\", args = [\"run\", \"--name=b\", \"--\", \"x\"] }\n"},
+		{"yaml", "home/.config/goose/config.yaml", "extensions:\n  a:\n    name: a\n    type: stdio\n    cmd: x\n    args:\n    - --b\n    - c # d\n", "extensions:\n  a:\n    name: a\n    type: stdio\n    cmd: \"gauze\"\n    args:\n    - \"run\"\n    - \"--name=a\"\n    - \"--\"\n    - x\n    - --b\n    - c # d\n"},
+		{"yaml list", "home/.continue/config.yaml", "mcpServers:\n  - command: x\n    name: a\n", "mcpServers:\n  - command: \"gauze\"\n    args: [\"run\", \"--name=a\", x]\n    name: a\n"},
+		{"remote", "home/.cursor/mcp.json", `{"mcpServers": {"a": {"url": "https://a.example/mcp", "headers": {"X-A": "${env:A}", "X-B": "b"}}}}`, `{"mcpServers": {"a": {"command": "gauze", "args": ["run", "--name=a", "--header-env", "X-A=GAUZE_HEADER_1", "--header-env", "X-B=GAUZE_HEADER_2", "--url", "https://a.example/mcp"], "env": {"GAUZE_HEADER_1": "${env:A}", "GAUZE_HEADER_2": "b"}}}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			home := homeOf(&txtar.Archive{Files: []txtar.File{{Name: c.path, Data: []byte(c.text)}}})
@@ -211,6 +211,41 @@ func TestWhatAPersonSaidToTheWrapIsNotLost(t *testing.T) {
 		edit, err := c.Unwrap(&c.Entries[0])
 		if (err != nil) != kept || kept && !strings.Contains(err.Error(), "--cwd") || !kept && edit == nil {
 			t.Errorf("%s: %v %v", args, edit, err)
+		}
+	}
+}
+
+// Entries that gauze wrapped before it wrote their names into them are unwrapped in the same way.
+func TestWrappedEntriesWithoutANameAreUnwrapped(t *testing.T) {
+	for wrapped, original := range map[string]string{
+		`{"mcpServers": {"a": {"command": "gauze", "args": ["run", "--", "npx", "-y"]}}}`:              `{"mcpServers": {"a": {"command": "npx", "args": ["-y"]}}}`,
+		`{"mcpServers": {"a": {"command": "gauze", "args": ["run", "npx"]}}}`:                          `{"mcpServers": {"a": {"command": "npx"}}}`,
+		`{"mcpServers": {"a": {"command": "gauze", "args": ["run", "--", "npx" ]}}}`:                   `{"mcpServers": {"a": {"command": "npx", "args": [ ]}}}`,
+		`{"mcpServers": {"a": {"command": "gauze", "args": ["run", "--url", "https://a.example/m"]}}}`: `{"mcpServers": {"a": {"url": "https://a.example/m"}}}`,
+	} {
+		home := homeOf(&txtar.Archive{Files: []txtar.File{{Name: "home/.cursor/mcp.json", Data: []byte(wrapped)}}})
+		c := home.Read(home.Find()[0])
+		edit, err := c.Unwrap(&c.Entries[0])
+		if err != nil {
+			t.Fatal(wrapped, err)
+		}
+		if text, err := edit.Apply(c.Format(), c.Text); err != nil || string(text) != original {
+			t.Errorf("%s became %s, want %s (%v)", wrapped, text, original, err)
+		}
+	}
+}
+
+// A client expands references in arguments: a name that looks like one stays out of them.
+func TestANameThatAClientCouldExpandIsNotWritten(t *testing.T) {
+	for _, name := range []string{"${HOME}", "%PATH%", "{env:A}", "$A", "a\tb"} {
+		home := homeOf(&txtar.Archive{Files: []txtar.File{{Name: "home/.cursor/mcp.json", Data: []byte(`{"mcpServers": {` + quote(name) + `: {"command": "x", "args": ["a"]}}}`)}}})
+		c := home.Read(home.Find()[0])
+		edit, err := c.Wrap(&c.Entries[0], WrapOptions{})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if text, _ := edit.Apply(c.Format(), c.Text); !strings.Contains(string(text), `["run", "--", "x", "a"]`) {
+			t.Errorf("%s", text)
 		}
 	}
 }

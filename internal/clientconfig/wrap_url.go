@@ -308,7 +308,7 @@ func (w *urlWrap) writeCommand(gauze string) bool {
 	if !ok {
 		return false
 	}
-	words := []string{quote("run")}
+	words := append([]string{quote("run")}, w.named()...)
 	for _, flag := range w.flags {
 		words = append(words, quote(flag))
 	}

@@ -58,53 +58,53 @@ const (
 func TestWrapRemoteInEveryStyle(t *testing.T) {
 	for _, c := range []struct{ name, path, text, want string }{
 		{"toml", inCodex, "[mcp_servers.a]\nurl = \"https://a.example/mcp\" # mine\nenabled = true\n",
-			"[mcp_servers.a]\ncommand = \"gauze\"\nargs = [\"run\", \"--url\", \"https://a.example/mcp\"] # mine\nenabled = true\n"},
+			"[mcp_servers.a]\ncommand = \"gauze\"\nargs = [\"run\", \"--name=a\", \"--url\", \"https://a.example/mcp\"] # mine\nenabled = true\n"},
 		{"toml, a literal and other line ends", inCodex, "[mcp_servers.a]\r\n  url='https://a.example/mcp'\r\n",
-			"[mcp_servers.a]\r\n  command=\"gauze\"\r\n  args=[\"run\", \"--url\", 'https://a.example/mcp']\r\n"},
+			"[mcp_servers.a]\r\n  command=\"gauze\"\r\n  args=[\"run\", \"--name=a\", \"--url\", 'https://a.example/mcp']\r\n"},
 		{"toml inline", inCodex, "mcp_servers = { a = { url = \"https://a.example/mcp\", enabled = true } }\n",
-			"mcp_servers = { a = { command = \"gauze\", args = [\"run\", \"--url\", \"https://a.example/mcp\"], enabled = true } }\n"},
+			"mcp_servers = { a = { command = \"gauze\", args = [\"run\", \"--name=a\", \"--url\", \"https://a.example/mcp\"], enabled = true } }\n"},
 		{"toml dotted", inCodex, "mcp_servers.a.url = \"https://a.example/mcp\"\nmcp_servers.a.http_headers.X-A = \"b\"\n",
-			"mcp_servers.a.command = \"gauze\"\nmcp_servers.a.args = [\"run\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--url\", \"https://a.example/mcp\"]\nmcp_servers.a.env.GAUZE_HEADER_1 = \"b\"\n"},
+			"mcp_servers.a.command = \"gauze\"\nmcp_servers.a.args = [\"run\", \"--name=a\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--url\", \"https://a.example/mcp\"]\nmcp_servers.a.env.GAUZE_HEADER_1 = \"b\"\n"},
 		{"toml table of headers", inCodex, "[mcp_servers.a]\nurl = \"https://a.example/mcp\"\n\n[mcp_servers.a.http_headers] # h\n\"X-A\" = 'b'\nX-B = \"c\"\n",
-			"[mcp_servers.a]\ncommand = \"gauze\"\nargs = [\"run\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--header-env\", \"X-B=GAUZE_HEADER_2\", \"--url\", \"https://a.example/mcp\"]\n\n[mcp_servers.a.env] # h\n\"GAUZE_HEADER_1\" = 'b'\nGAUZE_HEADER_2 = \"c\"\n"},
+			"[mcp_servers.a]\ncommand = \"gauze\"\nargs = [\"run\", \"--name=a\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--header-env\", \"X-B=GAUZE_HEADER_2\", \"--url\", \"https://a.example/mcp\"]\n\n[mcp_servers.a.env] # h\n\"GAUZE_HEADER_1\" = 'b'\nGAUZE_HEADER_2 = \"c\"\n"},
 		{"a bearer token", inCodex, "[mcp_servers.a]\nbearer_token_env_var = 'A_TOKEN' # t\nurl = \"https://a.example/mcp\"\n",
-			"[mcp_servers.a]\nenv_vars = ['A_TOKEN'] # t\ncommand = \"gauze\"\nargs = [\"run\", \"--header-env\", \"Authorization=Bearer ${A_TOKEN}\", \"--url\", \"https://a.example/mcp\"]\n"},
+			"[mcp_servers.a]\nenv_vars = ['A_TOKEN'] # t\ncommand = \"gauze\"\nargs = [\"run\", \"--name=a\", \"--header-env\", \"Authorization=Bearer ${A_TOKEN}\", \"--url\", \"https://a.example/mcp\"]\n"},
 		{"headers from variables", inCodex, "[mcp_servers.a]\nurl = \"https://a.example/mcp\"\nenv_http_headers = {X-A=\"A\",  \"X-B\" = 'B' }\n",
-			"[mcp_servers.a]\ncommand = \"gauze\"\nargs = [\"run\", \"--header-env\", \"X-A=${A:-}\", \"--header-env\", \"X-B=${B:-}\", \"--entry=env_http_headers={X-A=\\\"A\\\",  \\\"X-B\\\" = 'B' }\", \"--url\", \"https://a.example/mcp\"]\nenv_vars = [\"A\", \"B\"]\n"},
+			"[mcp_servers.a]\ncommand = \"gauze\"\nargs = [\"run\", \"--name=a\", \"--header-env\", \"X-A=${A:-}\", \"--header-env\", \"X-B=${B:-}\", \"--entry=env_http_headers={X-A=\\\"A\\\",  \\\"X-B\\\" = 'B' }\", \"--url\", \"https://a.example/mcp\"]\nenv_vars = [\"A\", \"B\"]\n"},
 		{"all of Codex's headers", inCodex, "[mcp_servers.a]\nurl = \"https://a.example/mcp\"\nhttp_headers = { X-A = \"b\" }\nbearer_token_env_var = \"T\"\nenv_http_headers = { X-B = \"B\" }\n",
-			"[mcp_servers.a]\ncommand = \"gauze\"\nenv = { GAUZE_HEADER_1 = \"b\" }\nenv_vars = [\"T\", \"B\"]\nargs = [\"run\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--header-env\", \"Authorization=Bearer ${T}\", \"--header-env\", \"X-B=${B:-}\", \"--entry=env_http_headers={ X-B = \\\"B\\\" }\", \"--url\", \"https://a.example/mcp\"]\n"},
+			"[mcp_servers.a]\ncommand = \"gauze\"\nenv = { GAUZE_HEADER_1 = \"b\" }\nenv_vars = [\"T\", \"B\"]\nargs = [\"run\", \"--name=a\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--header-env\", \"Authorization=Bearer ${T}\", \"--header-env\", \"X-B=${B:-}\", \"--entry=env_http_headers={ X-B = \\\"B\\\" }\", \"--url\", \"https://a.example/mcp\"]\n"},
 		{"Codex's scopes", inCodex, "[mcp_servers.a]\nurl = \"https://a.example/mcp\"\nscopes = [\n  \"read\", # r\n  'write' ]\ntool_timeout_sec = 5\n",
-			"[mcp_servers.a]\ncommand = \"gauze\"\nargs = [\"run\", \"--scope=read\", \"--scope=write\", \"--entry=scopes=[\\n  \\\"read\\\", # r\\n  'write' ]\", \"--url\", \"https://a.example/mcp\"]\ntool_timeout_sec = 5\n"},
+			"[mcp_servers.a]\ncommand = \"gauze\"\nargs = [\"run\", \"--name=a\", \"--scope=read\", \"--scope=write\", \"--entry=scopes=[\\n  \\\"read\\\", # r\\n  'write' ]\", \"--url\", \"https://a.example/mcp\"]\ntool_timeout_sec = 5\n"},
 		{"yaml", inGoose, "extensions:\n  a:\n    enabled: true\n    type: sse # old\n    name: a\n    uri: https://a.example/sse\n    timeout: 300\n",
-			"extensions:\n  a:\n    enabled: true\n    type: stdio # old\n    name: a\n    cmd: \"gauze\"\n    args: [\"run\", \"--entry=type=sse\", \"--url\", https://a.example/sse]\n    timeout: 300\n"},
+			"extensions:\n  a:\n    enabled: true\n    type: stdio # old\n    name: a\n    cmd: \"gauze\"\n    args: [\"run\", \"--name=a\", \"--entry=type=sse\", \"--url\", https://a.example/sse]\n    timeout: 300\n"},
 		{"as goose writes it", inGoose, "extensions:\n  a:\n    enabled: true\n    type: streamable_http\n    name: a\n    uri: https://a.example/mcp\n    envs: {}\n    env_keys:\n    - A_TOKEN\n    headers:\n      Authorization: Bearer ${A_TOKEN}\n      X-A: b\n",
-			"extensions:\n  a:\n    enabled: true\n    type: stdio\n    name: a\n    cmd: \"gauze\"\n    args: [\"run\", \"--header-env\", \"Authorization=Bearer ${A_TOKEN}\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--entry=type=streamable_http\", \"--entry=envs=kept\", \"--url\", https://a.example/mcp]\n    envs: {\"GAUZE_HEADER_1\": b}\n    env_keys:\n    - A_TOKEN\n    headers:\n      Authorization: Bearer ${A_TOKEN}\n      X-A: b\n"},
+			"extensions:\n  a:\n    enabled: true\n    type: stdio\n    name: a\n    cmd: \"gauze\"\n    args: [\"run\", \"--name=a\", \"--header-env\", \"Authorization=Bearer ${A_TOKEN}\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--entry=type=streamable_http\", \"--entry=envs=kept\", \"--url\", https://a.example/mcp]\n    envs: {\"GAUZE_HEADER_1\": b}\n    env_keys:\n    - A_TOKEN\n    headers:\n      Authorization: Bearer ${A_TOKEN}\n      X-A: b\n"},
 		{"goose with variables of its own", inGoose, "extensions:\n  a:\n    name: a\n    envs:\n      A_TOKEN: t\n    headers: {Authorization: \"Bearer ${A_TOKEN}\", X-A: 'b'}\n    type: \"streamable_http\"\n    uri: 'https://a.example/mcp'\n",
-			"extensions:\n  a:\n    name: a\n    envs:\n      \"GAUZE_HEADER_1\": 'b'\n      A_TOKEN: t\n    headers: {Authorization: \"Bearer ${A_TOKEN}\", X-A: 'b'}\n    type: \"stdio\"\n    cmd: \"gauze\"\n    args: [\"run\", \"--header-env\", \"Authorization=Bearer ${A_TOKEN}\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--entry=envs=kept\", \"--url\", 'https://a.example/mcp']\n"},
+			"extensions:\n  a:\n    name: a\n    envs:\n      \"GAUZE_HEADER_1\": 'b'\n      A_TOKEN: t\n    headers: {Authorization: \"Bearer ${A_TOKEN}\", X-A: 'b'}\n    type: \"stdio\"\n    cmd: \"gauze\"\n    args: [\"run\", \"--name=a\", \"--header-env\", \"Authorization=Bearer ${A_TOKEN}\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--entry=envs=kept\", \"--url\", 'https://a.example/mcp']\n"},
 		{"yaml, headers in their place", inGoose, "extensions:\n  a: {name: a, type: streamable_http, uri: \"https://a.example/mcp\", headers: {X-A: b}}\n",
-			"extensions:\n  a: {name: a, type: stdio, cmd: \"gauze\", args: [\"run\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--entry=type=streamable_http\", \"--url\", \"https://a.example/mcp\"], envs: {GAUZE_HEADER_1: b}}\n"},
+			"extensions:\n  a: {name: a, type: stdio, cmd: \"gauze\", args: [\"run\", \"--name=a\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--entry=type=streamable_http\", \"--url\", \"https://a.example/mcp\"], envs: {GAUZE_HEADER_1: b}}\n"},
 		{"a yaml list", inContinue, "mcpServers:\n  - url: https://a.example/mcp\n    name: a\n    requestOptions: {headers: {X-A: \"${{ secrets.A }}\"}}\n",
-			"mcpServers:\n  - command: \"gauze\"\n    args: [\"run\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--url\", https://a.example/mcp]\n    env: {\"GAUZE_HEADER_1\": \"${{ secrets.A }}\"}\n    name: a\n    requestOptions: {headers: {X-A: \"${{ secrets.A }}\"}}\n"},
+			"mcpServers:\n  - command: \"gauze\"\n    args: [\"run\", \"--name=a\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--url\", https://a.example/mcp]\n    env: {\"GAUZE_HEADER_1\": \"${{ secrets.A }}\"}\n    name: a\n    requestOptions: {headers: {X-A: \"${{ secrets.A }}\"}}\n"},
 		{"a second name of the URL", inGemini, "{\"mcpServers\": {\"a\": {\"httpUrl\": \"https://a.example/mcp\"}}}",
-			"{\"mcpServers\": {\"a\": {\"command\": \"gauze\", \"args\": [\"run\", \"--entry=url=httpUrl\", \"--url\", \"https://a.example/mcp\"]}}}"},
+			"{\"mcpServers\": {\"a\": {\"command\": \"gauze\", \"args\": [\"run\", \"--name=a\", \"--entry=url=httpUrl\", \"--url\", \"https://a.example/mcp\"]}}}"},
 		{"a type in other words", inClaude, "{\"mcpServers\": {\"a\": {\"type\": \"streamable-http\", \"url\": \"https://a.example/mcp\"}}}",
-			"{\"mcpServers\": {\"a\": {\"type\": \"stdio\", \"command\": \"gauze\", \"args\": [\"run\", \"--entry=type=streamable-http\", \"--url\", \"https://a.example/mcp\"]}}}"},
+			"{\"mcpServers\": {\"a\": {\"type\": \"stdio\", \"command\": \"gauze\", \"args\": [\"run\", \"--name=a\", \"--entry=type=streamable-http\", \"--url\", \"https://a.example/mcp\"]}}}"},
 		{"a type that the client does not need", inAmp, "{\"amp.mcpServers\": {\"a\": {\"type\": \"http\", \"url\": \"https://a.example/mcp\"}}}",
-			"{\"amp.mcpServers\": {\"a\": {\"type\": \"stdio\", \"command\": \"gauze\", \"args\": [\"run\", \"--entry=type=http\", \"--url\", \"https://a.example/mcp\"]}}}"},
+			"{\"amp.mcpServers\": {\"a\": {\"type\": \"stdio\", \"command\": \"gauze\", \"args\": [\"run\", \"--name=a\", \"--entry=type=http\", \"--url\", \"https://a.example/mcp\"]}}}"},
 		{"an older name of the type", inCline, "{\"mcpServers\": {\"a\": {\"transportType\": \"sse\", \"url\": \"https://a.example/mcp\"}}}",
-			"{\"mcpServers\": {\"a\": {\"transportType\": \"stdio\", \"command\": \"gauze\", \"args\": [\"run\", \"--entry=transportType=sse\", \"--url\", \"https://a.example/mcp\"]}}}"},
+			"{\"mcpServers\": {\"a\": {\"transportType\": \"stdio\", \"command\": \"gauze\", \"args\": [\"run\", \"--name=a\", \"--entry=transportType=sse\", \"--url\", \"https://a.example/mcp\"]}}}"},
 		{"nested", inCline, "{\"mcpServers\": {\"a\": {\"transport\": {\"type\": \"streamableHttp\", \"url\": \"https://a.example/mcp\", \"headers\": {\"X-A\": \"b\"}}}}}",
-			"{\"mcpServers\": {\"a\": {\"transport\": {\"type\": \"stdio\", \"command\": \"gauze\", \"args\": [\"run\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--url\", \"https://a.example/mcp\"], \"env\": {\"GAUZE_HEADER_1\": \"b\"}}}}}"},
+			"{\"mcpServers\": {\"a\": {\"transport\": {\"type\": \"stdio\", \"command\": \"gauze\", \"args\": [\"run\", \"--name=a\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--url\", \"https://a.example/mcp\"], \"env\": {\"GAUZE_HEADER_1\": \"b\"}}}}}"},
 		{"an empty environment", inCursor, "{\"mcpServers\": {\"a\": {\"env\": { }, \"url\": \"https://a.example/mcp\", \"headers\": {\"X-A\": \"b\"}}}}",
-			"{\"mcpServers\": {\"a\": {\"env\": {\"GAUZE_HEADER_1\": \"b\" }, \"command\": \"gauze\", \"args\": [\"run\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--entry=env=kept\", \"--url\", \"https://a.example/mcp\"], \"headers\": {\"X-A\": \"b\"}}}}"},
+			"{\"mcpServers\": {\"a\": {\"env\": {\"GAUZE_HEADER_1\": \"b\" }, \"command\": \"gauze\", \"args\": [\"run\", \"--name=a\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--entry=env=kept\", \"--url\", \"https://a.example/mcp\"], \"headers\": {\"X-A\": \"b\"}}}}"},
 		{"a registered client", inClaude, "{\"mcpServers\": {\"a\": {\"type\": \"http\", \"url\": \"https://a.example/mcp\", \"oauth\": {\"clientId\": \"c\", \"callbackPort\": 8123, \"scopes\": \"read  write\"}}}}",
-			"{\"mcpServers\": {\"a\": {\"type\": \"stdio\", \"command\": \"gauze\", \"args\": [\"run\", \"--client-id=c\", \"--scope=read\", \"--scope=write\", \"--redirect-url=http://localhost:8123/callback\", \"--url\", \"https://a.example/mcp\"], \"oauth\": {\"clientId\": \"c\", \"callbackPort\": 8123, \"scopes\": \"read  write\"}}}}"},
+			"{\"mcpServers\": {\"a\": {\"type\": \"stdio\", \"command\": \"gauze\", \"args\": [\"run\", \"--name=a\", \"--client-id=c\", \"--scope=read\", \"--scope=write\", \"--redirect-url=http://localhost:8123/callback\", \"--url\", \"https://a.example/mcp\"], \"oauth\": {\"clientId\": \"c\", \"callbackPort\": 8123, \"scopes\": \"read  write\"}}}}"},
 		{"a client with a secret", inGemini, "{\"mcpServers\": {\"a\": {\"url\": \"https://a.example/mcp\", \"oauth\": {\"enabled\": true, \"clientId\": \"c\", \"clientSecret\": \"$S\", \"scopes\": [\"r\"]}, \"headers\": {\"X-A\": \"b\"}}}}",
-			"{\"mcpServers\": {\"a\": {\"command\": \"gauze\", \"args\": [\"run\", \"--client-id=c\", \"--client-secret-env\", \"GAUZE_CLIENT_SECRET\", \"--scope=r\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--url\", \"https://a.example/mcp\"], \"env\": {\"GAUZE_CLIENT_SECRET\": \"$S\", \"GAUZE_HEADER_1\": \"b\"}, \"oauth\": {\"enabled\": true, \"clientId\": \"c\", \"clientSecret\": \"$S\", \"scopes\": [\"r\"]}, \"headers\": {\"X-A\": \"b\"}}}}"},
+			"{\"mcpServers\": {\"a\": {\"command\": \"gauze\", \"args\": [\"run\", \"--name=a\", \"--client-id=c\", \"--client-secret-env\", \"GAUZE_CLIENT_SECRET\", \"--scope=r\", \"--header-env\", \"X-A=GAUZE_HEADER_1\", \"--url\", \"https://a.example/mcp\"], \"env\": {\"GAUZE_CLIENT_SECRET\": \"$S\", \"GAUZE_HEADER_1\": \"b\"}, \"oauth\": {\"enabled\": true, \"clientId\": \"c\", \"clientSecret\": \"$S\", \"scopes\": [\"r\"]}, \"headers\": {\"X-A\": \"b\"}}}}"},
 		{"a client that rejects other fields", inOpencode, "{\"mcp\": {\"a\": {\"type\": \"remote\", \"url\": \"https://a.example/mcp\", \"oauth\": {\"clientId\": \"c\", \"scope\": \"r\"}}}}",
-			"{\"mcp\": {\"a\": {\"type\": \"local\", \"command\": [\"gauze\", \"run\", \"--client-id=c\", \"--scope=r\", \"--redirect-url=http://127.0.0.1:19876/mcp/oauth/callback\", \"--entry=oauth={\\\"clientId\\\": \\\"c\\\", \\\"scope\\\": \\\"r\\\"}\", \"--url\", \"https://a.example/mcp\"], \"environment\": {}}}}"},
+			"{\"mcp\": {\"a\": {\"type\": \"local\", \"command\": [\"gauze\", \"run\", \"--name=a\", \"--client-id=c\", \"--scope=r\", \"--redirect-url=http://127.0.0.1:19876/mcp/oauth/callback\", \"--entry=oauth={\\\"clientId\\\": \\\"c\\\", \\\"scope\\\": \\\"r\\\"}\", \"--url\", \"https://a.example/mcp\"], \"environment\": {}}}}"},
 		{"no login", inOpencode, "{\"mcp\": {\"a\": {\"type\": \"remote\", \"oauth\": false, \"url\": \"https://a.example/mcp\"}}}",
-			"{\"mcp\": {\"a\": {\"type\": \"local\", \"environment\": {}, \"command\": [\"gauze\", \"run\", \"--login=off\", \"--entry=oauth=false\", \"--url\", \"https://a.example/mcp\"]}}}"},
+			"{\"mcp\": {\"a\": {\"type\": \"local\", \"environment\": {}, \"command\": [\"gauze\", \"run\", \"--name=a\", \"--login=off\", \"--entry=oauth=false\", \"--url\", \"https://a.example/mcp\"]}}}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			now, why := wrapOne(t, c.path, c.text)
@@ -167,7 +167,7 @@ func TestWrapRemoteSkipsWhatItCannotExpress(t *testing.T) {
 // An entry decides nothing about gauze run but where it connects: its strings are values, never flags.
 func TestWrappedEntryCannotInjectFlags(t *testing.T) {
 	evil := []string{"--login=auto", "-h", "--", "--url", "--header=X: y", "--entry=url=command", "x --policy /tmp/p", "--name\n--quiet", "a=b", "a b", "", "é", "X-A\r\nX-B: c", `"`, `\`, "${HOME}", "--model=x"}
-	allowed := []string{"--header-env", "--client-secret-env", "--url", "--client-id", "--scope", "--redirect-url", "--entry", "--login"}
+	allowed := []string{"--name", "--header-env", "--client-secret-env", "--url", "--client-id", "--scope", "--redirect-url", "--entry", "--login"}
 	wrapped := 0
 	try := func(path, content string) {
 		t.Helper()
@@ -195,6 +195,7 @@ func TestWrappedEntryCannotInjectFlags(t *testing.T) {
 	}
 	for _, x := range evil {
 		q := quote(x)
+		try(inClaude, `{"mcpServers": {`+q+`: {"type": "http", "url": "https://a.example/mcp"}}}`)
 		try(inClaude, `{"mcpServers": {"a": {"type": "http", "url": `+q+`}}}`)
 		try(inClaude, `{"mcpServers": {"a": {"type": "http", "url": "https://a.example/`+q[1:len(q)-1]+`"}}}`)
 		try(inClaude, `{"mcpServers": {"a": {"type": `+q+`, "url": "https://a.example/mcp"}}}`)

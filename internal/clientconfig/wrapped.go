@@ -15,7 +15,7 @@ func unwrapped(s launch.Spec, variable func(string) (string, bool)) (bool, *laun
 	}
 	inner := s
 	inner.Command, inner.Args = "", nil
-	rest := s.Args[1:]
+	rest := withoutName(s.Args[1:])
 	for i, word := range rest {
 		switch {
 		case word == "--" && i+1 < len(rest):
@@ -102,7 +102,7 @@ func WrapFlags(words []string) bool {
 		case words[i] == "--" || words[i] == "--url":
 		case words[i] == "--header-env" || words[i] == "--client-secret-env":
 			i++
-		case joined && slices.Contains([]string{"--entry", "--client-id", "--scope", "--redirect-url"}, name), words[i] == "--login=off":
+		case joined && slices.Contains([]string{"--name", "--entry", "--client-id", "--scope", "--redirect-url"}, name), words[i] == "--login=off":
 		default:
 			return false
 		}

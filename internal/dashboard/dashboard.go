@@ -68,7 +68,7 @@ func New(o Options) (*Dashboard, error) {
 	}
 	d.mux.Handle("GET "+o.Prefix+"/static/", http.StripPrefix(o.Prefix+"/static", http.FileServerFS(static)))
 	d.mux.HandleFunc("GET "+o.Prefix+"/live", d.stream)
-	d.mux.Handle("GET "+o.Prefix+"/metrics", metrics.New(o.Version, d.servers))
+	d.mux.Handle("GET "+o.Prefix+"/metrics", d.metrics())
 	for _, p := range allPages() {
 		d.mux.HandleFunc("GET "+o.Prefix+p.path, d.show(p))
 	}
@@ -93,6 +93,20 @@ func (d *Dashboard) Close() {
 
 // servers returns the wraps that run.
 func (d *Dashboard) servers(ctx context.Context) ([]live.Server, error) { return live.All(ctx, d.Dir) }
+
+// metrics serves what all wraps count, and the verdicts that were recorded since the first scrape:
+// a task usually ends with a verdict, before the next scrape.
+func (d *Dashboard) metrics() http.Handler {
+	var c *metrics.Collector
+	c = metrics.New(d.Version, func(ctx context.Context) ([]live.Server, error) {
+		judged, _ := d.records.verdicts(ctx) // without the journal, the wraps still count
+		for _, r := range judged {
+			c.Judged(r.Server, r.Client, r.To)
+		}
+		return d.servers(ctx)
+	})
+	return c
+}
 
 // events returns the newest recorded events, newest last; none before the journal exists.
 func (d *Dashboard) events(ctx context.Context) ([]journal.Record, error) {

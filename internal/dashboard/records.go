@@ -10,16 +10,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/journal"
 	"github.com/gauze-mcp/gauze/internal/timeline"
 )
 
 // maxRecords is how many of the newest events are kept in memory.
 const maxRecords = 20_000
-
-// weekAge is the time after which all events of the week are read again: the oldest are more than a
-// week old by then.
-const weekAge = 10 * time.Minute
 
 // records are the newest events of the journal, which is read as it grows. The journal is opened
 // when it exists, and never created.
@@ -28,6 +25,9 @@ type records struct {
 
 	mu sync.Mutex // guards everything below
 	read
+
+	judging  bool // verdicts was called before
+	judgedTo int  // the number of the last event in which verdicts looked for verdicts
 }
 
 // read is what was read from a journal.
@@ -40,9 +40,7 @@ type read struct {
 	items   []timeline.Item // of the events up to the number itemsTo
 	itemsTo int
 
-	week     timeline.Sums // of the events up to the number weekTo
-	weekTo   int
-	weekRead time.Time // when all of them were read
+	week timeline.Weekly
 }
 
 // timeline returns the items of the newest events, newest last. The slice must not be changed.
@@ -102,24 +100,49 @@ func (r *records) open() (bool, error) {
 	return err == nil, err
 }
 
-// sums adds up the week before now. It reads each event once, and all of them again after a while.
+// sums adds up the week before now.
 func (r *records) sums(ctx context.Context, now time.Time) (timeline.Sums, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if open, err := r.open(); err != nil || !open {
 		return timeline.Sums{}, err
 	}
-	if now.Sub(r.weekRead) > weekAge {
-		r.week, r.weekTo, r.weekRead = timeline.Sums{}, 0, now
-	}
-	added, err := r.journal.Events(ctx, journal.Query{After: r.weekTo, Since: now.Add(-timeline.Week), Healed: true})
+	return r.week.Sums(ctx, r.journal.Events, now)
+}
+
+// verdicts returns the verdicts of tasks that were recorded since it was last called, none the first
+// time.
+func (r *records) verdicts(ctx context.Context) (added []journal.Record, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := !r.judging
+	open, err := r.open()
 	if err != nil {
-		return timeline.Sums{}, err
+		return nil, err
 	}
-	if n := len(added); n > 0 {
-		r.week, r.weekTo = r.week.Plus(timeline.Sum(added)), added[n-1].Seq
+	r.judging = true
+	if !open {
+		return nil, nil
 	}
-	return r.week, nil
+	last, err := r.journal.Events(ctx, journal.Query{Limit: 1})
+	if err != nil || len(last) == 0 {
+		return nil, err
+	}
+	end := last[0].Seq
+	if end < r.judgedTo { // a new journal
+		r.judgedTo = 0
+	}
+	if !first && end > r.judgedTo {
+		added, err = r.journal.Events(ctx, journal.Query{Kind: event.Judged, After: r.judgedTo})
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range added {
+		end = max(end, a.Seq)
+	}
+	r.judgedTo = end
+	return added, nil
 }
 
 // isCut reports whether older events exist than those that newest returns.

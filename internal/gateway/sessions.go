@@ -60,7 +60,7 @@ func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
 	g.places.add(who, 1)
 	g.processes.add(who, 1)
 	o := g.Session
-	o.Tell = s.tell
+	o.Tell, o.SessionID = s.tell, s.id
 	g.start(&s.life, o, func() {
 		s.closed()
 		g.dismiss(s)

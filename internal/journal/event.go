@@ -166,6 +166,7 @@ type Query struct {
 	Servers []string // Servers are names of which one must match.
 	Tool    string
 	Since   time.Time
+	Kind    event.Kind
 	Healed  bool // Healed chooses events in which gauze made something work.
 	Limit   int  // Limit chooses the newest ones.
 }
@@ -193,7 +194,7 @@ func (j *Journal) Events(ctx context.Context, q Query) ([]Record, error) {
 // Chooses reports whether q chooses r, apart from After and Limit.
 func (q Query) Chooses(r Record) bool {
 	return (len(q.Servers) == 0 || slices.Contains(q.Servers, r.Server)) && (q.Tool == "" || q.Tool == r.Tool) &&
-		!r.Time.Before(q.Since) && (!q.Healed || slices.Contains(healing, r.Kind))
+		!r.Time.Before(q.Since) && (q.Kind == "" || q.Kind == r.Kind) && (!q.Healed || slices.Contains(healing, r.Kind))
 }
 
 // sql returns the query, newest first.
@@ -211,6 +212,9 @@ func (q Query) sql() (text string, args []any) {
 	}
 	if q.Tool != "" {
 		add("tool = ?", q.Tool)
+	}
+	if q.Kind != "" {
+		add("kind = ?", string(q.Kind))
 	}
 	if !q.Since.IsZero() {
 		add("time >= ?", nanos(q.Since))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fdlimit"
 )
 
 const (
@@ -145,6 +146,9 @@ func (r *Recorder) report(err error) {
 
 // write adds records to the journal at path. It opens the journal and closes it again.
 func write(path string, records []Record) (err error) {
+	if err := fdlimit.Check(); err != nil {
+		return &Problem{Path: path, What: "is not written: " + err.Error(), Next: "raise the limit, such as with ulimit -n 256", Err: err}
+	}
 	if err := makeDir(filepath.Dir(path)); err != nil {
 		return err
 	}

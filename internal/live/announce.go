@@ -9,17 +9,20 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	mathrand "math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fdlimit"
 )
 
 // announcement is the content of a wrap's file.
 type announcement struct {
 	PID     int       `json:"pid"`
-	Host    string    `json:"host"` // Host is the machine: a home directory may be on several.
+	Host    string    `json:"host"`            // Host is the machine: a home directory may be on several.
+	Space   string    `json:"space,omitempty"` // Space is the container on it, see space; empty: an older gauze wrote the file.
 	Since   time.Time `json:"since"`
 	Name    string    `json:"name"`
 	Network string    `json:"network"`
@@ -48,23 +51,42 @@ type Announcement struct {
 	listener net.Listener
 }
 
-var announced atomic.Uint64 // by this process
+// newID returns an id that no other wrap has: containers that share a state directory may have
+// processes of the same number.
+func newID() string { return fmt.Sprintf("%d-%d", os.Getpid(), mathrand.Uint64()>>16) }
+
+// space identifies what gives numbers of processes and addresses their meaning on a machine: the
+// namespaces of this process on Linux, empty elsewhere.
+func space() string {
+	pids, _ := os.Readlink("/proc/self/ns/pid")
+	net, _ := os.Readlink("/proc/self/ns/net")
+	return pids + net
+}
+
+// isHere reports whether a wrap runs, or ran, where this process can tell whether it still does.
+func (a announcement) isHere() bool {
+	host, _ := os.Hostname()
+	return a.Host == host && (a.Space == "" || a.Space == space())
+}
 
 // Announce makes a wrap visible to the other commands of this user until Close. dir is the state
 // directory. A wrap that cannot be announced still works.
 func Announce(dir, name string, source Source) (*Announcement, error) {
+	if err := fdlimit.Check(); err != nil {
+		return nil, err
+	}
 	dir = liveDir(dir)
 	if err := own(dir); err != nil {
 		return nil, err
 	}
-	id := fmt.Sprintf("%d-%d", os.Getpid(), announced.Add(1))
+	id := newID()
 	a := &Announcement{ID: id, file: filepath.Join(dir, id+fileSuffix), token: rand.Text(), source: source}
 	var err error
 	if a.listener, err = listen(filepath.Join(dir, id+socketSuffix)); err != nil {
 		return nil, err
 	}
 	host, _ := os.Hostname()
-	about := announcement{PID: os.Getpid(), Host: host, Since: time.Now(), Name: name, Token: a.token,
+	about := announcement{PID: os.Getpid(), Host: host, Space: space(), Since: time.Now(), Name: name, Token: a.token,
 		Network: a.listener.Addr().Network(), Address: a.listener.Addr().String()}
 	if err := writeFile(a.file, about); err != nil {
 		a.listener.Close()
@@ -108,7 +130,6 @@ func isDir(dir string, info fs.FileInfo) error {
 // interface where that is not possible. Either requires the token.
 func listen(path string) (net.Listener, error) {
 	if len(path) <= maxSocketPath {
-		os.Remove(path) // of an earlier process with the same number
 		if l, err := net.Listen("unix", path); err == nil {
 			if os.Chmod(path, 0o600) == nil {
 				return l, nil

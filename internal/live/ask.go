@@ -188,8 +188,8 @@ func ask(ctx context.Context, dir, id string, about announcement, question strin
 		}
 		return err
 	}
-	if host, _ := os.Hostname(); about.Host != host {
-		return ErrGone // or it runs on a different machine
+	if !about.isHere() {
+		return ErrGone // or it runs on a different machine, or in a different container
 	}
 	os.Remove(filepath.Join(liveDir(dir), id+fileSuffix))
 	os.Remove(filepath.Join(liveDir(dir), id+socketSuffix))

@@ -57,6 +57,7 @@ type Server struct {
 	Recovery   health.Histogram  `json:"recovery"`             // Recovery is how long the server was away.
 	Rules      map[string]uint64 `json:"rules,omitempty"`      // Rules counts repairs by rule.
 	Faults     map[string]uint64 `json:"faults,omitempty"`     // Faults counts calls answered with a fault, by its code.
+	Verdicts   map[string]uint64 `json:"-"`                    // Verdicts counts what a task decided about the server. The journal has them also after the task, so they are not asked for.
 	Unrecorded int               `json:"unrecorded,omitempty"` // Unrecorded are events that are missing from the journal.
 }
 

@@ -107,20 +107,22 @@ func TestADifferentProgramAtAStaleAddressIsNotAWrap(t *testing.T) {
 	gone.Process.Kill()
 	gone.Wait()
 	for _, c := range []struct {
-		name string
-		pid  int
-		host any
-		want int  // wraps
-		left bool // the file
+		name  string
+		pid   int
+		host  any
+		space any
+		want  int  // wraps
+		left  bool // the file
 	}{
-		{"the process has ended", gone.Process.Pid, nil, 0, false},
-		{"a process has this number", os.Getpid(), nil, 1, true},
-		{"it was on a different machine", gone.Process.Pid, "elsewhere.invalid", 0, true},
+		{"the process has ended", gone.Process.Pid, nil, nil, 0, false},
+		{"a process has this number", os.Getpid(), nil, nil, 1, true},
+		{"it was on a different machine", gone.Process.Pid, "elsewhere.invalid", nil, 0, true},
+		{"it was in a different container", gone.Process.Pid, nil, "pid:[1]net:[2]", 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := stateDir(t)
 			file := filepath.Join(dir, "live", "4131-1.json")
-			write(t, file, map[string]any{"pid": c.pid, "host": c.host, "network": "tcp", "address": foreign(t), "name": "stale", "token": "t"})
+			write(t, file, map[string]any{"pid": c.pid, "host": c.host, "space": c.space, "network": "tcp", "address": foreign(t), "name": "stale", "token": "t"})
 			all, err := live.All(t.Context(), dir)
 			if err != nil || len(all) != c.want {
 				t.Fatalf("%+v, %v", all, err)
@@ -205,5 +207,32 @@ func TestARestartReportsWhyItFailed(t *testing.T) {
 	defer a.Close()
 	if err := live.Restart(t.Context(), dir, a.ID); err == nil || err.Error() != "calls are in flight" {
 		t.Error(err)
+	}
+}
+
+// Containers that share a state directory have processes of the same number.
+func TestAWrapTakesNoFileOfAnother(t *testing.T) {
+	dir := stateDir(t)
+	restarts := 0
+	first := announce(t, dir, "a", source("a", &restarts))
+	defer first.Close()
+	var pid, n uint64
+	if _, err := fmt.Sscanf(first.ID, "%d-%d", &pid, &n); err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for i := range uint64(20) {
+		files = append(files, filepath.Join(dir, "live", fmt.Sprintf("%d-%d.json", pid, n+1+i)), filepath.Join(dir, "live", fmt.Sprintf("%d-%d.sock", pid, n+1+i)))
+	}
+	for _, file := range files {
+		if err := os.WriteFile(file, []byte("of a different container"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer announce(t, dir, "b", source("b", &restarts)).Close()
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err != nil || string(text) != "of a different container" {
+			t.Errorf("%s: %q, %v", filepath.Base(file), text, err)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/live"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/verdict"
 )
 
 // Kinds of metrics, as the text format names them.
@@ -32,6 +33,12 @@ var states = []string{health.Healthy.String(), health.Degraded.String(), health.
 // is seen.
 var reasons = []string{upstream.ReasonExit, upstream.ReasonSignal, upstream.ReasonHung, upstream.ReasonConnection, upstream.ReasonSession,
 	upstream.ReasonRefused, upstream.ReasonLogin, upstream.ReasonStartFailed, upstream.ReasonRestart, upstream.ReasonStopped}
+
+// verdicts are the values of the label verdict.
+var verdicts = []string{string(verdict.Continue), string(verdict.Retry), string(verdict.Stop)}
+
+// verdictsName is the metric that Judged counts.
+const verdictsName = "gauze_verdicts_total"
 
 // families are all metrics. Names follow OpenTelemetry's rules for Prometheus; where its conventions
 // for MCP have a name, it is used.
@@ -61,6 +68,8 @@ var families = [...]family{
 	{name: "gauze_repairs_total", kind: counter, help: "Changes of tool calls, by rule.", label: "rule", numbers: words(func(s *live.Server) map[string]uint64 { return s.Rules })},
 	{name: "gauze_corrected_total", kind: counter, help: "Tool calls that a model corrected and that were sent.", numbers: one(func(s *live.Server) float64 { return float64(s.Corrected) })},
 	{name: "gauze_saved_total", kind: counter, help: "Tool calls that would have failed without gauze, and succeeded.", numbers: one(func(s *live.Server) float64 { return float64(s.Saved) })},
+	{name: verdictsName, kind: counter, help: "What tasks decided about servers that failed, by verdict.", label: "verdict",
+		numbers: words(func(s *live.Server) map[string]uint64 { return s.Verdicts }, verdicts...)},
 	{name: "gauze_unrecorded_events_total", kind: counter, help: "Events that are missing from the journal.", numbers: one(func(s *live.Server) float64 { return float64(s.Unrecorded) })},
 }
 

@@ -134,6 +134,23 @@ func (c *Collector) add(s, before live.Server) {
 	}
 }
 
+// Judged counts a verdict of a task about a server. Those that a wrap counted itself must not be
+// counted again.
+func (c *Collector) Judged(server, client, verdict string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sum := c.of(key{label(server), label(client)})
+	for i := range families {
+		if families[i].name != verdictsName {
+			continue
+		}
+		if sum[i].numbers == nil {
+			sum[i].numbers = zeros(verdicts)
+		}
+		sum[i].numbers[c.word(i, verdict)]++
+	}
+}
+
 // growth returns what was added to a histogram.
 func growth(now, then health.Histogram) health.Histogram {
 	for i, n := range then.Counts {

@@ -65,7 +65,7 @@ func check(t *testing.T, samples map[string]float64, want map[string]float64) {
 // busy returns a wrap with calls.
 func busy(id, name, client string) live.Server {
 	s := live.Server{ID: id, Name: name, Client: client, State: "healthy", Since: time.Unix(1, 0), Sessions: 2, ToolCount: 3,
-		Calls: 10, Failed: 3, Unknown: 1, Cancelled: 2, Open: 1, Restarts: 5, Healed: 4, Replayed: 6, Repaired: 7, Corrected: 8, Saved: 9, Unrecorded: 11,
+		Calls: 10, Failed: 3, Unknown: 1, Cancelled: 2, Open: 1, Restarts: 5, Healed: 4, Replayed: 6, Repaired: 7, Corrected: 8, Saved: 9, Unrecorded: 11, Verdicts: map[string]uint64{"stop_task": 2},
 		Closures: map[string]uint64{"exit": 4, "hung": 1}, Rules: map[string]uint64{"string to number": 7}, Faults: map[string]uint64{"outcome-unknown": 1, "call-timeout": 2}}
 	for _, d := range []time.Duration{500 * time.Microsecond, 15 * time.Millisecond, 15 * time.Millisecond, time.Hour} {
 		s.Latency.Add(d)
@@ -97,6 +97,8 @@ func TestEveryNumberOfAWrapIsExported(t *testing.T) {
 		`gauze_repairs_total{server="files",client="cursor",rule="string to number"}`:                                         7,
 		`gauze_corrected_total{server="files",client="cursor"}`:                                                               8,
 		`gauze_saved_total{server="files",client="cursor"}`:                                                                   9,
+		`gauze_verdicts_total{server="files",client="cursor",verdict="stop_task"}`:                                            2,
+		`gauze_verdicts_total{server="files",client="cursor",verdict="continue"}`:                                             0,
 		`gauze_unrecorded_events_total{server="files",client="cursor"}`:                                                       11,
 		`gauze_recovery_duration_seconds_count{server="files",client="cursor"}`:                                               1,
 		`gauze_recovery_duration_seconds_sum{server="files",client="cursor"}`:                                                 2,

@@ -6,7 +6,7 @@
 // The few messages are encoded here because OpenTelemetry's SDK would cost every wrap 0.5 MB of
 // memory, 1.4 ms at its start and 8 MB of the binary, also those that export nothing.
 //
-//	otlp.go     Start: what is exported, and until when
+//	otlp.go     Exporter: what is exported, and until when
 //	config.go   OpenTelemetry's variables
 //	span.go     a tool call as a span; trace context
 //	metric.go   what a wrap counts, as metrics
@@ -16,17 +16,18 @@ package otlp
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/live"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 )
 
-// About describes a wrap.
+// About describes the process that exports.
 type About struct {
 	Version   string // Version is gauze's.
-	Server    string // Server is the name of the wrapped server, cleaned.
 	Transport string // Transport is how the client reaches gauze: pipe or tcp.
 }
 
@@ -42,6 +43,10 @@ type Exporter struct {
 	done  chan struct{}
 	end   context.CancelFunc
 	life  context.Context
+
+	mu      sync.Mutex
+	sources []*func() live.Server // sources are the wraps whose numbers are exported.
+	ended   []live.Server         // ended are the last numbers of those that ended since the last export.
 }
 
 const (
@@ -83,11 +88,28 @@ func (e *Exporter) Tracer() proxy.Tracer {
 	return tracer{e}
 }
 
-// Start begins to export. source returns what the wrap counted.
-func (e *Exporter) Start(source func() live.Server) {
+// Start begins to export.
+func (e *Exporter) Start() {
 	if e != nil {
-		go e.run(source)
+		go e.run()
 	}
+}
+
+// Watch exports what a wrap counted, which source returns, until it has ended. end reads it once more.
+func (e *Exporter) Watch(source func() live.Server) (end func()) {
+	if e == nil || e.metrics == nil {
+		return func() {}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sources = append(e.sources, &source)
+	return sync.OnceFunc(func() {
+		last := source()
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.sources = slices.DeleteFunc(e.sources, func(s *func() live.Server) bool { return s == &source })
+		e.ended = append(e.ended, last)
+	})
 }
 
 // Close exports what is left, for at most as long as limit. It must follow Start.
@@ -102,7 +124,7 @@ func (e *Exporter) Close(limit time.Duration) {
 }
 
 // run sends batches until Close.
-func (e *Exporter) run(source func() live.Server) {
+func (e *Exporter) run() {
 	defer close(e.done)
 	var batch [][]byte
 	var full, due <-chan time.Time
@@ -127,7 +149,7 @@ func (e *Exporter) run(source func() live.Server) {
 		case <-full:
 			send()
 		case <-due:
-			e.sendMetrics(source())
+			e.sendMetrics()
 		case <-e.stop:
 			for len(e.spans) > 0 {
 				batch = append(batch, <-e.spans)
@@ -136,13 +158,23 @@ func (e *Exporter) run(source func() live.Server) {
 				send()
 			}
 			if e.metrics != nil {
-				e.sendMetrics(source())
+				e.sendMetrics()
 			}
 			return
 		}
 	}
 }
 
-func (e *Exporter) sendMetrics(s live.Server) {
-	e.metrics.send(e.life, metricsRequest(e.resource, e.about.Version, &s, time.Now()))
+// sendMetrics sends the numbers of every wrap.
+func (e *Exporter) sendMetrics() {
+	e.mu.Lock()
+	now, sources := e.ended, slices.Clone(e.sources)
+	e.ended = nil
+	e.mu.Unlock()
+	for _, source := range sources {
+		now = append(now, (*source)())
+	}
+	for _, s := range now {
+		e.metrics.send(e.life, metricsRequest(e.resource, e.about.Version, &s, time.Now()))
+	}
 }

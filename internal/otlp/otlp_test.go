@@ -109,7 +109,8 @@ func TestNothingWaitsForACollector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Start(func() live.Server { return live.Server{} })
+	e.Start()
+	e.Watch(func() live.Server { return live.Server{} })
 	for range 3 * maxQueued {
 		e.Tracer().Begin(proxy.TracedCall{Time: time.Now()}).End(proxy.EndedCall{Tool: "x", Outcome: "ok"})
 	}
@@ -145,5 +146,42 @@ func TestBusyCollectorsAreAskedAgainAndRedirectsAreNotFollowed(t *testing.T) {
 		if got != again || len(seen) != 1 || seen[0] != path+" a b body" {
 			t.Errorf("%s: again %v, %q", path, got, seen)
 		}
+	}
+}
+
+func TestSpansNameTheServerAndTheSession(t *testing.T) {
+	e, err := New(lookup("OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"), func() About { return About{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for session, want := range map[string]bool{"5f3a": true, "": false} {
+		e.Tracer().Begin(proxy.TracedCall{Server: "notes", Session: session, Time: time.Now()}).End(proxy.EndedCall{Tool: "x", Outcome: "ok"})
+		span := string(<-e.spans)
+		if strings.Contains(span, "mcp.session.id") != want || !strings.Contains(span, session) || !strings.Contains(span, "notes") {
+			t.Errorf("%q: %q", session, span)
+		}
+	}
+}
+
+// What a wrap counted last is exported although it has ended.
+func TestNumbersOfEndedWrapsAreExported(t *testing.T) {
+	var seen []string
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		seen = append(seen, string(text))
+	}))
+	defer s.Close()
+	e, err := New(lookup("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT="+s.URL), func() About { return About{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Start()
+	end := e.Watch(func() live.Server { return live.Server{Name: "first"} })
+	e.Watch(func() live.Server { return live.Server{Name: "second"} })
+	end()
+	end()
+	e.Close(time.Minute)
+	if len(seen) != 2 || !strings.Contains(seen[0], "first") || !strings.Contains(seen[1], "second") {
+		t.Errorf("%q", seen)
 	}
 }

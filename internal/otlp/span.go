@@ -154,8 +154,8 @@ func (s *span) End(c proxy.EndedCall) {
 	m.time(8, s.call.Time.Add(c.Took))
 	for _, a := range [][2]string{
 		{"mcp.method.name", "tools/call"}, {"gen_ai.operation.name", "execute_tool"}, {"gen_ai.tool.name", tool},
-		{"jsonrpc.request.id", requestID(s.call.ID)}, {"network.transport", s.to.about.Transport}, {"error.type", errorType(c.Outcome)},
-		{"gauze.server.name", s.to.about.Server}, {"gauze.client.name", text(c.Client)}, {"gauze.saved", c.Saved},
+		{"jsonrpc.request.id", requestID(s.call.ID)}, {"mcp.session.id", s.call.Session}, {"network.transport", s.to.about.Transport}, {"error.type", errorType(c.Outcome)},
+		{"gauze.server.name", text(s.call.Server)}, {"gauze.client.name", text(c.Client)}, {"gauze.saved", c.Saved},
 	} {
 		if a[1] != "" {
 			m.attribute(9, a[0], a[1])

@@ -25,7 +25,7 @@ type Observation struct {
 	Open                                         int    // tool calls without an answer
 	Healed, Replayed, Repaired, Corrected, Saved uint64
 	Latency                                      health.Histogram // Latency is of answered tool calls.
-	Faults, Rules                                map[string]uint64
+	Faults, Rules, Verdicts                      map[string]uint64
 
 	Restarts   uint64
 	Closures   map[string]uint64 // Closures counts ended connections by reason.
@@ -62,7 +62,7 @@ func (s *Session) Observe(detail bool) Observation {
 		Client: s.clientName(), State: snapshot.State.String(), ToolCount: len(s.catalog.tools),
 		Calls: t.calls, Failed: t.failed, Unknown: t.unknown, Cancelled: t.cancelled, Open: int(t.calls - t.ended),
 		Healed: t.healed, Replayed: t.replayed, Repaired: t.repaired, Corrected: t.corrected, Saved: t.saved,
-		Latency: t.latency, Faults: maps.Clone(t.faults), Rules: maps.Clone(t.rules),
+		Latency: t.latency, Faults: maps.Clone(t.faults), Rules: maps.Clone(t.rules), Verdicts: maps.Clone(t.verdicts),
 		Restarts: snapshot.Restarts, Closures: past.Closures, Recovery: past.Recovery, LastReason: past.LastReason, LastDeath: past.LastDeath,
 	}
 	if snapshot.Generation == 0 && past.LastReason == "" && s.trouble == nil {
@@ -160,7 +160,7 @@ func (o *Observation) Add(other Observation) {
 	o.ToolCount = max(o.ToolCount, other.ToolCount)
 	o.Latency.Merge(other.Latency)
 	o.Recovery.Merge(other.Recovery)
-	for _, n := range []struct{ to, from *map[string]uint64 }{{&o.Faults, &other.Faults}, {&o.Rules, &other.Rules}, {&o.Closures, &other.Closures}} {
+	for _, n := range []struct{ to, from *map[string]uint64 }{{&o.Faults, &other.Faults}, {&o.Rules, &other.Rules}, {&o.Verdicts, &other.Verdicts}, {&o.Closures, &other.Closures}} {
 		for word, count := range *n.from {
 			addN(n.to, word, count)
 		}

@@ -45,7 +45,7 @@ type tally struct {
 	healed, replayed, repaired, corrected, saved uint64
 	latency                                      health.Histogram // of answered calls
 	tools                                        map[string]*toolTally
-	faults, rules                                map[string]uint64
+	faults, rules, verdicts                      map[string]uint64
 	recent                                       []EndedCall // the last ones; the next goes to ended % maxRecent
 }
 
@@ -130,6 +130,13 @@ func (s *Session) noteEnd(c *call, outcome string, now time.Time) {
 	} else {
 		t.recent[(t.ended-1)%maxRecent] = e
 	}
+}
+
+// NoteVerdict counts what a task decided about the server while it failed, one of a small set of words.
+func (s *Session) NoteVerdict(action string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	add(&s.tally.verdicts, action)
 }
 
 // keptName returns the name of a tool, which a model may have invented, with a limited length.

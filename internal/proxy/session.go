@@ -59,6 +59,8 @@ type Options struct {
 	Calls   CallDoctor      // consulted when a tool call fails; may be nil
 	Tracer  Tracer          // follows tool calls; may be nil
 
+	SessionID string // of the client's session over HTTP; empty: it has none
+
 	// OpenBrowser opens the address at which the user logs in. Default: the user's browser.
 	OpenBrowser func(address string) error
 

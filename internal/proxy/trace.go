@@ -19,6 +19,8 @@ type Tracer interface {
 
 // TracedCall is a tool call that arrived.
 type TracedCall struct {
+	Server      string // Server is the name of the server.
+	Session     string // Session is the id of the client's session; empty: it has none.
 	ID          string // ID is the client's request id, as JSON.
 	Time        time.Time
 	Traceparent string // Traceparent is from the _meta of the request; empty: it has none.
@@ -46,7 +48,7 @@ func (s *Session) beginTrace(c *call) {
 	if wire.Fields(meta, given[:], "traceparent", "tracestate") != nil {
 		return
 	}
-	about := TracedCall{ID: string(c.id), Time: c.arrived}
+	about := TracedCall{Server: s.Name, Session: s.SessionID, ID: string(c.id), Time: c.arrived}
 	about.Traceparent, _ = wire.Text(given[0])
 	about.Tracestate, _ = wire.Text(given[1])
 	if c.trace = s.Tracer.Begin(about); c.trace == nil {

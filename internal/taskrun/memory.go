@@ -1,7 +1,6 @@
 package taskrun
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -121,15 +120,13 @@ func (m *Memory) lock(id string) (unlock func(), err error) {
 func (o Options) run(ctx context.Context, log task.Log, id string, servers map[string]task.Server) (*task.State, error) {
 	open := &Servers{Plan: servers, Configured: o.Configured, Sessions: o.Sessions, Wrap: o.Wrap, Observe: o.observer(id, servers)}
 	defer open.Close(o.Hurry)
-	r := &task.Runner{ID: id, Log: log, Servers: open, Model: o.Model, Hurry: o.Hurry, Tell: o.teller(id, servers)}
+	r := &task.Runner{ID: id, Log: log, Servers: open, Model: o.Model, Hurry: o.Hurry, Tell: o.teller(id, open)}
 	return r.Run(ctx)
 }
 
-// teller returns what receives every entry. The stream of events gets the verdicts among them.
-func (o Options) teller(id string, servers map[string]task.Server) func(*task.State, task.Entry) {
-	if o.Events == nil {
-		return o.Tell
-	}
+// teller returns what receives every entry. The sessions of the servers and the stream of events get
+// the verdicts among them.
+func (o Options) teller(id string, servers *Servers) func(*task.State, task.Entry) {
 	return func(s *task.State, e task.Entry) {
 		if o.Tell != nil {
 			o.Tell(s, e)
@@ -138,7 +135,10 @@ func (o Options) teller(id string, servers map[string]task.Server) func(*task.St
 		if e.Kind != task.KindVerdict || json.Unmarshal(e.Data, &j) != nil {
 			return
 		}
-		o.Events.Emit(event.Event{Kind: event.Judged, Task: id, Server: cmp.Or(servers[j.Server].Configured, j.Server), To: j.Action, Detail: j.Reason})
+		servers.noteVerdict(j.Server, j.Action)
+		if o.Events != nil {
+			o.Events.Emit(event.Event{Kind: event.Judged, Task: id, Server: shownName(servers.Plan, j.Server), Client: clientName, To: j.Action, Detail: j.Reason})
+		}
 	}
 }
 
@@ -152,7 +152,7 @@ func (o Options) observer(id string, servers map[string]task.Server) func(string
 		if o.Observe != nil {
 			o.Observe(server, e)
 		}
-		e.Task, e.Server = id, cmp.Or(servers[server].Configured, server)
+		e.Task, e.Server = id, shownName(servers, server)
 		o.Events.Emit(e)
 	}
 }

@@ -28,6 +28,7 @@ func absolute(dir, path string) string {
 
 // server is one server and the client of its session.
 type server struct {
+	name    string // in the plan
 	options proxy.Options
 	observe func(event.Event) // may be nil
 	since   time.Time         // when it first went down and did not come back
@@ -58,8 +59,8 @@ type answer struct {
 	asked bool
 }
 
-func newServer(o proxy.Options, observe func(event.Event)) *server {
-	s := &server{options: o, observe: observe}
+func newServer(name string, o proxy.Options, observe func(event.Event)) *server {
+	s := &server{name: name, options: o, observe: observe}
 	s.start()
 	return s
 }
@@ -219,7 +220,8 @@ func (s *server) request(ctx context.Context, method string, params json.RawMess
 }
 
 const (
-	clientInfo = `{"name":"gauze task","version":"1"}`
+	clientName = "gauze task"
+	clientInfo = `{"name":"` + clientName + `","version":"1"}`
 	hello      = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":` + clientInfo + `}`
 	modernMeta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":` + clientInfo + `}`
 )

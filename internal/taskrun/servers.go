@@ -1,6 +1,7 @@
 package taskrun
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -76,6 +77,25 @@ func (s *Servers) Reconnect(ctx context.Context, name string) {
 	}
 }
 
+// shownName returns the name of a server for people: the one by which a client knows it, if any.
+func shownName(plan map[string]task.Server, name string) string {
+	return cmp.Or(plan[name].Configured, name)
+}
+
+// noteVerdict counts a verdict about a server, if the server has a session.
+func (s *Servers) noteVerdict(name, action string) {
+	s.mu.Lock()
+	one := s.open[name]
+	s.mu.Unlock()
+	if one == nil {
+		return
+	}
+	one.mu.Lock()
+	session := one.session
+	one.mu.Unlock()
+	session.NoteVerdict(action)
+}
+
 // Close stops all servers, and returns when they are gone. Each gets the time to exit by itself,
 // unless hurry is closed; it may be nil.
 func (s *Servers) Close(hurry <-chan struct{}) {
@@ -117,12 +137,12 @@ func (s *Servers) server(name string) (*server, error) {
 		o = s.Wrap
 		o.Spec = spec
 	}
-	o.Name = name
+	o.Name = shownName(s.Plan, name)
 	var observe func(event.Event)
 	if s.Observe != nil {
 		observe = func(e event.Event) { s.Observe(name, e) }
 	}
-	one := newServer(o, observe)
+	one := newServer(name, o, observe)
 	if s.open == nil {
 		s.open = map[string]*server{}
 	}

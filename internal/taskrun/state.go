@@ -23,7 +23,7 @@ func (s *server) situation() task.Situation {
 	s.mu.Unlock()
 	health, trouble, now := session.Upstream().Snapshot(), session.Trouble(), time.Now()
 	out := task.Situation{Situation: verdict.Situation{
-		Server: s.options.Name, Health: health.State.String(), Consecutive: health.ConsecutiveFailures,
+		Server: s.name, Health: health.State.String(), Consecutive: health.ConsecutiveFailures,
 		Hide: redact.EnvironSecrets(os.Environ()).Redact,
 	}}
 	if at := health.LastSuccess; !at.IsZero() {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/task"
 )
 
@@ -114,7 +115,8 @@ func TestVerdictsAreEvents(t *testing.T) {
 	received, stop := events.Subscribe(10)
 	told := 0
 	o := Options{Events: events, Tell: func(*task.State, task.Entry) { told++ }}
-	tell := o.teller("t-1", map[string]task.Server{"s": {Configured: "cursor/notes"}})
+	session := proxy.New(proxy.Options{})
+	tell := o.teller("t-1", &Servers{Plan: map[string]task.Server{"s": {Configured: "cursor/notes"}}, open: map[string]*server{"s": {session: session}}})
 	tell(nil, task.Entry{Kind: task.KindOutcome, Data: []byte(`{}`)})
 	tell(nil, task.Entry{Kind: task.KindVerdict, Data: []byte(`{"server":"s","action":"stop_task","reason":"it stays dead"}`)})
 	stop()
@@ -124,5 +126,11 @@ func TestVerdictsAreEvents(t *testing.T) {
 	}
 	if told != 2 || len(got) != 1 || got[0].Kind != event.Judged || got[0].Server != "cursor/notes" || got[0].Task != "t-1" || got[0].To != "stop_task" || got[0].Detail != "it stays dead" {
 		t.Errorf("told %d, %+v", told, got)
+	}
+	if got[0].Client != "gauze task" {
+		t.Errorf("client %q", got[0].Client)
+	}
+	if counted := session.Observe(false).Verdicts; len(counted) != 1 || counted["stop_task"] != 1 {
+		t.Errorf("the session counted %v", counted)
 	}
 }

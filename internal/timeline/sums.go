@@ -3,7 +3,6 @@ package timeline
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/journal"
@@ -18,9 +17,6 @@ type Sums struct {
 	Fixed     int // Fixed are servers that did not start, and do with a fix.
 	Logins    int // Logins are logins that were renewed.
 }
-
-// Week is the period that gauze status and the dashboard sum up.
-const Week = 7 * 24 * time.Hour
 
 // Sum adds up events.
 func Sum(records []journal.Record) (s Sums) {

@@ -8,6 +8,7 @@
 //	call.go      the item of a call
 //	words.go     Sentence and Duration: the words for one event
 //	sums.go      Sums: what was healed in a period
+//	week.go      Weekly: the sums of the last seven days, as a journal grows
 package timeline
 
 import (

@@ -31,12 +31,14 @@ type fixed struct {
 	servers   []live.Server
 	details   map[string]live.Detail
 	items     []timeline.Item
+	week      timeline.Sums
 	restarted []string
 	checked   chan context.Context // checked receives the context of each gauze doctor, which then waits for it; nil: it answers.
 	err       error
 }
 
 func (f *fixed) Servers(context.Context) ([]live.Server, error) { return f.servers, f.err }
+func (f *fixed) Week(context.Context) (timeline.Sums, error)    { return f.week, f.err }
 func (f *fixed) Items(context.Context) ([]timeline.Item, error) { return f.items, f.err }
 func (f *fixed) Detail(_ context.Context, id string) (live.Detail, error) {
 	d, ok := f.details[id]
@@ -399,4 +401,23 @@ func TestFooterShowsTheKeys(t *testing.T) {
 		"enter": {"esc back", "enter open", "a all"}, "tab tab": {"esc back", "r restart", "/ filter"}, "?": {"esc back", "q quit"}} {
 		drive(t, example(), 120, 20).keys(strings.Fields(keys)...).want(words...)
 	}
+}
+
+func TestTheWeekIsUnderTheServers(t *testing.T) {
+	f := example()
+	f.week = timeline.Sums{Crashes: 14, Repaired: 31, Logins: 3}
+	d := drive(t, f, 80, 24)
+	sum := func() { d.send(d.m.readWeek()()) }
+	sum()
+	d.want("this week: 14 crashes healed, 31 calls repaired, 3 logins renewed")
+	d.keys("enter").wantNot("this week").keys("esc").want("this week")
+	if d.m.summing = true; d.m.readWeek() != nil {
+		t.Error("two reads at the same time")
+	}
+	d.m.summing = false
+	f.err = errors.New("disk gone")
+	sum()
+	d.wantNot("this week")
+	d.bounds()
+	drive(t, f, 30, 10).bounds()
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/journal"
 	"github.com/gauze-mcp/gauze/internal/live"
@@ -24,6 +25,8 @@ type Source interface {
 	Detail(ctx context.Context, id string) (live.Detail, error)
 	// Items returns what is recorded, newest last.
 	Items(context.Context) ([]timeline.Item, error)
+	// Week returns what was healed in the last seven days.
+	Week(context.Context) (timeline.Sums, error)
 	// Restart restarts a server.
 	Restart(ctx context.Context, id string) error
 	// Doctor returns the output of gauze doctor for a server.
@@ -43,6 +46,7 @@ type Machine struct {
 	open    *journal.Journal
 	records []journal.Record
 	items   []timeline.Item
+	week    timeline.Weekly
 }
 
 // Servers implements Source.
@@ -75,15 +79,8 @@ func (m *Machine) Doctor(ctx context.Context, s live.Server) (string, error) {
 func (m *Machine) Items(ctx context.Context) ([]timeline.Item, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.open == nil {
-		if _, err := os.Lstat(m.Journal); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
-		var err error
-		if m.open, err = journal.Open(m.Journal); err != nil {
-			m.open = nil
-			return m.items, err
-		}
+	if open, err := m.opened(); err != nil || !open {
+		return m.items, err
 	}
 	q := journal.Query{Limit: maxRecords}
 	if n := len(m.records); n > 0 {
@@ -97,6 +94,32 @@ func (m *Machine) Items(ctx context.Context) ([]timeline.Item, error) {
 	m.records = slices.Clone(m.records[max(0, len(m.records)-maxRecords):])
 	m.items = timeline.Items(m.records)
 	return m.items, nil
+}
+
+// Week implements Source.
+func (m *Machine) Week(ctx context.Context) (timeline.Sums, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if open, err := m.opened(); err != nil || !open {
+		return timeline.Sums{}, err
+	}
+	return m.week.Sums(ctx, m.open.Events, time.Now())
+}
+
+// opened opens the journal if it exists. It is never created.
+func (m *Machine) opened() (bool, error) {
+	if m.open != nil {
+		return true, nil
+	}
+	if _, err := os.Lstat(m.Journal); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	j, err := journal.Open(m.Journal)
+	if err != nil {
+		return false, err
+	}
+	m.open = j
+	return true, nil
 }
 
 // Close closes the journal. It does not wait for a disk that does not respond: the process exits.

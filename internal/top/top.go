@@ -87,8 +87,10 @@ type model struct {
 	failure string        // failure is why the last read failed.
 	details []live.Detail // details are those of the servers whose calls or log are shown.
 	items   []timeline.Item
-	reading bool // reading: a read of the servers is under way
-	looking bool // looking: a read of details is under way
+	reading bool   // reading: a read of the servers is under way
+	looking bool   // looking: a read of details is under way
+	summing bool   // summing: a read of the week is under way
+	week    string // week sums up the last seven days; empty: it could not be read.
 }
 
 // sample is one read of all servers.
@@ -109,6 +111,7 @@ type (
 		items   []timeline.Item
 		err     error
 	}
+	weekMsg string // the sums of the week; empty: they cannot be read
 	noteMsg string // the result of an action
 	pageMsg page   // a page of text that was asked for
 )
@@ -118,7 +121,7 @@ func newModel(ctx context.Context, s Source) *model {
 }
 
 // Init implements tea.Model.
-func (m *model) Init() tea.Cmd { return tea.Batch(m.readServers(), tick()) }
+func (m *model) Init() tea.Cmd { return tea.Batch(m.readServers(), m.readWeek(), tick()) }
 
 func tick() tea.Cmd {
 	return tea.Tick(refreshInterval, func(time.Time) tea.Msg { return tickMsg{} })
@@ -134,7 +137,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.ResumeMsg:
 		return m, m.readServers()
 	case tickMsg:
-		return m, tea.Batch(tick(), m.readServers(), m.readDetails())
+		return m, tea.Batch(tick(), m.readServers(), m.readWeek(), m.readDetails())
 	case serversMsg:
 		m.reading, m.loaded, m.failure = false, true, ""
 		if msg.err != nil {
@@ -151,6 +154,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.message = msg.err.Error()
 		}
 		m.reopen()
+	case weekMsg:
+		m.summing, m.week = false, string(msg)
 	case noteMsg:
 		m.message = string(msg)
 		return m, m.readServers()
@@ -171,6 +176,22 @@ func (m *model) readServers() tea.Cmd {
 	return func() tea.Msg {
 		servers, err := m.source.Servers(m.ctx)
 		return serversMsg{sample{time.Now(), servers}, err}
+	}
+}
+
+// readWeek sums up the week for the screen of servers. A disk that does not respond delays nothing
+// else.
+func (m *model) readWeek() tea.Cmd {
+	if m.summing || m.screen != onServers {
+		return nil
+	}
+	m.summing = true
+	return func() tea.Msg {
+		sums, err := m.source.Week(m.ctx)
+		if err != nil {
+			return weekMsg("")
+		}
+		return weekMsg(sums.Sentence("this week"))
 	}
 }
 

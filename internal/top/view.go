@@ -125,7 +125,8 @@ func (m *model) header() string {
 	return in(styleStrong, fit(left, m.width-ansi.StringWidth(right)-1, false)) + " " + right
 }
 
-// messageLine is the question, the filter, or the result of the last action.
+// messageLine is the question, the filter, the result of the last action, or under the servers the
+// sums of the week.
 func (m *model) messageLine() string {
 	switch filter := m.filters[m.screen]; {
 	case m.asking != nil:
@@ -138,6 +139,8 @@ func (m *model) messageLine() string {
 		return in(styleRed, clean("Cannot read the servers: "+m.failure))
 	case filter != "":
 		return in(styleFaint, "filter: "+filter+" (esc shows all)")
+	case m.screen == onServers:
+		return m.week
 	}
 	return ""
 }
