@@ -70,7 +70,7 @@ func (s *Store) Start(ctx context.Context, plan *task.Plan) (id string, err erro
 
 // StartAs records a new task with an id from NewID.
 func (s *Store) StartAs(ctx context.Context, id string, plan *task.Plan) error {
-	here, err := Here(*plan)
+	here, err := prepared(*plan)
 	if err != nil {
 		return err
 	}
