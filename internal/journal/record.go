@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -145,7 +144,7 @@ func (r *Recorder) report(err error) {
 
 // write adds records to the journal at path. It opens the journal and closes it again.
 func write(path string, records []Record) (err error) {
-	if err := makeDir(filepath.Dir(path)); err != nil {
+	if err := prepare(path); err != nil {
 		return err
 	}
 	use, alone, err := acquire(path)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -155,7 +156,11 @@ func (s *Store) similar(ctx context.Context, id string) string {
 		for _, head := range heads {
 			ids = append(ids, head.Task)
 		}
-		if near := plaintext.Nearest(id, ids); len(near) > 0 {
+		begin := slices.DeleteFunc(slices.Clone(ids), func(one string) bool { return id == "" || !strings.HasPrefix(one, id) })
+		if len(begin) > 1 {
+			return fmt.Sprintf("%d tasks begin with it, the latest is %q", len(begin), begin[0])
+		}
+		if near := append(begin, plaintext.Nearest(id, ids)...); len(near) > 0 {
 			return fmt.Sprintf("did you mean %q?", near[0])
 		}
 	}
