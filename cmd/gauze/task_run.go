@@ -37,7 +37,7 @@ func taskRunCommand() *cobra.Command {
 			"      server: notes\n" +
 			"      tool: read_note\n" +
 			"      for: note in ${list.json.notes}    # or note in [\"a\", \"b\"]\n" +
-			"      when: ${note.archived} != true     # also ==, not, exists\n" +
+			"      when: ${note.archived} != true     # also ==; not or exists before it\n" +
 			"      arguments: {path: \"${note.path}\"}\n" +
 			"      on-error: continue                 # or stop, retry, {retry: 5}\n" +
 			"  budget: {steps: 100, time: 10m, tokens: 50000, cost: 0.50}\n\n" +

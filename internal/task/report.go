@@ -116,6 +116,10 @@ func (s *State) Report(id string, now time.Time) string {
 		add("  gauze task run FILE")
 		return b.String()
 	}
+	if stop != nil && stop.Why == ServerDead && s.Plan.Servers[stop.Server].Configured == "" {
+		add("The task keeps its servers as they were in its file. If you change them there,")
+		add("start a new task; otherwise, once the server works:")
+	}
 	add("gauze task resume %s", id)
 	return b.String()
 }
