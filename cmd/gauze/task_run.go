@@ -27,7 +27,7 @@ func taskRunCommand() *cobra.Command {
 			"  name: weekly report\n" +
 			"  servers:\n" +
 			"    notes: cursor/notes           # as a client knows it\n" +
-			"    files: {command: [npx, -y, some-server], env: {KEY: \"${FILES_KEY}\"}, cwd: data}\n" +
+			"    files: {command: [npx, -y, some-server], env: {KEY: \"${KEY}\"}, cwd: data}\n" +
 			"    issues: {url: https://example.com/mcp}\n" +
 			"  steps:\n" +
 			"    - id: list\n" +
