@@ -230,10 +230,10 @@ func publicTask(id string, s *task.State) TaskResult {
 	r.Done = r.Total - len(r.Remaining)
 	switch {
 	case s.Done != nil:
-		r.Message = redact.Passage(s.Done.Summary)
+		r.Message = s.Passage(s.Done.Summary)
 	case s.Stopped != nil:
-		stop := s.Stopped
-		r.Message, r.Diagnosis, r.Remedy = redact.Passage(stop.Message), redact.Passage(stop.Diagnosis), redact.Passage(stop.Remedy)
+		stop := s.StoppedShown()
+		r.Message, r.Diagnosis, r.Remedy = stop.Message, stop.Diagnosis, stop.Remedy
 		r.Server, r.Step, r.Since = stop.Server, stop.Step, stop.Since
 	}
 	for _, c := range s.Calls {

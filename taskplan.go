@@ -17,12 +17,14 @@ type TaskPlan struct {
 }
 
 // TaskServer is how a server of a task is started or reached. It is recorded with the task, so secrets
-// belong into TaskOptions.Servers.
+// belong into variables that Env refers to, or into TaskOptions.Servers.
 type TaskServer struct {
-	Command []string          // Command is the server's program and its arguments.
-	Env     map[string]string // Env is added to the environment of the calling process.
-	Dir     string            // Dir is the working directory of Command. Default: that of the calling process.
-	URL     string            // URL is the address of a server, instead of a Command.
+	Command []string // Command is the server's program and its arguments.
+	// Env is added to the environment of the calling process. ${NAME} in a value is replaced by the
+	// variable NAME of that environment whenever the server is started; $${ is a literal ${.
+	Env map[string]string
+	Dir string // Dir is the working directory of Command. Default: that of the calling process.
+	URL string // URL is the address of a server, instead of a Command.
 	// Configured is the name by which a client knows the server, such as cursor/notes. The gauze
 	// command finds it; in a program TaskOptions.Servers must have the server.
 	Configured string

@@ -64,8 +64,9 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), "gauze mcp serves MCP on stdin and stdout. Add it to the configuration of an agent's client, as in\n\n  claude mcp add gauze -- gauze mcp")
 	}
 	reduceMemory()
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	signal.Ignore(syscall.SIGPIPE) // save tasks and stop servers even if the client is gone
+	ctx, release := untilSignal(cmd.Context(), func() { os.Exit(int(interrupted)) })
+	defer release()
 	all.Machine = doctor.ThisMachine().Until(ctx)
 	state, err := backup.StateDir()
 	if err != nil {

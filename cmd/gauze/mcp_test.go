@@ -203,7 +203,7 @@ func healABrokenProject(t *testing.T, version string, asks bool) {
 }
 
 // mcpProcess is a gauze mcp process with its pipes.
-func mcpProcess(t *testing.T, h agentHome, args ...string) (cmd *exec.Cmd, in io.WriteCloser, out io.Reader, stderr *lockedBuffer) {
+func mcpProcess(t *testing.T, h agentHome, args ...string) (cmd *exec.Cmd, in io.WriteCloser, out io.ReadCloser, stderr *lockedBuffer) {
 	t.Helper()
 	cmd = h.command("gauze", append([]string{"mcp"}, args...)...)
 	stderr = &lockedBuffer{}
@@ -303,6 +303,19 @@ func TestMCPLeavesNothingBehind(t *testing.T) {
 			}
 			cmd.Wait()
 		})
+	}
+}
+
+// A client that no longer reads is gone. gauze ends by itself, so that it can save tasks and stop
+// servers, and is not killed by the signal.
+func TestMCPEndsWithoutAReader(t *testing.T) {
+	cmd, in, out, _ := mcpProcess(t, newAgentHome(t))
+	out.Close()
+	io.WriteString(in, helloAgent)
+	in.Close()
+	cmd.Wait()
+	if status := cmd.ProcessState; !status.Exited() {
+		t.Errorf("gauze mcp ended with %v", status)
 	}
 }
 

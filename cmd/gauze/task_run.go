@@ -27,7 +27,7 @@ func taskRunCommand() *cobra.Command {
 			"  name: weekly report\n" +
 			"  servers:\n" +
 			"    notes: cursor/notes           # as a client knows it\n" +
-			"    files: {command: [npx, -y, some-server], env: {MODE: fast}, cwd: data}\n" +
+			"    files: {command: [npx, -y, some-server], env: {KEY: \"${KEY}\"}, cwd: data}\n" +
 			"    issues: {url: https://example.com/mcp}\n" +
 			"  steps:\n" +
 			"    - id: list\n" +
@@ -37,12 +37,14 @@ func taskRunCommand() *cobra.Command {
 			"      server: notes\n" +
 			"      tool: read_note\n" +
 			"      for: note in ${list.json.notes}    # or note in [\"a\", \"b\"]\n" +
-			"      when: ${note.archived} != true     # also ==, not, exists\n" +
+			"      when: ${note.archived} != true     # also ==; not or exists before it\n" +
 			"      arguments: {path: \"${note.path}\"}\n" +
 			"      on-error: continue                 # or stop, retry, {retry: 5}\n" +
 			"  budget: {steps: 100, time: 10m, tokens: 50000, cost: 0.50}\n\n" +
 			"${id.text} is the text of an earlier result, ${id.json.path} a value in its structured\n" +
-			"content, or in its text if that is JSON. $${ is a literal ${.\n\n" +
+			"content, or in its text if that is JSON. In env, ${NAME} is a variable of the environment,\n" +
+			"looked up at every start of the server, so that a secret is neither in the file nor in the\n" +
+			"log. $${ is a literal ${.\n\n" +
 			"Without a budget, a task makes at most 10,000 calls, or 50 if a model chooses them.\n\n" +
 			"With --goal, or a file with a goal and no steps, a model chooses the calls.\n\n" + taskcli.ExitStatuses,
 		Example: "gauze task run report.yaml\n" +

@@ -61,7 +61,7 @@ func taskBar(s *task.State) string {
 		text = fmt.Sprintf("[%s%s] %d of %s", strings.Repeat("#", full), strings.Repeat(".", width-full), done, plaintext.Count(total, "step"))
 	}
 	if n := len(s.Calls); n > 0 && s.Calls[n-1].Outcome == nil {
-		text += "  " + strings.TrimSuffix(s.Calls[n-1].Line(), "  outcome unknown")
+		text += "  " + strings.TrimSuffix(s.Line(s.Calls[n-1]), "  outcome unknown")
 	}
 	return text
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -92,4 +93,23 @@ func TestTaskBar(t *testing.T) {
 	if got := taskBar(s); got != "" {
 		t.Errorf("%q", got)
 	}
+}
+
+// A task does not need the reader of its progress: gauze task run | head must not end it.
+func TestTaskWithoutAReader(t *testing.T) {
+	k := newTasks(t)
+	k.write("task.yaml", theServer+"steps: [{id: a, server: s, tool: append, arguments: {key: \"${x}\"}, for: 'x in [\"1\", \"2\", \"3\"]'}]\n")
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	cmd := k.command("run", "task.yaml")
+	cmd.Stdout, cmd.Stderr = write, write
+	err = cmd.Run()
+	write.Close()
+	if err != nil {
+		t.Errorf("gauze task run: %v", err)
+	}
+	k.wantEffects("1", "2", "3")
 }

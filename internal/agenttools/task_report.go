@@ -121,7 +121,7 @@ func (c *call) reportRun(id, step string, number int) (*TaskReport, error) {
 func whyOf(s *task.State, active bool) string {
 	switch {
 	case s.Done != nil:
-		return redact.Passage(s.Done.Summary)
+		return s.Passage(s.Done.Summary)
 	case s.Stopped == nil || active:
 		return ""
 	}
@@ -134,7 +134,7 @@ func whyOf(s *task.State, active bool) string {
 			parts = append(parts, more)
 		}
 	}
-	return redact.Passage(strings.Join(parts, " "))
+	return s.Passage(strings.Join(parts, " "))
 }
 
 // callsOf returns the latest calls, or those of a step.
@@ -148,13 +148,13 @@ func callsOf(s *task.State, step string) (all []TaskCall) {
 		if step != "" && c.Step != step {
 			continue
 		}
-		one := TaskCall{Step: redact.Quote(c.Step), Item: c.Item, Server: redact.Quote(c.Server), Tool: redact.Quote(c.Tool), Outcome: "unknown"}
+		one := TaskCall{Step: s.Quote(c.Step), Item: c.Item, Server: s.Quote(c.Server), Tool: s.Quote(c.Tool), Outcome: "unknown"}
 		switch {
 		case c.Decision != "":
 			one.Outcome = "decided: " + c.Decision
 		case c.Outcome != nil:
 			one.Outcome, one.Healed = string(c.Outcome.Status), strings.Join(c.Outcome.Healed, ", ")
-			said := saidIn(c.Outcome)
+			said := saidIn(s, c.Outcome)
 			one.Said = plaintext.Cap(said, max(0, min(each, left)))
 			one.Cut = len(one.Said) < len(said) || c.Outcome.TooLarge > 0
 			left -= len(one.Said)
@@ -165,14 +165,14 @@ func callsOf(s *task.State, step string) (all []TaskCall) {
 }
 
 // saidIn returns the text of a result, line by line without what cannot be seen.
-func saidIn(o *task.Outcome) string {
+func saidIn(s *task.State, o *task.Outcome) string {
 	text := o.Text
 	if text == "" {
 		text = string(o.JSON)
 	}
 	var lines []string
 	for line := range strings.Lines(plaintext.Cap(text, 2*maxSaidOne)) {
-		lines = append(lines, redact.Text(plaintext.Clean(line)))
+		lines = append(lines, s.Hide(plaintext.Clean(line)))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -180,7 +180,7 @@ func saidIn(o *task.Outcome) string {
 func timelineOf(s *task.State, entries []task.Entry) (lines []string) {
 	for i := len(entries) - 1; i >= 0 && len(lines) < maxReportedLines; i-- {
 		if text := s.Describe(entries[i]); text != "" {
-			lines = append([]string{entries[i].Time.UTC().Format(time.TimeOnly) + " " + redact.Quote(text)}, lines...)
+			lines = append([]string{entries[i].Time.UTC().Format(time.TimeOnly) + " " + s.Quote(text)}, lines...)
 		}
 	}
 	return lines

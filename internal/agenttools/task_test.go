@@ -94,6 +94,25 @@ func TestAgentRunsATask(t *testing.T) {
 	}
 }
 
+// What a plan gives to its server in env is not shown, even if the server repeats it.
+func TestSecretsOfAPlanAreNotReported(t *testing.T) {
+	a := newAgent(t, settings{person: yes})
+	command, args, env := faultyserver.Command()
+	variables := object{"DB_PASS": "battery staple"}
+	for _, pair := range env {
+		name, value, _ := strings.Cut(pair, "=")
+		variables[name] = value
+	}
+	plan := errand("", "echo")
+	plan["plan"].(object)["servers"] = object{"n": object{"command": append([]string{command}, args...), "env": variables}}
+	plan["plan"].(object)["steps"].([]object)[0]["arguments"] = object{"text": "connected with battery staple"}
+	r := a.want(done, "run_task", plan)
+	text, err := json.Marshal([]any{r.data, a.call("get_task", object{"id": r.task("id"), "step": "s0"}).data})
+	if err != nil || !strings.Contains(string(text), "connected with") || strings.Contains(string(text), "battery staple") {
+		t.Errorf("%v %s", err, text)
+	}
+}
+
 func TestPlanIsAlsoText(t *testing.T) {
 	a := newAgent(t, settings{person: yes})
 	a.notesIn(ownFile)

@@ -45,7 +45,7 @@ func taskLineOf(id string, s *task.State, active bool) taskLine {
 	l := taskLine{ID: id, Name: redact.Quote(s.Plan.Name), Status: taskcli.Status(s, active), Steps: len(s.Plan.Steps), Calls: len(s.Calls), Last: s.Changed}
 	l.Done = l.Steps - len(s.Remaining())
 	if s.Stopped != nil && !active {
-		l.Why = redact.Passage(s.Stopped.Message)
+		l.Why = s.Passage(s.Stopped.Message)
 	}
 	return l
 }
@@ -164,12 +164,12 @@ func (d *Dashboard) task(ctx context.Context, id string) (*taskData, error) {
 	t := &taskData{taskLine: taskLineOf(id, state, active), Goal: redact.Passage(state.Plan.Goal), State: state, Active: active, Here: here, Undecided: state.Undecided()}
 	t.Resumable = !active && state.Done == nil && state.Resumable() && damage == nil
 	if !active {
-		t.Stopped = quotedStop(state.Stopped)
+		t.Stopped = state.StoppedShown()
 	} else {
 		t.Undecided = nil
 	}
 	if state.Done != nil {
-		t.Summary = redact.Passage(state.Done.Summary)
+		t.Summary = state.Passage(state.Done.Summary)
 	}
 	if damage != nil {
 		t.Damage = redact.Passage(damage.Error())
@@ -190,23 +190,13 @@ func (d *Dashboard) task(ctx context.Context, id string) (*taskData, error) {
 	}
 	t.addServers(f)
 	if t.Undecided != nil {
-		t.Arguments = fleet.Masked(plaintext.Clean(plaintext.Cap(string(t.Undecided.Arguments), 32<<10)), f.Look().Secrets())
+		t.Arguments = fleet.Masked(state.Hide(plaintext.Clean(plaintext.Cap(string(t.Undecided.Arguments), 32<<10))), f.Look().Secrets())
 	}
 	return t, nil
 }
 
 func unknownTask(detail string) error {
 	return &problem{Status: http.StatusNotFound, What: "There is no such task.", Next: plaintext.Cap(detail, 500)}
-}
-
-// quotedStop returns why a task stopped, fit to be shown.
-func quotedStop(s *task.Stopped) *task.Stopped {
-	if s == nil {
-		return nil
-	}
-	shown := *s
-	shown.Message, shown.Diagnosis, shown.Remedy = redact.Passage(s.Message), redact.Passage(s.Diagnosis), redact.Passage(s.Remedy)
-	return &shown
 }
 
 // addSteps adds the steps of the plan, with the calls that were made for each.

@@ -16,7 +16,7 @@ import (
 // server returns a faulty server that records its effects, and in served that it was started.
 func (s *site) server(served string) task.Server {
 	command, args, env := faultyserver.Command("-ledger", s.path("ledger"), "-state", s.path(served))
-	one := task.Server{Command: append([]string{command}, args...), Env: map[string]string{"API_TOKEN": secret}}
+	one := task.Server{Command: append([]string{command}, args...), Env: map[string]string{"API_TOKEN": secret, "DB_PASS": plainSecret}}
 	for _, pair := range env {
 		name, value, _ := strings.Cut(pair, "=")
 		one.Env[name] = value
@@ -34,7 +34,10 @@ func (s *site) configured(name, served string) string {
 	return string(text)
 }
 
-const secret = "sk-live-0123456789abcdefXYZ"
+const (
+	secret      = "sk-live-0123456789abcdefXYZ"
+	plainSecret = "battery staple" // only its name says that it is one
+)
 
 // start records a task with a step for each pair of a tool and a key.
 func (s *site) start(name string, server task.Server, steps ...string) (id string) {
@@ -99,15 +102,15 @@ func TestTasksAreListedAndDecided(t *testing.T) {
 	if s.exists("state") {
 		t.Error("a page created the state directory")
 	}
-	id := s.start("Weekly <b>report</b>", s.server("served"), "append a", "die b", "append c")
+	id := s.start("Weekly <b>report</b>", s.server("served"), "append a", "die b; "+plainSecret, "append c")
 	has(t, s.get("/tasks", 200), "killed", "0 of 3<", id)
 	s.run(t.Context(), id)
 	has(t, s.get("/tasks", 200), "needs-decision", "1 of 3<", "Weekly &lt;b&gt;report")
 
 	link := "/tasks/" + id
 	page := s.get(link, 200)
-	has(t, page, "It is unknown whether the call", "<code>die</code>", "&#34;about b&#34;", `value="skip"`, "stopped: needs-decision", "s0  n/append")
-	lacks(t, page, secret, "hunter2hunter2", "<b>report")
+	has(t, page, "It is unknown whether the call", "<code>die</code>", "&#34;about b; ", `value="skip"`, "stopped: needs-decision", "s0  n/append")
+	lacks(t, page, secret, plainSecret, "hunter2hunter2", "<b>report")
 	seen := hidden(t, page, "seen")
 	for _, refused := range []struct {
 		status         int

@@ -166,6 +166,7 @@ func TestOnlySilenceIsWaitedFor(t *testing.T) {
 	}
 	for base, want := range map[time.Duration][]time.Duration{
 		10 * time.Second: {30 * time.Second, 60 * time.Second},
+		15 * time.Second: {45 * time.Second, 60 * time.Second}, // a healer that begins with 15s repeats them, and then waits 30s and 60s
 		60 * time.Second: nil,
 		20 * time.Second: {60 * time.Second},
 		5 * time.Minute:  nil,

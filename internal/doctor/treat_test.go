@@ -87,6 +87,42 @@ func TestTreatIsBounded(t *testing.T) {
 	}
 }
 
+// The attempts of a healer that tries one fix after the other and probes again. Where gauze differs,
+// the row says why.
+func TestTreatmentsThatHealersTry(t *testing.T) {
+	cause := Diagnose(sickOfPath).Cause
+	for _, c := range []struct {
+		name     string
+		attempts int      // maximum
+		risk     Risk     // of the fixes
+		wants    string   // the fix that helps
+		offers   []string // the fixes
+		fixed    bool
+		tries    int // of the healer
+		steps    int
+		why      string // the number of tries differs
+	}{
+		{"the first fix helps", 3, Runtime, "a", []string{"a", "b", "c"}, true, 1, 1, ""},
+		{"the second fix helps", 3, Runtime, "b", []string{"a", "b", "c"}, true, 2, 2, ""},
+		{"no fix helps", 2, Runtime, "c", []string{"a", "b", "c"}, false, 2, 2, ""},
+		{"a person is needed", 3, Secret, "a", []string{"a"}, false, 1, 0, "what is not tried is not an attempt"},
+		{"the default", 0, Runtime, "none", []string{"a", "b", "c", "d"}, false, 2, 3, "three attempts by default: a wrong guess is undone"},
+	} {
+		p := &patient{wants: []string{c.wants}, sick: map[string]Case{c.wants: sickOfPath}, offers: map[string][]Fix{}}
+		for _, name := range c.offers {
+			p.offers[cause] = append(p.offers[cause], adding(name, c.risk))
+		}
+		report := Treat(t.Context(), launch.Spec{Command: "npx"}, Treatment{Attempts: c.attempts, Allow: Runtime, Probe: p.probe,
+			Fixes: func(d Diagnosis, _ Case, _ launch.Spec) []Fix { return p.offers[d.Cause] }})
+		if report.Healthy != c.fixed || len(report.Steps) != c.steps || len(p.probes) != 1+c.steps || (report.Todo == "") != c.fixed {
+			t.Errorf("%s: %+v after %d probes", c.name, report, len(p.probes))
+		}
+		if (c.tries == c.steps) != (c.why == "") {
+			t.Errorf("%s: the healer tries %d fixes, gauze %d: %q", c.name, c.tries, c.steps, c.why)
+		}
+	}
+}
+
 func TestAHealthyServerIsLeftAlone(t *testing.T) {
 	p := &patient{}
 	if report := treat(t, p, Person); !report.Healthy || len(report.Steps) > 0 || len(p.probes) != 1 {

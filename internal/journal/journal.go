@@ -73,7 +73,7 @@ func open(path string, everyRow bool) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := makeDir(filepath.Dir(path)); err != nil {
+	if err := prepare(path); err != nil {
 		return nil, failure(path, err)
 	}
 	j := &Journal{path: path, requests: make(chan *request), closing: make(chan struct{}), stopped: make(chan struct{})}
@@ -155,6 +155,22 @@ func (j *Journal) release() (err error) {
 		j.use.Close()
 	}
 	return err
+}
+
+// prepare creates the directory of the journal at path, and returns an error if something that is not
+// a file has the name of one of its files: opening a pipe would wait, and reading a device might
+// never end.
+func prepare(path string) error {
+	if err := makeDir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	for _, suffix := range []string{"", "-wal", "-shm", headsSuffix, lockSuffix} {
+		if info, err := os.Stat(path + suffix); err == nil && !info.Mode().IsRegular() {
+			return &Problem{Path: path + suffix, What: "is not a file", Next: "move it to a different directory, or set GAUZE_STATE_DIR to a different one",
+				Err: fmt.Errorf("not a regular file: %v", info.Mode())}
+		}
+	}
+	return nil
 }
 
 // makeDir creates a directory for the user alone. One that exists keeps its mode, because

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -35,5 +37,29 @@ func TestAppendsToARemovedJournalFail(t *testing.T) {
 			}
 		}
 		j.Close()
+	}
+}
+
+// What has the name of a file of the journal, but is not a file, is neither waited for nor read.
+func TestWhatIsNotAFile(t *testing.T) {
+	for _, suffix := range []string{"", "-wal", headsSuffix, lockSuffix} {
+		for name, put := range map[string]func(path string) error{
+			"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
+			"a pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+			"a device":    func(path string) error { return os.Symlink("/dev/zero", path) },
+		} {
+			path := newPath(t)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := put(path + suffix); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Open(path)
+			wantProblem(t, err, path+suffix+" is not a file", "next: move it")
+			if r := record(t, path, event.Event{Kind: event.Ready}); r.Lost() != 1 {
+				t.Errorf("%s as %q: %d events lost", name, suffix, r.Lost())
+			}
+		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -149,7 +148,7 @@ func write(path string, records []Record) (err error) {
 	if err := fdlimit.Check(); err != nil {
 		return &Problem{Path: path, What: "is not written: " + err.Error(), Next: "raise the limit, such as with ulimit -n 256", Err: err}
 	}
-	if err := makeDir(filepath.Dir(path)); err != nil {
+	if err := prepare(path); err != nil {
 		return err
 	}
 	use, alone, err := acquire(path)

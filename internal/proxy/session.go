@@ -139,6 +139,8 @@ type Session struct {
 	closing bool
 	ended   bool          // every call has its answer, and new ones are rejected
 	emptied chan struct{} // made once the client has left; closed when no answer is due
+	hurried chan struct{} // closed by hurry
+	hurry   func()
 
 	lastID    uint64
 	arrivals  uint64
@@ -242,9 +244,11 @@ func New(o Options) *Session {
 		unverified: map[string]string{},
 		ailing:     map[string]string{},
 		wake:       make(chan struct{}, 1),
+		hurried:    make(chan struct{}),
 		check:      checkInTests,
 	}
 	s.roomy.L = &s.mu
+	s.hurry = sync.OnceFunc(func() { close(s.hurried) })
 	s.life, s.endLife = context.WithCancel(context.Background())
 	s.remember()
 	known := o.Spec.Secrets()
@@ -376,6 +380,7 @@ func (s *Session) finish(ctx context.Context) {
 	select {
 	case <-s.emptied:
 	case <-timer.C:
+	case <-s.hurried:
 	case <-ctx.Done():
 	}
 }
@@ -397,8 +402,12 @@ func (s *Session) checkEmptied() {
 	}
 }
 
-// Hurry makes a stop under way kill the server without waiting for it to exit.
-func (s *Session) Hurry() { s.up.Hurry() }
+// Hurry makes a stop under way kill the server without waiting for it to exit, or for answers that
+// are due.
+func (s *Session) Hurry() {
+	s.hurry()
+	s.up.Hurry()
+}
 
 // listen reads the client's messages until it closes its side.
 func (s *Session) listen(in io.Reader) error {

@@ -20,7 +20,10 @@ func (s Secrets) Quote(text string) string {
 }
 
 // Passage is Quote for a few sentences.
-func Passage(text string) string { return plaintext.Cap(Secrets{}.Hide(text), MaxPassage) }
+func Passage(text string) string { return Secrets{}.Passage(text) }
+
+// Passage is like the function Passage but also hides the values of s.
+func (s Secrets) Passage(text string) string { return plaintext.Cap(s.Hide(text), MaxPassage) }
 
 // Hide returns text without control characters and secrets, uncut. Known values are removed first:
 // a pattern that hides half of one would leave the other half.

@@ -41,7 +41,8 @@ var choiceSchema = json.RawMessage(`{"type":"object","properties":{` +
 // task.
 func (r *Runner) ask(ctx context.Context) error {
 	if r.Model == nil {
-		return r.stop(Stopped{Why: ModelUnavailable, Message: "The task has no steps, and no model is configured to choose them."})
+		return r.stop(Stopped{Why: ModelUnavailable, Message: "The task has no steps, and no model is configured to choose them.",
+			Remedy: "Set GAUZE_MODEL, such as anthropic:NAME; gauze model check says what else is missing. Or give the task steps."})
 	}
 	tools, stop, err := r.allTools(ctx)
 	if err != nil || stop == nil && ctx.Err() != nil {

@@ -124,7 +124,9 @@ func TestDeadModel(t *testing.T) {
 
 func TestAgentWithoutAModel(t *testing.T) {
 	o := begin(t, goal, always(says("ok")))
-	o.wantStatus("model-unavailable", 1)
+	if s := o.wantStatus("model-unavailable", 1); !strings.Contains(s.Report("id", time.Now()), "GAUZE_MODEL") {
+		t.Error("the report does not say how to configure a model")
+	}
 }
 
 // Answers that cannot be acted on are asked again with the reason.

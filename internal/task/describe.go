@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Describe returns an entry as one line for a person, or nothing if it says nothing new. s is a state
@@ -23,17 +21,17 @@ func (s *State) Describe(e Entry) string {
 		return fmt.Sprintf("decided about call %d: %s", d.Call, d.Decision)
 	case KindVerdict:
 		d := known[Judged](e)
-		return fmt.Sprintf("! %s is %s: %s (%s)", redact.Quote(d.Server), d.Health, redact.Quote(d.Reason), d.Action)
+		return fmt.Sprintf("! %s is %s: %s (%s)", s.Quote(d.Server), d.Health, s.Quote(d.Reason), d.Action)
 	case KindChosen:
 		d := known[Chosen](e)
-		return fmt.Sprintf("the model chose %s: %s", d.Action, redact.Quote(d.Reason))
+		return fmt.Sprintf("the model chose %s: %s", d.Action, s.Quote(d.Reason))
 	case KindOutcome:
 		d := known[Outcome](e)
-		return marks[d.Status] + " " + s.Calls[d.Call-1].Line()
+		return marks[d.Status] + " " + s.Line(s.Calls[d.Call-1])
 	case KindIntent:
 		d := known[Intent](e)
 		if c := s.Calls[d.Call-1]; c.Outcome == nil {
-			return "? " + c.Line()
+			return "? " + s.Line(c)
 		}
 	}
 	return ""
@@ -48,14 +46,14 @@ func known[T any](e Entry) (data T) {
 var marks = map[Status]string{OK: "✓", Failed: "✗", Lost: "?"}
 
 // Line describes a call on one line.
-func (c *Call) Line() string {
+func (s *State) Line(c *Call) string {
 	name := c.Step
 	if name == "" {
 		name = fmt.Sprintf("call %d", c.Call)
 	} else if c.Item > 0 {
 		name += fmt.Sprintf("[%d]", c.Item)
 	}
-	text := fmt.Sprintf("%s  %s/%s", redact.Quote(name), redact.Quote(c.Server), redact.Quote(c.Tool))
+	text := fmt.Sprintf("%s  %s/%s", s.Quote(name), s.Quote(c.Server), s.Quote(c.Tool))
 	if c.Attempt > 1 {
 		text += fmt.Sprintf("  attempt %d", c.Attempt)
 	}
@@ -68,7 +66,7 @@ func (c *Call) Line() string {
 	}
 	if c.Outcome.Status != OK {
 		first, _, _ := strings.Cut(strings.TrimSpace(c.Outcome.told()), "\n")
-		text += "  " + redact.Quote(first)
+		text += "  " + s.Quote(first)
 	}
 	return text
 }

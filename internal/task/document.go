@@ -48,6 +48,7 @@ const maxDepth = 64
 
 // readDocument reads a file: JSON if it begins with a brace, otherwise YAML.
 func readDocument(text []byte) (*node, *Problem) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // Windows editors write a byte order mark
 	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
 		return nil, problemAt(position{1, 1}, "the file is not text: it must be YAML or JSON in UTF-8")
 	}

@@ -72,6 +72,18 @@ func TestWhichTasksCanBeResumed(t *testing.T) {
 	}
 }
 
+// The report of a dead server says which task a change of the file applies to. A configured server is
+// looked up again by a resume.
+func TestReportOfADeadServerNamesTheFile(t *testing.T) {
+	for server, says := range map[string]bool{"{command: [x]}": true, "{url: http://localhost}": true, "a/b": false} {
+		o := begin(t, "servers: {s: "+server+"}\nsteps: [{id: a, server: s, tool: read}]", always(lost(Unsent)))
+		report := o.wantStatus("server-dead", 3).Report("id", time.Now())
+		if strings.Contains(report, "start a new task") != says || !strings.HasSuffix(report, "\ngauze task resume id\n") {
+			t.Errorf("%s:\n%s", server, report)
+		}
+	}
+}
+
 // A plan without a budget ends as well: a server decides how long the lists are that loops are over.
 func TestDefaultBudget(t *testing.T) {
 	file := "%ssteps: [{id: a, server: s, tool: read}, {id: b, server: s, tool: read, for: 'x in ${a.json}', arguments: {x: '${x}'}}]"

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // State is everything that is known about a task. It is a fold over the entries of its log, and
@@ -30,7 +32,8 @@ type State struct {
 	ids     []string // of the plan's steps, in order; filled by walkOf
 	walked  *walk    // the step that was walked last
 	resumes int
-	regret  int // choices up to this one neither end the task nor are sent: it was resumed after them
+	secrets redact.Secrets // of the plan
+	regret  int            // choices up to this one neither end the task nor are sent: it was resumed after them
 }
 
 // Call is one call of a task.
@@ -114,6 +117,7 @@ func (s *State) apply(e Entry) error {
 			return err
 		}
 		s.Plan, s.Begun, s.PID = data.Plan, e.Time, data.PID
+		s.secrets = s.Plan.secrets()
 		for _, step := range s.Plan.Steps {
 			if step.For != "" {
 				s.results[step.ID] = &Result{loop: true}

@@ -200,6 +200,9 @@ func (r *planReader) env(n *node) map[string]string {
 	for _, f := range n.fields {
 		switch v := f.value.scalar.(type) {
 		case string:
+			if _, err := expandEnv(v, func(string) (string, bool) { return "", true }); err != nil {
+				r.report(f.value.position, "env %s: %v", redact.Quote(f.key), err)
+			}
 			env[f.key] = v
 		case json.Number:
 			env[f.key] = v.String()

@@ -58,6 +58,20 @@ func TestParseJSON(t *testing.T) {
 	}
 }
 
+// A byte order mark and the line ends of Windows change nothing, and columns are counted without them.
+func TestParseFilesOfWindows(t *testing.T) {
+	text := "\ufeffservers: {s: a/b}\r\nsteps:\r\n  - id: a\r\n    server: s\r\n    tool: t\r\n"
+	if plan, err := Parse("task.yaml", []byte(text)); err != nil || len(plan.Steps) != 1 || plan.Steps[0].Tool != "t" {
+		t.Errorf("%+v, %v", plan, err)
+	}
+	if _, err := Parse("task.json", []byte("\ufeff{\"servers\": {\"s\": \"a/b\"}, \"steps\": [{\"id\": \"a\", \"server\": \"s\", \"tool\": \"t\"}]}\r\n")); err != nil {
+		t.Error(err)
+	}
+	if _, err := Parse("task.yaml", []byte("\ufeffserver: {}\r\n")); err == nil || !strings.Contains(err.Error(), "task.yaml:1:1: ") {
+		t.Error(err)
+	}
+}
+
 const head = "servers: {s: a/b}\nsteps:\n"
 
 // Every mistake is reported with its place and what to do.
@@ -85,6 +99,7 @@ func TestParseReportsProblems(t *testing.T) {
 		"command and url":     {"servers: {s: {command: [a], url: http://x}}\nsteps: [{id: a, server: s, tool: t}]", []string{"1:11: the server \"s\" must have either command or url"}},
 		"command as a string": {"servers: {s: {command: npx server}}\nsteps: [{id: a, server: s, tool: t}]", []string{"1:24: command must be a list of strings"}},
 		"url with env":        {"servers: {s: {url: http://x, env: {A: b}}}\nsteps: [{id: a, server: s, tool: t}]", []string{"env and cwd apply only to a command"}},
+		"a reference in env":  {"servers: {s: {command: [a], env: {KEY: '${MY KEY}'}}}\nsteps: [{id: a, server: s, tool: t}]", []string{"1:40: env KEY: malformed reference: write ${NAME}"}},
 		"a later step":        {head + "  - {id: a, server: s, tool: t, arguments: {x: \"${b.text}\"}}\n  - {id: b, server: s, tool: t}\n", []string{`3:48: ${b.text} refers to step "b", which has not run yet`}},
 		"itself":              {head + "  - {id: a, server: s, tool: t, arguments: {x: [1, \"${a.text}\"]}}\n", []string{`3:52: ${a.text} refers to step "a", which has not run yet`}},
 		"an unknown step":     {head + "  - {id: list, server: s, tool: t}\n  - {id: b, server: s, tool: t, arguments: {x: \"${lst.text}\"}}\n", []string{`${lst.text} refers to step "lst", which does not exist; did you mean "list"?`}},

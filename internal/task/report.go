@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Status names of a task that is not stopped.
@@ -78,7 +77,7 @@ func (s *State) Report(id string, now time.Time) string {
 	if s.Done != nil {
 		add("The task %q is done: %s.", s.Plan.Name, s.progress())
 		if s.Done.Summary != "" {
-			add("%s", redact.Passage(s.Done.Summary))
+			add("%s", s.Passage(s.Done.Summary))
 		}
 		return b.String()
 	}
@@ -86,15 +85,15 @@ func (s *State) Report(id string, now time.Time) string {
 	if stop == nil {
 		add("The task %q is not complete: %s.", s.Plan.Name, s.progress())
 	} else {
-		add("%s", redact.Passage(stop.Message))
+		add("%s", s.Passage(stop.Message))
 		if !stop.Since.IsZero() {
 			add("It has been unavailable since %s (%s).", stop.Since.Local().Format("15:04:05"), max(0, now.Sub(stop.Since)).Round(time.Second))
 		}
 		if stop.Diagnosis != "" {
-			add("Reported: %s", redact.Passage(stop.Diagnosis))
+			add("Reported: %s", s.Passage(stop.Diagnosis))
 		}
 		if stop.Remedy != "" {
-			add("%s", redact.Passage(stop.Remedy))
+			add("%s", s.Passage(stop.Remedy))
 		}
 		add("Done: %s.", s.progress())
 		if rest := s.Remaining(); len(rest) > 0 {
@@ -116,6 +115,10 @@ func (s *State) Report(id string, now time.Time) string {
 		add("the file, and start a new task, which begins with the first step:")
 		add("  gauze task run FILE")
 		return b.String()
+	}
+	if stop != nil && stop.Why == ServerDead && s.Plan.Servers[stop.Server].Configured == "" {
+		add("The task keeps its servers as they were in its file. If you change them there,")
+		add("start a new task; otherwise, once the server works:")
 	}
 	add("gauze task resume %s", id)
 	return b.String()

@@ -61,11 +61,11 @@ type Event struct {
 // Shown returns a task for --json. active reports whether a process or a cluster runs it.
 func Shown(ref Ref, s *task.State, active bool) Task {
 	out := Task{
-		ID: ref.ID, Name: s.Plan.Name, Goal: s.Plan.Goal, Status: Status(s, active), Exit: s.ExitStatus(), Steps: len(s.Plan.Steps), NumCalls: len(s.Calls),
-		Tokens: s.Spent.Tokens, Cost: s.Spent.Cost, Started: s.Begun, Changed: s.Changed, Stopped: s.Stopped,
+		ID: ref.ID, Name: s.Quote(s.Plan.Name), Goal: s.Hide(s.Plan.Goal), Status: Status(s, active), Exit: s.ExitStatus(), Steps: len(s.Plan.Steps), NumCalls: len(s.Calls),
+		Tokens: s.Spent.Tokens, Cost: s.Spent.Cost, Started: s.Begun, Changed: s.Changed, Stopped: s.StoppedShown(),
 	}
 	if s.Done != nil {
-		out.Summary = s.Done.Summary
+		out.Summary = s.Passage(s.Done.Summary)
 		return out
 	}
 	out.Remaining = s.Remaining()
@@ -108,8 +108,8 @@ func Report(stdout, stderr io.Writer, ref Ref, s *task.State, asJSON bool) error
 			text = ref.Resume() + "\n"
 		}
 	}
-	_, err := io.WriteString(stderr, text)
-	return err
+	_, _ = io.WriteString(stderr, text) // the status of the task counts, also if its terminal is gone
+	return nil
 }
 
 // Show writes a task with its timeline, without secrets in it.
@@ -117,12 +117,12 @@ func Show(w io.Writer, ref Ref, s *task.State, entries []task.Entry, active, asJ
 	if asJSON {
 		shown := Shown(ref, s, active)
 		for _, e := range entries {
-			shown.Timeline = append(shown.Timeline, Event{e.Time, e.Kind, redact.JSON(e.Data, redact.Text)})
+			shown.Timeline = append(shown.Timeline, Event{e.Time, e.Kind, redact.JSON(e.Data, s.Hide)})
 		}
 		return WriteJSON(w, shown)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n", ref.ID, redact.Quote(s.Plan.Name))
+	fmt.Fprintf(&b, "%s  %s\n", ref.ID, s.Quote(s.Plan.Name))
 	for _, e := range entries {
 		_ = Entry(&b, s, e, false) // a Builder does not fail
 	}
@@ -133,7 +133,7 @@ func Show(w io.Writer, ref Ref, s *task.State, entries []task.Entry, active, asJ
 // Entry writes one entry of the timeline, unless it says nothing new.
 func Entry(w io.Writer, s *task.State, e task.Entry, asJSON bool) (err error) {
 	if asJSON {
-		return WriteJSON(w, Event{e.Time, e.Kind, redact.JSON(e.Data, redact.Text)})
+		return WriteJSON(w, Event{e.Time, e.Kind, redact.JSON(e.Data, s.Hide)})
 	}
 	if line := s.Describe(e); line != "" {
 		_, err = fmt.Fprintf(w, "%s  %s\n", e.Time.Local().Format(time.TimeOnly), line)

@@ -51,7 +51,7 @@ func (m *Memory) Entries(_ context.Context, id string) ([]task.Entry, error) {
 
 // Start records a new task and returns its id.
 func (m *Memory) Start(ctx context.Context, plan *task.Plan) (id string, err error) {
-	here, err := Here(*plan)
+	here, err := prepared(*plan)
 	if err != nil {
 		return "", err
 	}

@@ -69,6 +69,20 @@ func TestOldTasksAreRemoved(t *testing.T) {
 	}
 }
 
+// The beginning of an id does not name a task, but the error says which tasks it may mean.
+func TestBeginningsOfIDs(t *testing.T) {
+	s := aged(t, time.Now(), 1, 20)
+	for id, want := range map[string]string{
+		"stopped-2": `unknown task "stopped-2"; did you mean "stopped-20"?`,
+		"stopped":   `unknown task "stopped"; 2 tasks begin with it, the latest is "stopped-1"`,
+		"nosuch":    `unknown task "nosuch"; gauze task list shows all tasks`,
+	} {
+		if _, err := s.Entries(t.Context(), id); err == nil || err.Error() != want {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+}
+
 func TestANewTaskRemovesOldOnes(t *testing.T) {
 	s := aged(t, time.Now(), 200)
 	id, err := s.Start(context.Background(), &task.Plan{Name: "new"})

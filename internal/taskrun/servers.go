@@ -14,6 +14,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
 )
 
@@ -164,13 +165,15 @@ func (s *Servers) spec(name string) (launch.Spec, error) {
 		return Given(p), launch.CheckURL(p.URL)
 	}
 	spec := Given(p)
-	if len(spec.Env) > 0 {
-		spec.Env = append(slices.Clone(launch.Spec{}.Environment()), spec.Env...)
+	env, err := p.Environ()
+	if len(env) > 0 {
+		spec.Env = append(slices.Clone(launch.Spec{}.Environment()), env...)
 	}
-	return spec, nil
+	return spec, err
 }
 
-// Given returns a server that is not configured as the plan says. Env has only the plan's variables.
+// Given returns a server that is not configured as the plan says. Env has only the plan's variables,
+// and references in them as they are written.
 func Given(s task.Server) launch.Spec {
 	if s.URL != "" {
 		return launch.Spec{URL: s.URL}
@@ -180,6 +183,16 @@ func Given(s task.Server) launch.Spec {
 		spec.Env = append(spec.Env, name+"="+s.Env[name])
 	}
 	return spec
+}
+
+// prepared returns Here, and an error if a server refers to a variable that is not set.
+func prepared(plan task.Plan) (task.Plan, error) {
+	for _, name := range slices.Sorted(maps.Keys(plan.Servers)) {
+		if _, err := plan.Servers[name].Environ(); err != nil {
+			return plan, fmt.Errorf("the server %q cannot be started: %w", redact.Quote(name), err)
+		}
+	}
+	return Here(plan)
 }
 
 // Here returns a plan whose commands run in the current directory unless they say otherwise, and

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -70,7 +71,7 @@ func (s *Store) Start(ctx context.Context, plan *task.Plan) (id string, err erro
 
 // StartAs records a new task with an id from NewID.
 func (s *Store) StartAs(ctx context.Context, id string, plan *task.Plan) error {
-	here, err := Here(*plan)
+	here, err := prepared(*plan)
 	if err != nil {
 		return err
 	}
@@ -155,7 +156,11 @@ func (s *Store) similar(ctx context.Context, id string) string {
 		for _, head := range heads {
 			ids = append(ids, head.Task)
 		}
-		if near := plaintext.Nearest(id, ids); len(near) > 0 {
+		begin := slices.DeleteFunc(slices.Clone(ids), func(one string) bool { return id == "" || !strings.HasPrefix(one, id) })
+		if len(begin) > 1 {
+			return fmt.Sprintf("%d tasks begin with it, the latest is %q", len(begin), begin[0])
+		}
+		if near := append(begin, plaintext.Nearest(id, ids)...); len(near) > 0 {
 			return fmt.Sprintf("did you mean %q?", near[0])
 		}
 	}
