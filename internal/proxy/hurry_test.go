@@ -13,9 +13,9 @@ func TestHurryDoesNotWaitForAnswers(t *testing.T) {
 	for _, c := range []struct {
 		hurry bool
 		waits time.Duration
-	}{{false, finishGrace}, {true, 0}} {
+	}{{false, time.Minute}, {true, 0}} {
 		synctest.Test(t, func(t *testing.T) {
-			s := New(Options{Spec: launch.Spec{Command: "server"}})
+			s := New(Options{Spec: launch.Spec{Command: "server"}, finishGrace: time.Minute})
 			s.check = nil // the call is not complete
 			s.calls["1"] = &call{}
 			if c.hurry {

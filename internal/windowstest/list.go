@@ -85,6 +85,9 @@ var files = []exemption{
 		"cmd/gauze/export_test.go",
 		"cmd/gauze/metrics_test.go",
 	}},
+	{"limits the number of open files, which Windows does not do", []string{
+		"internal/fdlimit/fdlimit_unix_test.go",
+	}},
 	{"needs a pseudo-terminal", []string{
 		"cmd/gauze/top_linux_test.go",
 	}},
