@@ -1,15 +1,22 @@
 package gauze_test
 
 import (
+	"bytes"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/semver"
 )
 
 const module = "github.com/gauze-mcp/gauze"
@@ -139,6 +146,145 @@ func TestGauzeDoesNotContainTemporal(t *testing.T) {
 	}
 }
 
+// The go command refuses to build a module of our own in this tree that does not list what the
+// packages of gauze that it imports require. Most of these modules are not part of the default check.
+func TestModulesOfOurOwnRequireWhatGauzeRequires(t *testing.T) {
+	gauze := required(t, "go.mod")
+	all := rooms(t)
+	for dir, imports := range modulesOfOurOwn(t) {
+		file := path.Join(dir, "go.mod")
+		listed := required(t, file)
+		if listed[module] == "" {
+			continue
+		}
+		for name, version := range gauze {
+			if listed[name] != "" && semver.Compare(listed[name], version) < 0 {
+				t.Errorf("%s requires %s %s, gauze %s\nnext: go -C %s mod tidy", file, name, listed[name], version, dir)
+			}
+		}
+		for _, imported := range reached(imports, all) {
+			for name := range gauze {
+				if (imported == name || strings.HasPrefix(imported, name+"/")) && listed[name] == "" {
+					t.Errorf("%s does not list %s, which gauze imports\nnext: go -C %s mod tidy", file, name, dir)
+				}
+			}
+		}
+	}
+}
+
+// required returns the modules that a go.mod file lists, with their versions.
+func required(t *testing.T, file string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := modfile.Parse(file, text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, r := range parsed.Require {
+		found[r.Mod.Path] = r.Mod.Version
+	}
+	return found
+}
+
+// modulesOfOurOwn are the folders with a go.mod file except the root, and what their Go files import.
+func modulesOfOurOwn(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	inside := map[string]string{} // folder -> the folder of its module
+	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			inside[file] = inside[filepath.Dir(file)]
+			if _, err := os.Stat(filepath.Join(file, "go.mod")); err == nil {
+				inside[file] = filepath.ToSlash(file)
+			}
+			return nil
+		}
+		in := inside[filepath.Dir(file)]
+		if in == "." || !strings.HasSuffix(file, ".go") {
+			return nil
+		}
+		imports, err := importsOf(file)
+		found[in] = append(found[in], imports...)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found["temporal"] == nil {
+		t.Fatal("the module temporal was not found")
+	}
+	return found
+}
+
+// reached returns the packages outside gauze that the packages of gauze among imports import,
+// directly or through each other.
+func reached(imports []string, all map[string]map[string][]string) (outside []string) {
+	seen := map[string]bool{}
+	for next := imports; len(next) > 0; {
+		imported := next[0]
+		next = next[1:]
+		room, ours := strings.CutPrefix(imported, module+"/")
+		if !ours || seen[room] {
+			continue
+		}
+		seen[room] = true
+		for _, some := range all[room] {
+			next = append(next, some...)
+			outside = append(outside, slices.DeleteFunc(slices.Clone(some), func(p string) bool { return strings.HasPrefix(p, module) })...)
+		}
+	}
+	slices.Sort(outside)
+	return slices.Compact(outside)
+}
+
+func importsOf(file string) (imports []string, err error) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	for _, spec := range parsed.Imports {
+		imports = append(imports, strings.Trim(spec.Path.Value, `"`))
+	}
+	return imports, nil
+}
+
+// What a package allocates before main costs every wrap memory, also the wraps that never use it.
+func TestPackagesPrepareLittleBeforeTheyAreUsed(t *testing.T) {
+	limits := map[string]int{"internal/repair": 600_000} // it checks every call
+	const limit = 200_000                                // bytes
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "-test.run=^$")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	var trace bytes.Buffer
+	cmd.Stderr = &trace
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, trace.String())
+	}
+	found := regexp.MustCompile(`(?m)^init `+regexp.QuoteMeta(module)+`/(\S+) .* (\d+) bytes,`).FindAllStringSubmatch(trace.String(), -1)
+	if len(found) < 5 {
+		t.Fatalf("only %d packages in the trace:\n%s", len(found), trace.String())
+	}
+	for _, one := range found {
+		allocated, err := strconv.Atoi(one[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if most := max(limit, limits[one[1]]); allocated > most {
+			t.Errorf("%s allocates %d bytes before main, more than %d: compile its patterns when they are used first, with sync.OnceValue", one[1], allocated, most)
+		}
+	}
+}
+
 func TestEveryRoomSaysWhatItIsFor(t *testing.T) {
 	for room := range rooms(t) {
 		packages, err := filepath.Glob(filepath.Join(filepath.FromSlash(room), "*.go"))
@@ -184,14 +330,8 @@ func rooms(t *testing.T) map[string]map[string][]string {
 		if strings.HasSuffix(file, "_test.go") {
 			return nil
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		for _, spec := range parsed.Imports {
-			found[room][file] = append(found[room][file], strings.Trim(spec.Path.Value, `"`))
-		}
-		return nil
+		found[room][file], err = importsOf(file)
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // The lengths of the longest texts that RejectsToken reads, in bytes. Longer text is the output of a
@@ -14,20 +15,26 @@ const (
 	maxClaimedTokenText = 400
 )
 
-// tokenRejected matches what servers say about an access token that they do not accept.
-var tokenRejected = regexp.MustCompile(`(?i)\binvalid_token\b|\b(?:token_expired|expired_token|TokenExpired(?:Error)?|ExpiredTokenError)\b` +
-	`|\b(?:invalid|expired|revoked) (?:access|bearer|oauth2?|auth(?:entication|orization)?) token\b` +
-	`|\b(?:access|bearer|oauth2?|auth(?:entication|orization)?|your|the|jwt) ?token (?:is |was |has )?(?:been )?(?:expired|invalid|revoked|not valid|no longer valid)\b` +
-	`|^\W*(?:error\W+)?token (?:is |has )?(?:been )?(?:expired|revoked)\b` +
-	`|\b(?:HTTP(?:/\d(?:\.\d)?)?|status(?:[ _]?code)?)["']?[ :=(]{1,3}["']?401\b|\b401\W{1,3}unauthori[sz]ed\b`)
+// tokenShapes are the texts about access tokens.
+type tokenShapes struct {
+	rejected *regexp.Regexp // what servers say about an access token that they do not accept
+	other    *regexp.Regexp // complaints about other things that are called tokens, and about other credentials than the one of the caller
+	claimed  *regexp.Regexp // the whole text of a result that claims success, and is an error
+}
 
-// notTheToken matches complaints about other things that are called tokens, and about other
-// credentials than the one of the caller.
-var notTheToken = regexp.MustCompile(`(?i)\b(?:invalid|unexpected|illegal|bad) token\b[^\n]{0,80}\b(?:line|column|position|offset|char(?:acter)?|near|input|expected|in JSON)\b|\bsyntax error\b` +
-	`|\b(?:csrf|refresh|session|page|cursor|verification|reset|invite) ?token\b|\bapi[ _-]?key\b|\bpassword\b`)
-
-// claimedRejection matches the whole text of a result that claims success, and is an error.
-var claimedRejection = regexp.MustCompile(`(?i)^[^\w{\[]*(?:error|failed|failure|request failed|api error|http(?: error| status)?|401)\b[^\n]{0,200}$`)
+// forTokens compiles the shapes when they are used first: most wraps have no login.
+var forTokens = sync.OnceValue(func() tokenShapes {
+	return tokenShapes{
+		rejected: regexp.MustCompile(`(?i)\binvalid_token\b|\b(?:token_expired|expired_token|TokenExpired(?:Error)?|ExpiredTokenError)\b` +
+			`|\b(?:invalid|expired|revoked) (?:access|bearer|oauth2?|auth(?:entication|orization)?) token\b` +
+			`|\b(?:access|bearer|oauth2?|auth(?:entication|orization)?|your|the|jwt) ?token (?:is |was |has )?(?:been )?(?:expired|invalid|revoked|not valid|no longer valid)\b` +
+			`|^\W*(?:error\W+)?token (?:is |has )?(?:been )?(?:expired|revoked)\b` +
+			`|\b(?:HTTP(?:/\d(?:\.\d)?)?|status(?:[ _]?code)?)["']?[ :=(]{1,3}["']?401\b|\b401\W{1,3}unauthori[sz]ed\b`),
+		other: regexp.MustCompile(`(?i)\b(?:invalid|unexpected|illegal|bad) token\b[^\n]{0,80}\b(?:line|column|position|offset|char(?:acter)?|near|input|expected|in JSON)\b|\bsyntax error\b` +
+			`|\b(?:csrf|refresh|session|page|cursor|verification|reset|invite) ?token\b|\bapi[ _-]?key\b|\bpassword\b`),
+		claimed: regexp.MustCompile(`(?i)^[^\w{\[]*(?:error|failed|failure|request failed|api error|http(?: error| status)?|401)\b[^\n]{0,200}$`),
+	}
+})
 
 // RejectsToken reports whether a call failed because the server does not accept the access token
 // that it was called with, in the server's words. claimed means that the result claims success: then
@@ -38,13 +45,16 @@ func RejectsToken(text string, claimed bool, arguments []byte) bool {
 	if claimed {
 		most = maxClaimedTokenText
 	}
-	switch {
-	case len(text) > most, !tokenRejected.MatchString(text), notTheToken.MatchString(text):
+	if len(text) > most {
 		return false
-	case bytes.Contains(arguments, []byte("://")), tokenRejected.Match(arguments):
+	}
+	switch shapes := forTokens(); {
+	case !shapes.rejected.MatchString(text), shapes.other.MatchString(text):
+		return false
+	case bytes.Contains(arguments, []byte("://")), shapes.rejected.Match(arguments):
 		return false
 	case claimed:
-		return claimedRejection.MatchString(text) || isErrorObject(text)
+		return shapes.claimed.MatchString(text) || isErrorObject(text)
 	}
 	return true
 }

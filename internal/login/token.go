@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -218,12 +217,14 @@ func (t tokenResponse) renew(l Login, used string, asked time.Time) Login {
 	return l
 }
 
-// oauthCode matches the errors of OAuth. What does not match is text of a server.
-var oauthCode = regexp.MustCompile(`^[a-z_]{1,40}$`)
+// isOAuthCode reports whether code has the form of OAuth's errors. Anything else is text of a server.
+func isOAuthCode(code string) bool {
+	return code != "" && len(code) <= 40 && strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") == ""
+}
 
 func refused(host string, res *http.Response, t tokenResponse, hidden redact.Secrets) error {
 	r := &refusal{host: host, status: res.StatusCode}
-	if oauthCode.MatchString(string(t.Code)) {
+	if isOAuthCode(string(t.Code)) {
 		r.code, r.detail = string(t.Code), hidden.Quote(string(t.Detail))
 	}
 	r.retry = res.StatusCode >= 500 || res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusRequestTimeout ||

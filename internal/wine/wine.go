@@ -147,6 +147,10 @@ func (f *Folder) prepare(ctx context.Context) error {
 	if err := os.WriteFile(f.Launcher(), []byte(f.launch()), 0o755); err != nil {
 		return err
 	}
+	// Windows always resolves localhost; a minimal Debian has no file that does.
+	if err := os.WriteFile(filepath.Join(f.root, "etc", "hosts"), []byte("127.0.0.1 localhost\n::1 localhost\n"), 0o644); err != nil {
+		return err
+	}
 	// The exit status is ignored, because some of its programs fail without a display. The registry
 	// is on disk when the wine server ends.
 	output, _ := f.Command(ctx, f.work, "sh", "-c", `"$0" wineboot -i; timeout 120 chroot "$1" env WINEPREFIX="$2" wineserver -w`,
