@@ -42,11 +42,12 @@ func export(t *testing.T, s live.Server, calls func(proxy.Tracer)) (*collecttrac
 	}))
 	defer collector.Close()
 	env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL, "OTEL_RESOURCE_ATTRIBUTES": "team=a%20b,service.name=ignored", "OTEL_SERVICE_NAME": "mine"}
-	e, err := otlp.New(func(name string) string { return env[name] }, func() otlp.About { return otlp.About{Version: "v1", Server: "files", Transport: "pipe"} })
+	e, err := otlp.New(func(name string) string { return env[name] }, func() otlp.About { return otlp.About{Version: "v1", Transport: "pipe"} })
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Start(func() live.Server { return s })
+	e.Start()
+	e.Watch(func() live.Server { return s })
 	calls(e.Tracer())
 	e.Close(time.Minute)
 	mu.Lock()
@@ -94,7 +95,7 @@ func TestSpansAreThoseOfTheConventions(t *testing.T) {
 	began := time.Unix(1_700_000_000, 5)
 	server := ""
 	request, _ := export(t, live.Server{}, func(tracer proxy.Tracer) {
-		one := tracer.Begin(proxy.TracedCall{ID: `"a\u0041"`, Time: began, Traceparent: parent, Tracestate: "v=1"})
+		one := tracer.Begin(proxy.TracedCall{ID: `"a\u0041"`, Server: "files", Session: "s1", Time: began, Traceparent: parent, Tracestate: "v=1"})
 		server = one.Traceparent()
 		one.Event(event.Event{Kind: event.Replayed, Detail: "not exported"})
 		one.Event(event.Event{Kind: event.Repaired, Changes: []event.Change{{Rule: "renamed key", Before: "secret"}, {Rule: "unwrapped"}}})
@@ -115,7 +116,7 @@ func TestSpansAreThoseOfTheConventions(t *testing.T) {
 		t.Error(one)
 	}
 	want(t, attributes(one.Attributes), "mcp.method.name", "tools/call", "gen_ai.operation.name", "execute_tool", "gen_ai.tool.name", "read", "jsonrpc.request.id", "aA",
-		"network.transport", "pipe", "error.type", "", "gauze.server.name", "files", "gauze.client.name", "cursor", "gauze.saved", "replayed")
+		"mcp.session.id", "s1", "network.transport", "pipe", "error.type", "", "gauze.server.name", "files", "gauze.client.name", "cursor", "gauze.saved", "replayed")
 	if len(one.Events) != 2 || one.Events[0].Name != "gauze.replayed" || len(one.Events[0].Attributes) != 0 || len(one.Events[1].Attributes) != 1 {
 		t.Fatal(one.Events)
 	}
