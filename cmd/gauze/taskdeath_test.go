@@ -25,7 +25,7 @@ func TestTaskWhoseServerDiesAtStepThirty(t *testing.T) {
 		`It has been unavailable since \d\d:\d\d:\d\d \([1-9][\dm]*s\)\.` + "\n" +
 		`Reported: .*%s.*\n(.+\n)?` +
 		`Done: 29 of 40 steps, \d+ calls\.` + "\n" +
-		`Remaining: s30, s31, s32, s33, s34, s35, s36, s37 and 3 more\.` + "\n" + `gauze task resume `
+		`Remaining: s30, s31, s32, s33, s34, s35, s36, s37 and 3 more\.` + "\n" + `Once the server works, .+\ngauze task resume `
 	for name, test := range map[string]struct {
 		flags, head, step, reported string
 		args                        []string

@@ -31,10 +31,10 @@ func (r *Runner) ready(ctx context.Context, server string) (tools []Tool, stop *
 		}
 		if lost != nil {
 			if need := needOf(*lost); need != "" {
-				return nil, &Stopped{Why: NeedsPerson, Diagnosis: lost.Text, Remedy: lost.Remedy,
+				return nil, &Stopped{Why: NeedsPerson, Diagnosis: lost.told(), Remedy: lost.Remedy,
 					Message: fmt.Sprintf("The server %q requires a person: %s.", server, needs[need])}, nil
 			}
-			now.Detail = cmp.Or(now.Detail, lost.Text)
+			now.Detail = cmp.Or(now.Detail, lost.told())
 			now.Remedy = cmp.Or(now.Remedy, lost.Remedy)
 			if responds(now) {
 				now.Health = "unresponsive" // it is connected, but does not list its tools

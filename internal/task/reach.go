@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -54,6 +55,9 @@ type Reply struct {
 	Asked    bool     // the server asked the user something during a call that failed
 	Healed   []string // what gauze repaired
 }
+
+// told returns what a person reads about it if it is an error.
+func (r *Reply) told() string { return cmp.Or(r.Report, r.Text) }
 
 // Log keeps the entries of tasks. Append returns when they are durable; after is the Seq of the last
 // known entry, and an entry by someone else is an error.

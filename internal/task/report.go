@@ -117,8 +117,7 @@ func (s *State) Report(id string, now time.Time) string {
 		return b.String()
 	}
 	if stop != nil && stop.Why == ServerDead && s.Plan.Servers[stop.Server].Configured == "" {
-		add("The task keeps its servers as they were in its file. If you change them there,")
-		add("start a new task; otherwise, once the server works:")
+		add("Once the server works, resume the task. If you change the file, start a new one.")
 	}
 	add("gauze task resume %s", id)
 	return b.String()
