@@ -7,21 +7,24 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/filelock"
 )
 
-// A pipe in place of the write-ahead log never responds, like a disk that hangs.
+// A journal that another process keeps to itself does not respond, like a disk that hangs.
 func TestAJournalThatHangsDoesNotKeepGauzeFromExiting(t *testing.T) {
 	dir := t.TempDir()
-	w := startRun(t, []string{"GAUZE_STATE_DIR=" + dir}, "--quiet", "--", "faultyserver").initialize()
-	w.in.Close()
-	w.wantEnd(0)
-	if err := syscall.Mkfifo(filepath.Join(dir, "journal.db-wal"), 0o600); err != nil {
+	lock, err := os.Create(filepath.Join(dir, "journal.db.lock"))
+	if err == nil {
+		err = filelock.Try(lock, true)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer lock.Close()
 	status := filepath.Join(t.TempDir(), "status.json")
-	w = startRun(t, []string{"GAUZE_STATE_DIR=" + dir, hurried}, "--quiet", "--status-file", status, "--", "faultyserver").initialize()
+	w := startRun(t, []string{"GAUZE_STATE_DIR=" + dir, hurried}, "--quiet", "--status-file", status, "--", "faultyserver").initialize()
 	w.in.Close()
 	w.wantEnd(0)
 	text, err := os.ReadFile(status)
