@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,15 +20,18 @@ import (
 // TestMain makes the test binary also act as gauze and as the test servers.
 func TestMain(m *testing.M) {
 	faultyserver.RunIfAsked()
-	testscript.Main(withOwnState{m}, map[string]func(){
-		"gauze":        func() { os.Exit(unhurried()) },
-		"faultyserver": func() { os.Exit(faultyserver.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-		temporalBinary: func() { fmt.Println(strings.Join(os.Args[1:], " ")); os.Exit(3) },
-		"asks":         func() { os.Exit(asks(os.Args[1:])) },
-		"taskserver":   func() { os.Exit(taskServer(os.Args[1:])) },
-		"browser":      func() { os.Exit(browser(os.Args[1:])) },
-		"tellall":      func() { os.Exit(tellAll(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-	})
+	testscript.Main(withOwnState{m}, programs)
+}
+
+// programs are what the test binary is if it has their names.
+var programs = map[string]func(){
+	"gauze":        func() { os.Exit(unhurried()) },
+	"faultyserver": func() { os.Exit(faultyserver.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	temporalBinary: func() { fmt.Println(strings.Join(os.Args[1:], " ")); os.Exit(3) },
+	"asks":         func() { os.Exit(asks(os.Args[1:])) },
+	"taskserver":   func() { os.Exit(taskServer(os.Args[1:])) },
+	"browser":      func() { os.Exit(browser(os.Args[1:])) },
+	"tellall":      func() { os.Exit(tellAll(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 }
 
 // hurried, as a variable of gauze, lets it end as soon as outside the tests, although something is
@@ -64,31 +66,19 @@ func (m withOwnState) Run() int {
 	return m.M.Run()
 }
 
-// testBinary is the path under which the test binary is gauze.
-var testBinary = "gauze"
-
-// programsIn puts the programs that the check built, if it did, in front of the test binary, which is
-// gauze and the faulty server as well, and takes four times as long with the race detector. The tests
-// in package realtest start a gauze with the race detector.
+// programsIn puts the same test binary without the race detector, if the check built it, in front of
+// this one in the PATH: most of the time of these tests is that of the programs they start, which take
+// four times as long with the race detector. The tests in package realtest start gauze with it.
 func programsIn(dir string) error {
-	if os.Getenv(built.Env) == "" || os.Getenv(faultyserver.EnvAlone) == "" {
+	plain := os.Getenv(built.EnvTests)
+	if plain == "" {
 		return nil
 	}
-	path, err := exec.LookPath("gauze")
-	if err == nil {
-		err = os.Mkdir(dir, 0o700)
+	err := os.Mkdir(dir, 0o755)
+	for name := range programs {
+		err = errors.Join(err, built.Link(plain, filepath.Join(dir, name)))
 	}
-	if err != nil {
-		return err
-	}
-	testBinary = path
-	if _, err := built.Gauze(context.Background(), dir); err != nil {
-		return err
-	}
-	if err := os.Symlink(os.Getenv(faultyserver.EnvAlone), filepath.Join(dir, "faultyserver")); err != nil {
-		return err
-	}
-	return os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return errors.Join(err, os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH")))
 }
 
 func TestScripts(t *testing.T) {

@@ -108,11 +108,7 @@ func (k *tasks) gauze(args ...string) *ended {
 }
 
 func (k *tasks) command(args ...string) *exec.Cmd {
-	program := "gauze"
-	if slices.ContainsFunc(k.env, func(entry string) bool { return strings.HasPrefix(entry, "GAUZE_TEST_") }) {
-		program = testBinary // which reads these variables
-	}
-	cmd := exec.Command(program, append([]string{"task"}, args...)...)
+	cmd := exec.Command("gauze", append([]string{"task"}, args...)...)
 	cmd.Dir, cmd.Env = k.dir, append(os.Environ(), k.env...)
 	return cmd
 }

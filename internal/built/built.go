@@ -15,6 +15,9 @@ import (
 // Env names a gauze binary of this tree, to be used instead of building one.
 const Env = "GAUZE_BINARY"
 
+// EnvTests names the test binary of the command gauze, without the race detector.
+const EnvTests = "GAUZE_TESTS_ALONE"
+
 // Gauze puts gauze into dir and returns its path. It is the binary that Env names, or a new one.
 func Gauze(ctx context.Context, dir string) (string, error) {
 	path := os.Getenv(Env)
@@ -22,14 +25,19 @@ func Gauze(ctx context.Context, dir string) (string, error) {
 		return Program(ctx, dir, "gauze", "./cmd/gauze")
 	}
 	to := filepath.Join(dir, filepath.Base(path))
+	return to, Link(path, to)
+}
+
+// Link gives a program a second path.
+func Link(path, to string) error {
 	if os.Link(path, to) == nil {
-		return to, nil
+		return nil
 	}
 	program, err := os.ReadFile(path)
-	if err == nil {
-		err = os.WriteFile(to, program, 0o755)
+	if err != nil {
+		return err
 	}
-	return to, err
+	return os.WriteFile(to, program, 0o755)
 }
 
 // Program builds a package of this tree, which is given as seen from its root, as dir/name.

@@ -3,15 +3,17 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
+	"runtime"
 
 	"github.com/gauze-mcp/gauze/internal/built"
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 )
 
-// buildPrograms builds once what the tests start thousands of times: gauze as users have it, and the
-// faulty server alone, which takes ten times as long to start as a part of a test binary with the
-// race detector. The package realtest builds gauze with the race detector itself. If one cannot be
-// built, the tests build it, and the step that compiles it reports the error.
+// buildPrograms builds once what the tests start thousands of times: gauze as users have it, the
+// faulty server, and the test binary of gauze, which is gauze and several servers. As a part of a test
+// binary with the race detector, a server takes ten times as long to start. If one cannot be built,
+// the tests build it or use their own binary, and the step that compiles it reports the error.
 func buildPrograms(ctx context.Context) (remove func()) {
 	dir, err := os.MkdirTemp("", "gauze-check-")
 	if err != nil {
@@ -24,6 +26,10 @@ func buildPrograms(ctx context.Context) (remove func()) {
 		if path, err := built.Program(ctx, dir, "gauze", "./cmd/gauze"); err == nil {
 			os.Setenv(built.Env, path)
 		}
+	}
+	tests := filepath.Join(dir, "gauze.test")
+	if _, err := quietly(ctx, nil, "go", "test", noVet, "-c", "-o", tests, "./cmd/gauze"); err == nil && runtime.GOOS != "windows" {
+		os.Setenv(built.EnvTests, tests)
 	}
 	return func() { os.RemoveAll(dir) }
 }

@@ -88,7 +88,7 @@ func (f *follower) underWine(ctx context.Context, folder *wine.Folder, env []str
 	}
 	argv := []string{"go", "test", "-json", "-count=1", "-p", "1", "-timeout", "20m", "-exec", folder.Launcher()}
 	cmd := folder.Command(ctx, tree, append(argv, args...)...)
-	cmd.Env = append(append(cmd.Env, windowsBuild...), faultyserver.EnvAlone+"=", built.Env+"=") // not the Linux binaries
+	cmd.Env = append(append(cmd.Env, windowsBuild...), faultyserver.EnvAlone+"=", built.Env+"=", built.EnvTests+"=") // not the Linux binaries
 	cmd.Env = append(cmd.Env, env...)
 	return f.run(cmd)
 }
