@@ -33,7 +33,7 @@ func dashboardCommand() *cobra.Command {
 			"tasks, and the configurations of your clients. The address that is printed contains a\n" +
 			"token: it gives access to everything that is shown there. Other machines cannot connect.",
 		Example: "gauze dashboard\ngauze dashboard --listen 127.0.0.1:0",
-		Args:    cobra.NoArgs,
+		Args:    atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			listener, err := listenDashboard(listen)
 			if err != nil {

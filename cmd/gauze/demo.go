@@ -31,7 +31,7 @@ func demoCommand() *cobra.Command {
 			"end, gauze compares the responses with what the server really did. The exit status is\n" +
 			"not 0 if they differ. A dashboard shows all of it in a browser; its address is printed\n" +
 			"first. On a terminal it stays until you press Ctrl-C.",
-		Args: cobra.NoArgs,
+		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o := demo.Options{Color: term.IsTerminal(os.Stdout.Fd()) && os.Getenv("NO_COLOR") == ""}
 			if withModel {

@@ -24,7 +24,7 @@ func explainCommand() *cobra.Command {
 			"such as outcome-unknown or env_not_set. explain describes what the code means,\n" +
 			"why it happens and what you can do. Without CODE, it lists all codes.",
 		Example: "  gauze explain\n  gauze explain outcome-unknown",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMost(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) (codes []string, _ cobra.ShellCompDirective) {
 			for _, e := range catalogue.All() {
 				codes = append(codes, string(e.Code))

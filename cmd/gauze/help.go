@@ -174,6 +174,16 @@ func mistyped(cmd *cobra.Command, err error) error {
 	return usage(cmd, err)
 }
 
+// atMost returns an error for each argument after the first n.
+func atMost(n int) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > n {
+			return fmt.Errorf("unexpected argument %q", redact.Quote(args[n]))
+		}
+		return nil
+	}
+}
+
 // unknownCommand returns an error for a name that is not a command.
 func unknownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -71,5 +72,37 @@ func TestEveryCommandIsInAGroup(t *testing.T) {
 		if cmd.GroupID == "" && cmd.IsAvailableCommand() {
 			t.Errorf("%s is in no group, so the help does not show it", cmd.Name())
 		}
+	}
+}
+
+// Every command says in our own words which argument it does not expect, or which is missing.
+func TestArgumentErrorsAreOurs(t *testing.T) {
+	ours := regexp.MustCompile(`^(unexpected argument|missing|unknown command|unknown task command|invalid) `)
+	var visit func(cmd *cobra.Command)
+	checked := 0
+	visit = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+		if cmd.DisableFlagParsing {
+			return // a different binary has its arguments
+		}
+		if cmd.Args == nil {
+			t.Errorf("%s does not check its arguments", cmd.CommandPath())
+			return
+		}
+		for _, words := range [][]string{nil, {"a", "b", "c", "d"}} {
+			if err := cmd.Args(cmd, words); err != nil {
+				if checked++; !ours.MatchString(err.Error()) {
+					t.Errorf("%s %q: %v", cmd.CommandPath(), words, err)
+				}
+			}
+		}
+	}
+	for _, cmd := range ourCommands() {
+		visit(cmd)
+	}
+	if checked < 15 {
+		t.Errorf("only %d errors", checked)
 	}
 }

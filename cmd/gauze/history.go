@@ -42,7 +42,7 @@ func historyCommand() *cobra.Command {
 			"gauze run, gauze serve and gauze task record these events, without arguments and results.\n" +
 			"Events are kept for 30 days, and at most 64 MB of them.",
 		Example: "gauze history\ngauze history --server notes --since 24h\ngauze history --healed --follow",
-		Args:    cobra.NoArgs,
+		Args:    atMost(0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	cmd.Flags().StringVar(&f.server, "server", "", "only the server with this `name`: NAME or CLIENT/NAME as in gauze list, or part of its command line")

@@ -30,7 +30,7 @@ func listCommand() *cobra.Command {
 			"this directory: the command or URL of each server, without secrets; whether it is\n" +
 			"wrapped, disabled or broken; its file and line. Nothing is started.",
 		Example: "gauze list\ngauze list --client cursor,codex\ngauze list --clients",
-		Args:    cobra.NoArgs,
+		Args:    atMost(0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	clientFlag(cmd, &f.clients)

@@ -49,7 +49,7 @@ func loginCommand() *cobra.Command {
 		Example: "gauze login https://mcp.example.com/mcp\n" +
 			"gauze login cursor/linear --account work\n" +
 			"gauze login --status",
-		Args: cobra.MaximumNArgs(1),
+		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()

@@ -30,7 +30,7 @@ func logoutCommand() *cobra.Command {
 			"gauze asks it to; the login is removed from this machine in any case. Running sessions\n" +
 			"lose it with their next request.",
 		Example: "gauze logout https://mcp.example.com/mcp\ngauze logout cursor/linear --account work\ngauze logout --all",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMost(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	cmd.Flags().StringVar(&f.account, "account", "", "`name` of the account to log out")

@@ -140,7 +140,7 @@ func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Args:  atMost(0),
 		Run:   func(cmd *cobra.Command, _ []string) { printVersion(cmd) },
 	}
 }

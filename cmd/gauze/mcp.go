@@ -40,7 +40,7 @@ func mcpCommand() *cobra.Command {
 			"the token that it received.",
 		Example: "gauze mcp\n" +
 			"claude mcp add gauze -- gauze mcp",
-		Args: cobra.NoArgs,
+		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()

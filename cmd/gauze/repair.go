@@ -36,7 +36,7 @@ func repairCommand() *cobra.Command {
 			"tools/list; - is stdin. Without ARGS, the arguments are read from stdin.",
 		Example: "gauze repair --schema tools.json --tool get_weather '{\"days\": \"5\"}'\n" +
 			"gauze repair --schema tools.json --tool get_weather < arguments.json",
-		Args: cobra.MaximumNArgs(1),
+		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()

@@ -12,6 +12,14 @@ import (
 )
 
 // restartCommand returns gauze restart, which replaces the process of a wrapped server.
+// oneServer requires the name of a server.
+func oneServer(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("missing SERVER: gauze status shows the names of all wrapped servers")
+	}
+	return atMost(1)(cmd, args)
+}
+
 func restartCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restart SERVER",
@@ -20,7 +28,7 @@ func restartCommand() *cobra.Command {
 			"keeps its session, and calls that it sends meanwhile wait for the new process. If several\n" +
 			"clients run a server of this name, all of them are restarted. gauze status shows the names.",
 		Example: "gauze restart notes",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := backup.StateDir()
 			if err != nil {

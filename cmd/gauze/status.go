@@ -41,7 +41,7 @@ func statusCommand() *cobra.Command {
 			"week. With SERVER, only servers of this name, in more detail.\n\n" +
 			"The exit status is 0, or 1 if the state of a server is dead.",
 		Example: "gauze status\ngauze status notes\ngauze status --watch\ngauze status --json",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				f.server = args[0]

@@ -44,14 +44,11 @@ func taskCommand() *cobra.Command {
 }
 
 // oneTask requires the ID of a task.
-func oneTask(_ *cobra.Command, args []string) error {
-	switch len(args) {
-	case 0:
+func oneTask(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
 		return errors.New("missing ID: gauze task list shows the ids of all tasks")
-	case 1:
-		return nil
 	}
-	return fmt.Errorf("unexpected argument %q: give the ID of one task", redact.Quote(args[1]))
+	return atMost(1)(cmd, args)
 }
 
 // oneDecision requires the ID of a task and what was decided.

@@ -49,7 +49,7 @@ func taskRunCommand() *cobra.Command {
 			"With --goal, or a file with a goal and no steps, a model chooses the calls.\n\n" + taskcli.ExitStatuses,
 		Example: "gauze task run report.yaml\n" +
 			"gauze task run --goal 'Summarize the notes' --server cursor/notes",
-		Args: cobra.MaximumNArgs(1),
+		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.add(cmd)

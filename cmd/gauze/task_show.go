@@ -21,7 +21,7 @@ func taskListCommand() *cobra.Command {
 		Short:   "List all tasks, newest first",
 		Long:    "List all tasks, newest first. A task that no process runs and that did not write why it\nstopped was killed; it can be resumed like any other.",
 		Example: "gauze task list\ngauze task list --json",
-		Args:    cobra.NoArgs,
+		Args:    atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withTask(cmd, func(ctx context.Context, s *taskrun.Store) error {
 				all, err := s.List(ctx)

@@ -27,7 +27,7 @@ func topCommand() *cobra.Command {
 			"wrong with one call and what gauze did about it, and the log of a server. Restart a\n" +
 			"server, run gauze doctor or explain a fault with one key. The keys are on the screen;\n" +
 			"? lists all of them.",
-		Args: cobra.NoArgs,
+		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runTop(cmd.Context()) },
 	}
 }
