@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -64,7 +62,7 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), "gauze mcp serves MCP on stdin and stdout. Add it to the configuration of an agent's client, as in\n\n  claude mcp add gauze -- gauze mcp")
 	}
 	reduceMemory()
-	signal.Ignore(syscall.SIGPIPE) // save tasks and stop servers even if the client is gone
+	surviveReaders() // save tasks and stop servers even if the client is gone
 	ctx, release := untilSignal(cmd.Context(), func() { os.Exit(int(interrupted)) })
 	defer release()
 	all.Machine = doctor.ThisMachine().Until(ctx)

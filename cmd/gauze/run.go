@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -88,7 +86,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 // serve runs the session on our stdin and stdout. The first signal stops it gracefully; the second
 // ends gauze, and the server with it, immediately.
 func serve(ctx context.Context, session *proxy.Session) error {
-	signal.Ignore(syscall.SIGPIPE) // clean up even if the client is gone
+	surviveReaders() // clean up even if the client is gone
 	ctx, release := untilSignal(ctx, func() { os.Exit(int(interrupted)) })
 	defer release()
 	defer context.AfterFunc(ctx, session.Hurry)()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -110,6 +111,21 @@ func TestFaultP23StopLadder(t *testing.T) {
 }
 
 // The first signal gives the server time to exit; the second ends gauze immediately.
+// A server handles every signal as it does without gauze.
+func TestAServerIgnoresNoSignalBecauseOfGauze(t *testing.T) {
+	const ignored = "grep SigIgn /proc/self/status"
+	want, err := exec.Command("sh", "-c", ignored).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := startRun(t, nil, "--", "sh", "-c", ignored+" >&2; exec faultyserver").initialize()
+	w.in.Close()
+	w.wantEnd(0)
+	if got := w.stderr.String(); !strings.Contains(got, strings.TrimSpace(string(want))) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestASecondSignalEndsRun(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")

@@ -7,6 +7,10 @@ import (
 	"syscall"
 )
 
+// surviveReaders makes a write to a reader that is gone fail instead of ending gauze. [signal.Ignore]
+// would change the servers that gauze starts as well: they would not end where they end without it.
+func surviveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
 // untilSignal returns a context that is cancelled by the first SIGINT, SIGTERM or, unless gauze was
 // started with nohup, SIGHUP. It calls again for every later one.
 func untilSignal(parent context.Context, again func()) (ctx context.Context, release func()) {

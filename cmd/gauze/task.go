@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/signal"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -130,7 +128,7 @@ func (f *taskFlags) options(events *event.Stream, unrecorded func() int) (o task
 
 // run runs or resumes a task, reports how it ended, and returns its exit status.
 func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
-	signal.Ignore(syscall.SIGPIPE) // the task does not need the reader of its progress
+	surviveReaders() // the task does not need the reader of its progress
 	hurry := make(chan struct{})
 	ctx, release := untilSignal(cmd.Context(), sync.OnceFunc(func() { close(hurry) }))
 	defer release()
