@@ -101,7 +101,7 @@ func LogIn(command string) string {
 // SignInOrWrap returns the advice for a server that its client reaches without gauze. wrap is the
 // command that changes that, after the one to log in if gauze is not logged in.
 func SignInOrWrap(wrap string) string {
-	return "If it is not, either sign in with the client, or let the client use a login that gauze stores and renews: `" + wrap + "`"
+	return "If the client is not signed in, either sign in with it, or let it use a login that gauze stores and renews: `" + wrap + "`"
 }
 
 // LogInOrSendKey returns the advice for a server that does not say which credential it requires. run

@@ -47,6 +47,9 @@ func ReachOf(ip netip.Addr) Reach {
 	return Public
 }
 
+// StandIn are addresses that local proxies give to names for which they connect.
+var StandIn = netip.MustParsePrefix("198.18.0.0/15")
+
 var (
 	nat64       = netip.MustParsePrefix("64:ff9b::/96") // leads to the IPv4 address at its end
 	sixToFour   = netip.MustParsePrefix("2002::/16")    // leads to the IPv4 address after it

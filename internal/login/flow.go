@@ -341,6 +341,8 @@ func (f *flow) issued(ctx context.Context, a *authority, client Client, asked []
 	switch {
 	case isCode(err, unsupportedType) && strings.EqualFold(string(t.Type), "DPoP"):
 		return Login{}, errDPoP
+	case isCode(err, unsupportedType):
+		return Login{}, fmt.Errorf("the authorization server %s issued a token of the type %q, which gauze does not support", a.meta.Issuer, redact.Quote(string(t.Type)))
 	case err != nil:
 		return Login{}, err
 	}

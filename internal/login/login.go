@@ -106,6 +106,11 @@ func (l Login) Status() Status {
 	return Status{l.Key, l.Who, l.Scopes, l.Missing(), l.Expires, l.Refresh != "", l.Began, l.Refreshed, l.Ended, l.Grant}
 }
 
+// Usable reports whether l may work without a person: its token may be valid, or can be renewed.
+func (l Login) Usable(now time.Time) bool {
+	return l.usable(now) || l.Ended == "" && (l.Refresh != "" || l.Grant != "")
+}
+
 // usable reports whether the access token of l may be valid.
 func (l Login) usable(now time.Time) bool {
 	return l.Ended == "" && l.Access != "" && (l.Expires.IsZero() || now.Before(l.Expires))

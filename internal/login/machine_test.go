@@ -3,11 +3,13 @@ package login
 import (
 	"encoding/base64"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -68,6 +70,11 @@ func TestAProgramIsRejected(t *testing.T) {
 	}{
 		"by the authorization server": {options, func(w *world) {
 			w.issued = map[string]any{"error": "invalid_client", "error_description": "wrong: " + secretCanary}
+		}, false, "invalid_client"},
+		"with a form": {options, func(w *world) {
+			w.instead("/token", func(rw http.ResponseWriter, _ *http.Request) {
+				io.WriteString(rw, "error=invalid_client&error_description=no")
+			})
 		}, false, "invalid_client"},
 		"without a description": {options, func(w *world) { w.issued = map[string]any{"error": "invalid_client"} }, false, "invalid_client"},
 		"while it is down": {options, func(w *world) {
@@ -208,5 +215,27 @@ func TestNoRequestWaitsForTheKeyringToStore(t *testing.T) {
 	Wait(t.Context())
 	if l, err := w.store.Find(Resource(w.site), ""); err != nil || l.Access != accessCanary {
 		t.Error("not stored:", l, err)
+	}
+}
+
+// A program whose store cannot be written logs in whenever it has to, and the error is reported once.
+func TestAProgramWithoutAStoreLogsInAgain(t *testing.T) {
+	w := newWorld(t)
+	options := launch.Login{Grant: launch.GrantClient, ClientID: "job", ClientSecret: secretCanary}
+	store := testStore(t, nil)
+	store.write = func(path string, _ []byte) error {
+		return &os.PathError{Op: "write", Path: path, Err: syscall.EROFS}
+	}
+	var unsaved atomic.Int32
+	s := New(w.site, options, Config{Store: store, Client: &http.Client{Transport: w}, Unsaved: func(error) { unsaved.Add(1) }})
+	for n, token := range []string{"a", "b", "c"} {
+		w.issued["access_token"] = token
+		if err := s.renew(t.Context(), s.look(true).token(), true); err != nil || s.look(true).token() != token {
+			t.Fatalf("renewal %d: %q, %v", n, s.look(true).token(), err)
+		}
+		Wait(t.Context())
+	}
+	if n := unsaved.Load(); n != 1 || s.look(true).token() != "c" {
+		t.Errorf("reported %d times, and the token is %q", n, s.look(true).token())
 	}
 }

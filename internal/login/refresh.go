@@ -193,15 +193,13 @@ func (s *Source) renewOnce(stale string, rejected bool) error {
 		}
 		// It has no refresh token, so nothing is lost if it is not stored, and no request waits until
 		// it is: a keyring may not respond.
-		s.mu.Lock()
-		s.unsaved = &unsaved{login: l, over: h.login.Access, tried: time.Now()}
-		s.mu.Unlock()
+		first := s.hold(l, h.login.Access)
 		s.look(true)
 		countRenewals(1)
 		go func(unlock func()) {
 			defer countRenewals(-1)
 			defer unlock()
-			s.adopt(store, l, h.login.Access)
+			s.adopted(l, store.Put(l), first)
 		}(unlock)
 		unlock = func() {}
 		return nil
@@ -312,17 +310,29 @@ func (s *Source) replace(store *Store, l, n Login) error {
 // later.
 func (s *Source) adopt(store *Store, l Login, over string) {
 	err := store.Put(l)
+	s.adopted(l, err, err != nil && s.hold(l, over))
+}
+
+// hold keeps a login in memory until it is stored in place of the one with the token over. first is
+// false if there was one already.
+func (s *Source) hold(l Login, over string) (first bool) {
 	s.mu.Lock()
-	was := s.unsaved
-	s.unsaved = nil
-	if err != nil {
-		if was != nil {
-			over = was.over
-		}
-		s.unsaved = &unsaved{l, over, time.Now()}
+	defer s.mu.Unlock()
+	if first = s.unsaved == nil; !first {
+		over = s.unsaved.over // which is still in the store
 	}
-	s.mu.Unlock()
-	if err != nil && (was == nil || was.login.Access == l.Access) && s.config.Unsaved != nil {
+	s.unsaved = &unsaved{l, over, time.Now()}
+	return first
+}
+
+// adopted uses a login after the attempt to store it. The first error is reported.
+func (s *Source) adopted(l Login, err error, first bool) {
+	switch {
+	case err == nil:
+		s.mu.Lock()
+		s.unsaved = nil
+		s.mu.Unlock()
+	case first && s.config.Unsaved != nil:
 		s.config.Unsaved(err)
 	}
 	s.look(true)

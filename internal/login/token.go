@@ -170,11 +170,12 @@ type tokenResponse struct {
 // send whatever they are asked for.
 func parseToken(body []byte) (t tokenResponse, err error) {
 	err = json.Unmarshal(body, &t)
-	if form, failed := url.ParseQuery(strings.TrimSpace(string(body))); err != nil && failed == nil && form.Get("access_token") != "" {
+	if form, failed := url.ParseQuery(strings.TrimSpace(string(body))); err != nil && failed == nil && (form.Has("access_token") || form.Has("error")) {
 		text := func(name string) jsonText { return jsonText(form.Get(name)) }
 		return tokenResponse{
 			Access: form.Get("access_token"), Refresh: form.Get("refresh_token"), Type: text("token_type"),
 			ExpiresIn: text("expires_in"), Scope: text("scope"), IDToken: text("id_token"),
+			Code: text("error"), Detail: text("error_description"),
 		}, nil
 	}
 	return t, err
