@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 
-	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
@@ -298,10 +298,13 @@ func quote(word string) string {
 // nameFlag is the flag with which gauze run is told the name of the entry.
 const nameFlag = "--name="
 
-// named returns the words of gauze run that give the server the name of its entry: none if the client
-// could read a reference in the name, or the name is not fit to be shown.
+// named returns the words of gauze run that give the server the name of its entry: none if a client, or
+// the shell in which some clients start servers, could read more than a name in it.
 func (e *Entry) named() []string {
-	if e.Name == "" || plaintext.Clean(e.Name) != e.Name || strings.ContainsAny(e.Name, "${}%`") {
+	special := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-@/:+", r)
+	}
+	if e.Name == "" || strings.ContainsFunc(e.Name, special) {
 		return nil
 	}
 	return []string{quote(nameFlag + e.Name)}

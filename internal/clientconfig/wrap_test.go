@@ -249,3 +249,12 @@ func TestANameThatAClientCouldExpandIsNotWritten(t *testing.T) {
 		}
 	}
 }
+
+// A name that a client or a shell could read as more than a name is left out.
+func TestOnlyPlainNamesAreWritten(t *testing.T) {
+	for name, written := range map[string]bool{"notes": true, "@team/notes-2.0": true, "nötes": true, "R&D": false, "My Notes": false, "${HOME}": false, "%PATH%": false, "a`b": false, "": false} {
+		if got := len((&Entry{Name: name}).named()) > 0; got != written {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+}
