@@ -17,7 +17,7 @@ type pulse struct {
 	probe     *call     // the one in flight
 	probed    time.Time // when it was sent
 	misses    int       // in a row
-	wedged    bool      // a call timed out, and nothing was received since it was sent
+	wedged    bool      // a call timed out, and nothing was received except in the first tenth of its time
 	vitals    upstream.Vitals
 	worked    time.Duration // CPU time used until counted
 	counted   time.Time     // CPU time is compared with what it was then
@@ -203,7 +203,7 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 			if now.Before(at) {
 				continue
 			}
-			if conn.LastHeard().Before(c.sent) {
+			if conn.LastHeard().Before(at.Add(-limit / 10 * 9)) { // what arrives at first may be older than the call
 				s.pulse.wedged = true
 				if s.hung(conn, now) {
 					return
