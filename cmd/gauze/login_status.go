@@ -104,6 +104,9 @@ func namesByLogin() (wrapped, unwrapped map[login.Key][]string) {
 		return wrapped, unwrapped
 	}
 	for _, s := range fl.Look().Servers {
+		if !s.Wrapped && (s.Foreign() || s.Disabled || s.Config.Place.Old != "") {
+			continue // nobody is advised to wrap it
+		}
 		if spec := s.Real(); spec.URL != "" && spec.LogsIn() {
 			names := unwrapped
 			if s.Wrapped {

@@ -11,7 +11,6 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// restartCommand returns gauze restart, which replaces the process of a wrapped server.
 // oneServer requires the name of a server.
 func oneServer(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -20,6 +19,7 @@ func oneServer(cmd *cobra.Command, args []string) error {
 	return atMost(1)(cmd, args)
 }
 
+// restartCommand returns gauze restart, which replaces the process of a wrapped server.
 func restartCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restart SERVER",

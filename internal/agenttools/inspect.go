@@ -305,7 +305,7 @@ func (c *call) verify(in verifyIn) (out Verified, err error) {
 	if err != nil {
 		return out, err
 	}
-	all := c.check(chosen, fleet.CheckOptions{Timeout: wait})
+	all := c.check(chosen, fleet.CheckOptions{Timeout: wait, Logins: true})
 	out = Verified{File: plaintext.Clean(path), Made: lock.Made.Format(time.RFC3339), Drifts: []fleet.Drift{}, Uncompared: redact.Passage(c.service.Fleet.Uncompared(lock))}
 	for _, drift := range c.service.Fleet.Verify(lock, all) {
 		drift.Client, drift.Server, drift.What = redact.Quote(drift.Client), redact.Quote(drift.Server), redact.Passage(drift.What)

@@ -118,7 +118,9 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 	}
 	running.Wait()
 	for _, c := range all {
-		f.explainLogin(c)
+		if !o.Logins {
+			f.explainLogin(c)
+		}
 		f.consultLog(c)
 		f.recall(c, machines[c.Config.InProject()])
 	}

@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"time"
+
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/login"
@@ -42,11 +44,11 @@ func (f *Fleet) explainLogin(c *Checked) {
 	c.Report.Diagnosis, c.Report.Todo, c.Report.Command = &own, own.Fix, ""
 }
 
-// loggedIn reports whether gauze has a login for a server.
+// loggedIn reports whether gauze has a login for a server that it can use.
 func (f *Fleet) loggedIn(spec launch.Spec) bool {
 	if f.Logins == nil {
 		return false
 	}
 	l, err := f.Logins.Find(login.Resource(spec.URL), spec.Login.Account)
-	return err == nil && l.Ended == ""
+	return err == nil && l.Usable(time.Now())
 }
