@@ -105,7 +105,7 @@ func namesByLogin() (wrapped, unwrapped map[login.Key][]string) {
 	}
 	for _, s := range fl.Look().Servers {
 		if !s.Wrapped && (s.Foreign() || s.Disabled || s.Config.Place.Old != "") {
-			continue // nobody is advised to wrap it
+			continue // not an entry to wrap
 		}
 		if spec := s.Real(); spec.URL != "" && spec.LogsIn() {
 			names := unwrapped
