@@ -63,7 +63,7 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 	}
 	reduceMemory()
 	surviveReaders() // save tasks and stop servers even if the client is gone
-	ctx, release := untilSignal(cmd.Context(), func() { os.Exit(int(interrupted)) })
+	ctx, release := untilSignal(cmd.Context(), func() {}) // the end is limited: a second signal does not cut it off
 	defer release()
 	all.Machine = doctor.ThisMachine().Until(ctx)
 	state, err := backup.StateDir()
