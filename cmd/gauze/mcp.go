@@ -62,8 +62,8 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), "gauze mcp serves MCP on stdin and stdout. Add it to the configuration of an agent's client, as in\n\n  claude mcp add gauze -- gauze mcp")
 	}
 	reduceMemory()
-	surviveReaders() // save tasks and stop servers even if the client is gone
-	ctx, release := untilSignal(cmd.Context(), func() { os.Exit(int(interrupted)) })
+	surviveReaders()                                      // save tasks and stop servers even if the client is gone
+	ctx, release := untilSignal(cmd.Context(), func() {}) // the end is limited: a second signal does not cut it off
 	defer release()
 	all.Machine = doctor.ThisMachine().Until(ctx)
 	state, err := backup.StateDir()

@@ -273,6 +273,10 @@ func TestMCPLeavesNothingBehind(t *testing.T) {
 	for name, end := range map[string]func(*exec.Cmd, io.Closer){
 		"end of input": func(_ *exec.Cmd, in io.Closer) { in.Close() },
 		"SIGTERM":      func(cmd *exec.Cmd, _ io.Closer) { cmd.Process.Signal(syscall.SIGTERM) },
+		"two signals": func(cmd *exec.Cmd, _ io.Closer) { // of different kinds: equal ones may arrive as one
+			cmd.Process.Signal(syscall.SIGTERM)
+			cmd.Process.Signal(syscall.SIGINT)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newAgentHome(t)
@@ -302,6 +306,9 @@ func TestMCPLeavesNothingBehind(t *testing.T) {
 				t.Error("the server lives on")
 			}
 			cmd.Wait()
+			if status := cmd.ProcessState.ExitCode(); status != 0 {
+				t.Errorf("gauze mcp ended with %d", status)
+			}
 		})
 	}
 }

@@ -110,7 +110,6 @@ func TestFaultP23StopLadder(t *testing.T) {
 	})
 }
 
-// The first signal gives the server time to exit; the second ends gauze immediately.
 // A server handles every signal as it does without gauze.
 func TestAServerIgnoresNoSignalBecauseOfGauze(t *testing.T) {
 	const ignored = "grep SigIgn /proc/self/status"
@@ -126,6 +125,7 @@ func TestAServerIgnoresNoSignalBecauseOfGauze(t *testing.T) {
 	}
 }
 
+// The first signal gives the server time to exit; the second ends gauze immediately.
 func TestASecondSignalEndsRun(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")

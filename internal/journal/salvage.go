@@ -186,7 +186,7 @@ func examineEvents(ctx context.Context, db *sql.DB, last int) error {
 func salvage(path string, alone bool) (*Salvage, error) {
 	if !alone {
 		return nil, &Problem{Path: path, What: "is damaged, and a different gauze process is using it",
-			Next: "stop the other gauze processes that run tasks, then repeat the command: gauze then keeps what is intact", Err: errBroken}
+			Next: "stop the other gauze processes (tasks, gauze top, gauze dashboard), then repeat the command: gauze then keeps what is intact", Err: errBroken}
 	}
 	aside, err := copyAside(path)
 	if err != nil {

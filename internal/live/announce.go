@@ -63,11 +63,14 @@ func space() string {
 	return pids + net
 }
 
-// isHere reports whether a wrap runs, or ran, where this process can tell whether it still does.
-func (a announcement) isHere() bool {
+// onHost reports whether a wrap runs, or ran, on this host.
+func (a announcement) onHost() bool {
 	host, _ := os.Hostname()
-	return a.Host == host && (a.Space == "" || a.Space == space())
+	return a.Host == host
 }
+
+// inSpace reports whether the wrap's process number and address mean the same in this process.
+func (a announcement) inSpace() bool { return a.Space == "" || a.Space == space() }
 
 // Announce makes a wrap visible to the other commands of this user until Close. dir is the state
 // directory. A wrap that cannot be announced still works.

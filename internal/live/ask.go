@@ -188,7 +188,9 @@ func ask(ctx context.Context, dir, id string, about announcement, question strin
 		}
 		return err
 	}
-	if !about.isHere() {
+	// On this host, a socket in the file system that refuses has no listener in any container.
+	refused := about.Network == "unix" && errors.Is(err, syscall.ECONNREFUSED)
+	if !about.onHost() || !refused && !about.inSpace() {
 		return ErrGone // or it runs on a different machine, or in a different container
 	}
 	os.Remove(filepath.Join(liveDir(dir), id+fileSuffix))

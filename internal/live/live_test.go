@@ -93,6 +93,36 @@ func TestAnAnnouncementNobodyListensForIsRemoved(t *testing.T) {
 	}
 }
 
+// A socket in the file system that refuses has no listener, whatever the namespaces of its wrap. A
+// port may have one in them.
+func TestADeadSocketOfADifferentContainerIsRemoved(t *testing.T) {
+	for network, removed := range map[string]bool{"unix": true, "tcp": false} {
+		dir := stateDir(t)
+		file, address := filepath.Join(dir, "live", "4131-1.json"), "127.0.0.1:0"
+		if network == "unix" {
+			address = filepath.Join(dir, "live", "4131-1.sock")
+		}
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen(network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unix, ok := l.(*net.UnixListener); ok {
+			unix.SetUnlinkOnClose(false) // as when the wrap is killed
+		}
+		write(t, file, map[string]any{"pid": 4131, "space": "gone", "network": network, "address": l.Addr().String(), "name": "dead"})
+		l.Close()
+		if all, err := live.All(t.Context(), dir); err != nil || len(all) != 0 {
+			t.Errorf("%+v, %v", all, err)
+		}
+		if _, err := os.Stat(file); (err != nil) != removed {
+			t.Errorf("%s: %v", network, err)
+		}
+	}
+}
+
 // write writes the file of a wrap on this machine.
 func write(t *testing.T, file string, about map[string]any) {
 	t.Helper()

@@ -78,7 +78,7 @@ func TestReportOfADeadServerNamesTheFile(t *testing.T) {
 	for server, says := range map[string]bool{"{command: [x]}": true, "{url: http://localhost}": true, "a/b": false} {
 		o := begin(t, "servers: {s: "+server+"}\nsteps: [{id: a, server: s, tool: read}]", always(lost(Unsent)))
 		report := o.wantStatus("server-dead", 3).Report("id", time.Now())
-		if strings.Contains(report, "start a new one") != says || !strings.HasSuffix(report, "\ngauze task resume id\n") {
+		if strings.Contains(report, "applies only to a new task") != says || !strings.HasSuffix(report, "\ngauze task resume id\n") {
 			t.Errorf("%s:\n%s", server, report)
 		}
 	}

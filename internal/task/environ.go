@@ -72,11 +72,16 @@ func (s *State) Quote(text string) string { return s.secrets.Quote(text) }
 func (s *State) Passage(text string) string { return s.secrets.Passage(text) }
 
 // StoppedShown returns why the task stopped, fit to be shown; nil if it did not.
-func (s *State) StoppedShown() *Stopped {
+func (s *State) StoppedShown() *Stopped { return s.stoppedBy(s.Passage) }
+
+// StoppedHidden is StoppedShown for programs: whole, but without secrets.
+func (s *State) StoppedHidden() *Stopped { return s.stoppedBy(s.Hide) }
+
+func (s *State) stoppedBy(shown func(string) string) *Stopped {
 	if s.Stopped == nil {
 		return nil
 	}
-	shown := *s.Stopped
-	shown.Message, shown.Diagnosis, shown.Remedy = s.Passage(shown.Message), s.Passage(shown.Diagnosis), s.Passage(shown.Remedy)
-	return &shown
+	stop := *s.Stopped
+	stop.Message, stop.Diagnosis, stop.Remedy = shown(stop.Message), shown(stop.Diagnosis), shown(stop.Remedy)
+	return &stop
 }

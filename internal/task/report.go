@@ -116,8 +116,8 @@ func (s *State) Report(id string, now time.Time) string {
 		add("  gauze task run FILE")
 		return b.String()
 	}
-	if stop != nil && stop.Why == ServerDead && s.Plan.Servers[stop.Server].Configured == "" {
-		add("Once the server works, resume the task. If you change the file, start a new one.")
+	if stop != nil && stop.Why == ServerDead && s.Plan.Servers[stop.Server].Configured == "" && !s.Plan.ByModel() {
+		add("Once the server works, resume the task. A change of the file applies only to a new task.")
 	}
 	add("gauze task resume %s", id)
 	return b.String()

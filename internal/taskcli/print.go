@@ -61,11 +61,11 @@ type Event struct {
 // Shown returns a task for --json. active reports whether a process or a cluster runs it.
 func Shown(ref Ref, s *task.State, active bool) Task {
 	out := Task{
-		ID: ref.ID, Name: s.Quote(s.Plan.Name), Goal: s.Hide(s.Plan.Goal), Status: Status(s, active), Exit: s.ExitStatus(), Steps: len(s.Plan.Steps), NumCalls: len(s.Calls),
-		Tokens: s.Spent.Tokens, Cost: s.Spent.Cost, Started: s.Begun, Changed: s.Changed, Stopped: s.StoppedShown(),
+		ID: ref.ID, Name: s.Hide(s.Plan.Name), Goal: s.Hide(s.Plan.Goal), Status: Status(s, active), Exit: s.ExitStatus(), Steps: len(s.Plan.Steps), NumCalls: len(s.Calls),
+		Tokens: s.Spent.Tokens, Cost: s.Spent.Cost, Started: s.Begun, Changed: s.Changed, Stopped: s.StoppedHidden(),
 	}
 	if s.Done != nil {
-		out.Summary = s.Passage(s.Done.Summary)
+		out.Summary = s.Hide(s.Done.Summary)
 		return out
 	}
 	out.Remaining = s.Remaining()

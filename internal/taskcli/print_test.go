@@ -20,3 +20,19 @@ func TestShownTimelineHasNoSecrets(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Programs receive all of what was recorded, also its lines, without secrets.
+func TestJSONIsNotShortened(t *testing.T) {
+	long := strings.Repeat("one line\n", 1000)
+	s := &task.State{Plan: task.Plan{Name: long}, Stopped: &task.Stopped{Why: task.StepFailed, Message: long, Diagnosis: long + "password=hunter2hunter2", Remedy: long}}
+	shown := taskcli.Shown(taskcli.Ref{ID: "t-1"}, s, false)
+	if shown.Name != long || shown.Stopped.Message != long || !strings.HasPrefix(shown.Stopped.Diagnosis, long) || shown.Stopped.Remedy != long {
+		t.Errorf("%+v", shown)
+	}
+	if strings.Contains(shown.Stopped.Diagnosis, "hunter2") {
+		t.Errorf("%s", shown.Stopped.Diagnosis)
+	}
+	if done := taskcli.Shown(taskcli.Ref{ID: "t-1"}, &task.State{Done: &task.Done{Summary: long}}, false); done.Summary != long {
+		t.Errorf("%+v", done)
+	}
+}
