@@ -223,7 +223,12 @@ func (c *call) sessions(plan *task.Plan) (all map[string]proxy.Options, closeAll
 		if s.Configured != "" {
 			continue
 		}
-		spec, remote, err := c.service.Fleet.LaunchGiven(taskrun.Given(s))
+		given := taskrun.Given(s)
+		if given.Env, err = s.Environ(); err != nil {
+			closeAll()
+			return nil, nil, fmt.Errorf("the server %q cannot be started: %w", redact.Quote(name), err)
+		}
+		spec, remote, err := c.service.Fleet.LaunchGiven(given)
 		if err != nil {
 			closeAll()
 			return nil, nil, err

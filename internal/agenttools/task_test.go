@@ -94,6 +94,24 @@ func TestAgentRunsATask(t *testing.T) {
 	}
 }
 
+// A reference in env has the value of the variable in this process.
+func TestReferencesInEnvAreExpanded(t *testing.T) {
+	a := newAgent(t, settings{person: yes})
+	command, args, env := faultyserver.Command()
+	variables := object{}
+	for i, pair := range env { // the server starts only with their values
+		name, value, _ := strings.Cut(pair, "=")
+		reference := fmt.Sprintf("TASK_TEST_%d", i)
+		t.Setenv(reference, value)
+		variables[name] = "${" + reference + "}"
+	}
+	plan := errand("", "echo")
+	plan["plan"].(object)["servers"] = object{"n": object{"command": append([]string{command}, args...), "env": variables}}
+	if r := a.want(done, "run_task", plan); r.task("state") != "done" {
+		t.Errorf("%v", r.data)
+	}
+}
+
 // What a plan gives to its server in env is not shown, even if the server repeats it.
 func TestSecretsOfAPlanAreNotReported(t *testing.T) {
 	a := newAgent(t, settings{person: yes})

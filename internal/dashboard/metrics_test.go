@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -40,4 +41,21 @@ func TestVerdictsOfTasksThatEndedAreCounted(t *testing.T) {
 	want("stop_task", "2")
 	want("stop_task", "2")
 	want("retry_connection", "1")
+}
+
+// Verdicts that were recorded before the first scrape that could read the journal are not counted.
+func TestAFailedScrapeIsNotTheFirst(t *testing.T) {
+	s := newSite(t)
+	events := event.New()
+	r := journal.NewRecorder(journalPath(s.d.Dir), events, func(err error) { t.Error(err) })
+	events.Emit(event.Event{Kind: event.Judged, Server: "cursor/notes", Client: "gauze task", To: "stop_task"})
+	<-r.Close()
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.d.records.verdicts(canceled); err == nil {
+		t.Fatal("no error")
+	}
+	if added, err := s.d.records.verdicts(t.Context()); err != nil || len(added) != 0 {
+		t.Errorf("%v, %v", added, err)
+	}
 }

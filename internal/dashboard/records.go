@@ -116,13 +116,10 @@ func (r *records) verdicts(ctx context.Context) (added []journal.Record, err err
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	first := !r.judging
+	defer func() { r.judging = r.judging || err == nil }()
 	open, err := r.open()
-	if err != nil {
+	if err != nil || !open {
 		return nil, err
-	}
-	r.judging = true
-	if !open {
-		return nil, nil
 	}
 	last, err := r.journal.Events(ctx, journal.Query{Limit: 1})
 	if err != nil || len(last) == 0 {

@@ -78,7 +78,7 @@ func (r *Runner) act(ctx context.Context, d Decision) error {
 		return r.stop(Stopped{Why: Interrupted, Message: "The task was interrupted."})
 	case d.Do == DoStop:
 		return r.stop(r.explained(*d.Stop))
-	case r.left() < 0:
+	case r.left() <= 0:
 		return r.stop(*budgetStop(r.state.Plan.Budget.Time.String(), ""))
 	}
 	work, cancel := r.withinTime(ctx)
@@ -97,7 +97,9 @@ func (r *Runner) step(ctx context.Context, d Decision) error {
 	var stop *Stopped
 	var err error
 	if d.Waits > 0 && !pause(ctx, r.Backoff<<min(d.Waits-1, 6)) {
-		stop = r.waitedInVain(ctx, i.Server, Situation{})
+		if len(r.state.lost(i.Server)) > 0 { // otherwise it answered, and was not waited for
+			stop = r.waitedInVain(ctx, i.Server, Situation{})
+		}
 	} else {
 		tools, stop, err = r.ready(ctx, i.Server)
 	}
