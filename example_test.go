@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 // A client of the official SDK does not notice that its server crashes.

@@ -21,7 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/gauze-mcp/gauze"
-	"github.com/gauze-mcp/gauze/internal/modeltest"
+	"github.com/gauze-mcp/gauze/internal/testonly/modeltest"
 	"github.com/gauze-mcp/gauze/llm"
 )
 

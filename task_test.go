@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze"
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/llm"
 )
 

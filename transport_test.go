@@ -16,8 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
-	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
 )
 
 func TestMain(m *testing.M) {

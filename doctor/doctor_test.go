@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/doctor"
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 func TestMain(m *testing.M) {

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/modeltest"
+	"github.com/gauze-mcp/gauze/internal/testonly/modeltest"
 )
 
 func TestGeminiSchema(t *testing.T) {

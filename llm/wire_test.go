@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/modeltest"
+	"github.com/gauze-mcp/gauze/internal/testonly/modeltest"
 )
 
 // TestRequests pins the path, the header of the key and the body that each provider gets.

@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/probe"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
 )
 
 // person is a user with a home directory, a project and clients.

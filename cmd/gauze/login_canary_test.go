@@ -17,7 +17,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/gauze-mcp/gauze/internal/login/logintest"
+	"github.com/gauze-mcp/gauze/internal/testonly/logintest"
 )
 
 // secretsOf returns a cage with every token, code, verifier and client secret that a server knows.

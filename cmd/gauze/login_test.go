@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/login"
-	"github.com/gauze-mcp/gauze/internal/login/logintest"
-	"github.com/gauze-mcp/gauze/internal/windowstest"
+	"github.com/gauze-mcp/gauze/internal/testonly/logintest"
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 )
 
 // browser is a browser and its user: it opens an address in the background, as real ones do, and

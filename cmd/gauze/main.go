@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/login"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 // version is set by the release build.

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/modeltest"
 	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/testonly/modeltest"
 )
 
 // A server at a URL rejects a call, and the configured model corrects it.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/modeltest"
+	"github.com/gauze-mcp/gauze/internal/testonly/modeltest"
 )
 
 // A failure that no rule explains: what the server prints is about nothing that is known.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,8 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/gauze-mcp/gauze/internal/built"
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 // TestMain makes the test binary also act as gauze and as the test servers.
@@ -55,8 +53,8 @@ func (m withOwnState) Run() int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	bin, state := filepath.Join(dir, "bin"), filepath.Join(dir, "state")
-	if err := errors.Join(os.Mkdir(state, 0o700), programsIn(bin)); err != nil {
+	state := filepath.Join(dir, "state")
+	if err := os.Mkdir(state, 0o700); err != nil {
 		panic(err)
 	}
 	os.Setenv("GAUZE_STATE_DIR", state)
@@ -64,21 +62,6 @@ func (m withOwnState) Run() int {
 	os.Setenv("GAUZE_KEYRING", "off")        // no test touches the user's keyring
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // a race build would otherwise take a second to exit
 	return m.M.Run()
-}
-
-// programsIn puts the same test binary without the race detector, if the check built it, in front of
-// this one in the PATH: most of the time of these tests is that of the programs they start, which take
-// four times as long with the race detector. The tests in package realtest start gauze with it.
-func programsIn(dir string) error {
-	plain := os.Getenv(built.EnvTests)
-	if plain == "" {
-		return nil
-	}
-	err := os.Mkdir(dir, 0o755)
-	for name := range programs {
-		err = errors.Join(err, built.Link(plain, filepath.Join(dir, name)))
-	}
-	return errors.Join(err, os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH")))
 }
 
 func TestScripts(t *testing.T) {

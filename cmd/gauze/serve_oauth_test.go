@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/gauze-mcp/gauze/internal/bearer/bearertest"
+	"github.com/gauze-mcp/gauze/internal/testonly/bearertest"
 )
 
 func startIssuer(t *testing.T) *bearertest.Issuer {

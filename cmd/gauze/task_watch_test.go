@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/task"
 	"github.com/gauze-mcp/gauze/internal/taskrun"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 // awaited is a writer that closes found when it has received a text.

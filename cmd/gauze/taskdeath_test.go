@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
-	"github.com/gauze-mcp/gauze/internal/modeltest"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/testonly/modeltest"
 )
 
 // dies is a call that kills the server once, and has its effect when it is repeated.

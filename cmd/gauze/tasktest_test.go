@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 // taskServer is the faulty server with the flags that a file lists at the time of the start, one on

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
-	"github.com/gauze-mcp/gauze/internal/windowstest"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 )
 
 // Tests of gauze run --url as a separate process.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 // notesIn writes a faulty server as notes into a client's file. Its flags decide how it fails.

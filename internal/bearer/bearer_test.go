@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/bearer/bearertest"
+	"github.com/gauze-mcp/gauze/internal/testonly/bearertest"
 )
 
 const audience = "https://mcp.example.com/mcp"

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/bearer/bearertest"
+	"github.com/gauze-mcp/gauze/internal/testonly/bearertest"
 )
 
 // introspecting returns a Verifier that asks i, and a function that moves its clock.

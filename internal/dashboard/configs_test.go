@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
 )
 
 // link returns the link of the entry with this name on the page Configs.

@@ -14,8 +14,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 func TestMain(m *testing.M) {

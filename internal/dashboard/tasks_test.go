@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/task"
 	"github.com/gauze-mcp/gauze/internal/taskrun"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 // server returns a faulty server that records its effects, and in served that it was started.

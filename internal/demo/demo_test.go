@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/llm"
 )

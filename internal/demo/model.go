@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/gauze-mcp/gauze/internal/modeltest"
 	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/testonly/modeltest"
 	"github.com/gauze-mcp/gauze/llm"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/login"
-	"github.com/gauze-mcp/gauze/internal/login/logintest"
+	"github.com/gauze-mcp/gauze/internal/testonly/logintest"
 )
 
 // A client that connects without gauze does not use gauze's login, so its server is tested without

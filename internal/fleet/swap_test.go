@@ -9,7 +9,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/windowstest"
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 )
 
 // What was planned for a file is not written to a different one, even if that

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
 )
 
 func TestModernClientsShareOneServer(t *testing.T) {

@@ -18,9 +18,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/gauze-mcp/gauze/internal/bearer"
-	"github.com/gauze-mcp/gauze/internal/bearer/bearertest"
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/testonly/bearertest"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 // protectedFront is a gateway that accepts the access tokens of an issuer.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 // Every legacy client has a process of its own, but all of them write to the

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/filelock"
-	"github.com/gauze-mcp/gauze/internal/windowstest"
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 )
 
 var noon = time.Date(2026, 11, 14, 12, 0, 0, 250e6, time.UTC)

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/live"
-	"github.com/gauze-mcp/gauze/internal/windowstest"
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 )
 
 // TestMain is also a process that announces itself and answers until its stdin ends.

@@ -15,7 +15,7 @@ import (
 
 	system "github.com/zalando/go-keyring"
 
-	"github.com/gauze-mcp/gauze/internal/windowstest"
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 )
 
 const server = "https://mcp.example.com/mcp"

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/modeltest"
+	"github.com/gauze-mcp/gauze/internal/testonly/modeltest"
 	"github.com/gauze-mcp/gauze/llm"
 )
 

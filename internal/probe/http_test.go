@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 

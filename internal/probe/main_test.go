@@ -8,7 +8,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 func TestMain(m *testing.M) {

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 	"github.com/gauze-mcp/gauze/internal/upstream"
-	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
 // hastyOptions are options that let a test see in a moment what takes a minute.

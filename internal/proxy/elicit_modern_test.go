@@ -16,7 +16,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/login/logintest"
+	"github.com/gauze-mcp/gauze/internal/testonly/logintest"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/windowstest"
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 )
 
 // watchful asks a silent server soon and often, and lets a call run for long

@@ -14,10 +14,10 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 	"github.com/gauze-mcp/gauze/internal/upstream"
-	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
 const initializeParams = `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`

@@ -13,7 +13,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/windowstest"
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 )
 
 // What the protocol remembers, and what a restart must not make it forget.

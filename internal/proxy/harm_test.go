@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 // The tests in this file hold the first rule: what the server would have done

@@ -15,7 +15,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/login"
-	"github.com/gauze-mcp/gauze/internal/login/logintest"
+	"github.com/gauze-mcp/gauze/internal/testonly/logintest"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 

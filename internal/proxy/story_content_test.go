@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 // Verbs about what is on the wire.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
 )
 
 // webStory is a story whose server is behind a URL.

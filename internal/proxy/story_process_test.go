@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 // Verbs about processes: launchers, gates, what a server has seen, who is

@@ -18,8 +18,8 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 

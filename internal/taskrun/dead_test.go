@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 // forty returns forty steps: appends, except that step thirty reads. keys are their effects.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
 )
 
 // beginURL is begin with a server at a URL.

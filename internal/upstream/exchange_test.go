@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 

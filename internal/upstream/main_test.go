@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 func TestMain(m *testing.M) {

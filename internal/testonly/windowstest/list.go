@@ -1,0 +1,134 @@
+package windowstest
+
+// An exemption is a reason and everything that does not run on Windows because of it.
+type exemption struct {
+	reason string
+	names  []string
+}
+
+// tests lists functions that call Skip, as "internal/proxy.TestName" or, for one subtest,
+// "internal/proxy.TestName/subtest". Helpers that skip for their callers are listed by their own
+// name.
+var tests = []exemption{
+	{"Windows has no POSIX signals", []string{
+		"cmd/gauze.TestLoginIsCancelled",
+		"cmd/gauze.TestRunOverAURLEndsAtOnce/SIGTERM",
+		"internal/testonly/faultyserver.TestServerThatIgnoresSIGTERMAnswersAfterIt",
+		"internal/probe.TestKeepsHowAServerFailed/-exit-on-initialize=KILL",
+	}},
+	{"Windows files have no permission bits", []string{
+		"internal/backup.TestAModeIsKept",
+		"internal/backup.TestAnOpenStoreIsClosed",
+		"internal/journal.TestOnlyTheUserMayReadTheJournal",
+		"internal/live.TestOnlyTheUserMayReadTheDirectory",
+		"internal/login.TestOnlyTheUserMayReadLogins",
+		"internal/proxy.TestFaultP02CommandNotExecutable",
+	}},
+	{"the server it starts is a shell script", []string{
+		"internal/agenttools.TestAStrangersCommandWaitsForAYes",
+		"internal/agenttools.TestConfiguredOnlyAsItWorks",
+	}},
+	{"on Windows a write completes the pending read of a suspended process", []string{
+		"internal/proxy.TestFaultM08RootsChangedAndNeverRead/it is suspended",
+	}},
+	{"on Windows no process outlives the job object of its server", []string{
+		"internal/proxy.TestFaultP15WrittenButNeverRead/a grandchild may still read",
+	}},
+}
+
+// wineTests lists, like tests, what runs on Windows but not under wine.
+var wineTests = []exemption{
+	{"builds with the go command, which is not available under wine", []string{
+		"lab/bench.TestNoReadFailsWhenTheServerIsKilled",
+		"lab/bench.TestSeededBugIsCaughtOverHTTP",
+		"lab/bench.TestSeededBugsAreCaught",
+		"lab/bench.TestSmallStormKeepsEveryPromise",
+		"lab/bench.TestSmallWebStormKeepsEveryPromise",
+		"lab/release.TestBuildIsReproducible",
+	}},
+	{"runs git, which is not under wine", []string{
+		"lab/release.TestVersionNamesTheCommitAndChanges",
+	}},
+	{"wine reports success for symbolic links without creating them", []string{
+		"cmd/gauze.TestStatusFileDoesNotFollowLinks",
+		"internal/backup.TestALinkIsNotFollowedOut",
+		"internal/backup.TestALinkStaysALink",
+		"internal/backup.TestALinkToAFileThatIsNotThereYetStaysALink",
+		"internal/fleet.TestALinkInPlaceOfNoFileIsNotWritten",
+		"internal/fleet.TestALinkThatWasReadIsWritten",
+		"internal/fleet.TestASwappedFileIsNotWritten",
+	}},
+	{"wine updates CPU times late", []string{
+		"internal/proxy.TestFaultH05BusyIsNotHung/past its time, at work",
+	}},
+}
+
+// files lists test files that are not built for Windows. A name may be a pattern of path.Match.
+var files = []exemption{
+	{"reads /proc", []string{
+		"lab/bench/soak_linux_test.go",
+		"cmd/gauze/run_test.go",
+		"internal/backup/process_linux_test.go",
+		"internal/journal/process_linux_test.go",
+		"cmd/gauze/taskdisk_linux_test.go",
+		"internal/probe/survey_linux_test.go",
+		"internal/upstream/family_linux_test.go",
+		"internal/upstream/survey_linux_test.go",
+		"internal/upstream/vitals_linux_test.go",
+	}},
+	{"stops the gateway by SIGTERM, which Windows does not have", []string{
+		"cmd/gauze/heal_url_test.go",
+		"cmd/gauze/serve_oauth_test.go",
+		"cmd/gauze/serve_test.go",
+		"cmd/gauze/serve_token_test.go",
+		"cmd/gauze/dashboard_test.go",
+		"cmd/gauze/export_test.go",
+		"cmd/gauze/metrics_test.go",
+	}},
+	{"limits the number of open files, which Windows does not do", []string{
+		"cmd/gauze/record_unix_test.go",
+		"internal/fdlimit/fdlimit_unix_test.go",
+	}},
+	{"needs a pseudo-terminal", []string{
+		"cmd/gauze/top_linux_test.go",
+	}},
+	{"removes a file that is open", []string{
+		"internal/journal/missing_unix_test.go",
+	}},
+	{"sends an interrupt, which Windows cannot send to one process", []string{
+		"cmd/gauze/history_unix_test.go",
+	}},
+	{"waits for SIGSTOP, which Windows does not have", []string{
+		"internal/testonly/faultyserver/stop_unix_test.go",
+		"internal/live/stopped_unix_test.go",
+	}},
+	{"makes a FIFO in the file system, which Windows does not have", []string{
+		"cmd/gauze/statusfile_unix_test.go",
+	}},
+	{"the servers are shell scripts", []string{
+		"cmd/gauze/canary_test.go",
+		"cmd/gauze/login_canary_test.go",
+		"cmd/gauze/clients_slow_test.go",
+		"cmd/gauze/heal_test.go",
+		"cmd/gauze/ranked_test.go",
+		"cmd/gauze/healing_test.go",
+		"cmd/gauze/mcp_task_test.go",
+		"cmd/gauze/mcp_test.go",
+		"internal/agenttools/foreign_test.go",
+		"internal/agenttools/hostile_test.go",
+		"internal/agenttools/inspect_test.go",
+		"internal/agenttools/offer_test.go",
+		"internal/agenttools/size_test.go",
+		"internal/probe/unix_test.go",
+		"lab/browsertest/*_test.go",
+	}},
+	{"lowers a resource limit, which Windows does not have", []string{
+		"internal/proxy/fault_process_unix_test.go",
+	}},
+	{"runs npm and PyPI packages installed for Linux, and watches its processes in /proc", []string{
+		"lab/realtest/*_test.go",
+	}},
+	{"the traps in a repository and the programs of its user are shell scripts and FIFOs", []string{
+		"lab/hostile/*_test.go",
+	}},
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
+	"github.com/gauze-mcp/gauze/lab/bench/history"
+)
+
+// smallWebStorms returns storms that are as rough as the big ones, but shorter.
+func smallWebStorms(t *testing.T, era, bug string) []webStorm {
+	t.Helper()
+	storms, err := configureWeb(webStorm{
+		calls: 600, faults: 90, callers: 32, large: 1 << 20, seed: 1, bug: bug, silenceTimeout: 20 * time.Second,
+	}, era, "both")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return storms
+}
+
+func TestSmallWebStormKeepsEveryPromise(t *testing.T) {
+	windowstest.Skip(t)
+	b, gauze := buildWithBugs(t)
+	for _, s := range smallWebStorms(t, "both", "") {
+		t.Run(s.String(), func(t *testing.T) {
+			r, err := s.run(b, gauze)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !r.Pass {
+				t.Errorf("%v %q\n%s", r.Problems, r.Examples, r.lastOutput)
+			}
+		})
+	}
+}
+
+// A gauze that repeats calls it must not repeat is detected on either way.
+func TestSeededBugIsCaughtOverHTTP(t *testing.T) {
+	windowstest.Skip(t)
+	b, gauze := buildWithBugs(t)
+	for _, s := range smallWebStorms(t, "modern", "replay-everything") {
+		t.Run(s.String(), func(t *testing.T) {
+			r, err := s.run(b, gauze)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Broken[history.Duplicated] == 0 {
+				t.Errorf("%d faults, but the bug was not detected: %q", r.Faults, r.Problems)
+			}
+			t.Log(r.Problems)
+		})
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
+	"github.com/gauze-mcp/gauze/lab/bench/history"
+)
+
+// smallStorm is as rough as the big one, but shorter.
+func smallStorm(t *testing.T, b *binaries, gauze, era, bug string, window int) *stormResult {
+	t.Helper()
+	storms, err := configure(storm{
+		calls: 3200, kills: 64, quick: true, callers: 64, workEvery: 1, seed: 1, bug: bug, silenceTimeout: 10 * time.Second,
+	}, era, window)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// On a busy machine calls are held for as long as they may be, and then sent. bench storm has the
+	// limit for a quiet one.
+	storms[0].unknownPerKill *= 8
+	r, err := storms[0].run(b, gauze)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func buildWithBugs(t *testing.T) (*binaries, string) {
+	t.Helper()
+	built := withBugs()
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.binaries, built.gauze
+}
+
+type bugsBuild struct {
+	*binaries
+	gauze string
+	err   error
+}
+
+// withBugs builds once for all tests. TestMain removes what it built.
+var withBugs = sync.OnceValue(func() (built bugsBuild) {
+	if built.binaries, built.err = newBinaries(); built.err != nil {
+		return built
+	}
+	removeAfterTests = built.remove
+	// The server that is killed is not this binary: with the race detector it takes too long to start.
+	if built.self, built.err = built.build("bench", "./bench"); built.err == nil {
+		built.gauze, built.err = built.binaries.gauze("seededbugs")
+	}
+	return built
+})
+
+func TestSmallStormKeepsEveryPromise(t *testing.T) {
+	windowstest.Skip(t)
+	b, gauze := buildWithBugs(t)
+	for _, d := range dialects {
+		t.Run(d.era, func(t *testing.T) {
+			if r := smallStorm(t, b, gauze, d.era, "", 0); !r.Verdict.Pass() || r.Kills != r.KillsPlanned {
+				t.Errorf("%v %q\n%s", r.Problems, r.Examples, r.lastOutput)
+			}
+		})
+	}
+}
+
+// The checker must detect each seeded bug, for the right reason.
+func TestSeededBugsAreCaught(t *testing.T) {
+	windowstest.Skip(t)
+	b, gauze := buildWithBugs(t)
+	caughtBy := map[string][]history.Rule{
+		"replay-everything": {history.Duplicated},
+		"offset-by-one":     {history.Duplicated},
+		"no-drain":          {history.ThrownAway},
+		"no-fence":          {history.Double, history.Duplicated, history.Lost},
+	}
+	for _, bug := range seededBugs {
+		t.Run(bug, func(t *testing.T) {
+			r, want := smallStorm(t, b, gauze, "legacy", bug, 4), caughtBy[bug]
+			if !slices.ContainsFunc(want, func(rule history.Rule) bool { return r.Broken[rule] > 0 }) {
+				t.Errorf("%d kills, %d of them settled, but none of %q was detected; detected: %q", r.Kills, r.Settled, want, r.Problems)
+			}
+			t.Log(r.Settled, r.Problems)
+		})
+	}
+}

@@ -1,0 +1,297 @@
+//go:build unix
+
+package browsertest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/journal"
+	"github.com/gauze-mcp/gauze/internal/live"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/timeline"
+	"github.com/gauze-mcp/gauze/lab/browsertest"
+)
+
+const (
+	numWraps   = 20
+	numRounds  = 10 // each with a kill
+	roundCalls = 30
+)
+
+// numbers is what every view says about one server.
+type numbers struct{ Calls, Restarts, Healed, Repaired uint64 }
+
+// client is one wrap under load and what its client knows.
+type client struct {
+	*browsertest.Wrap
+	want     numbers
+	appended map[string]bool // appended are the keys of writes that were answered.
+	unknown  map[string]bool // unknown are those of writes whose outcome is unknown.
+}
+
+// Twenty wrapped servers under load, killed again and again: at rest, every view says the same about
+// each, and that is what the clients did and what the servers' ledgers have.
+func TestEveryViewAgrees(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short skips the load")
+	}
+	ctx := t.Context()
+	r, err := browsertest.NewRun(ctx)
+	must(t, err)
+	defer r.Close()
+	clients := make([]*client, numWraps)
+	for i := range clients {
+		w, err := r.Wrap(ctx, browsertest.WrapOptions{Name: fmt.Sprintf("server-%02d", i), Client: "load"})
+		must(t, err)
+		clients[i] = &client{Wrap: w, appended: map[string]bool{}, unknown: map[string]bool{}}
+	}
+	address, err := r.Dashboard(ctx)
+	must(t, err)
+	var load sync.WaitGroup
+	for _, c := range clients {
+		load.Go(func() {
+			if err := c.load(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	load.Wait()
+	if t.Failed() {
+		return
+	}
+	for _, view := range []struct {
+		name string
+		got  func(t *testing.T) map[string]numbers
+	}{
+		{"gauze status", func(t *testing.T) map[string]numbers { return fromStatus(t, r) }},
+		{"gauze top", func(t *testing.T) map[string]numbers { return fromLive(t, r) }},
+		{"the dashboard", func(t *testing.T) map[string]numbers { return fromPages(t, address) }},
+		{"/metrics", func(t *testing.T) map[string]numbers { return fromMetrics(t, address) }},
+	} {
+		t.Run(view.name, func(t *testing.T) {
+			got := view.got(t)
+			for _, c := range clients {
+				if got[c.Name] != c.want {
+					t.Errorf("%s: %+v, want %+v", c.Name, got[c.Name], c.want)
+				}
+			}
+		})
+	}
+	for _, c := range clients {
+		c.checkLedger(t)
+	}
+	const want = numWraps * numRounds
+	sums := recordedSums(t, r)
+	look := time.NewTicker(50 * time.Millisecond) // events are written a second later
+	defer look.Stop()
+	limit, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for ; limit.Err() == nil && (sums.Crashes < want || sums.Repaired < want); sums = recordedSums(t, r) {
+		<-look.C
+	}
+	for _, c := range clients {
+		c.Close()
+	}
+	if sums.Crashes != want || sums.Repaired != want {
+		t.Errorf("the journal has %+v, want %d crashes and %d repaired calls", sums, want, want)
+	}
+}
+
+// load makes calls from three callers in rounds, and kills the server during each.
+func (c *client) load(ctx context.Context) error {
+	for round := range numRounds {
+		var mu sync.Mutex
+		var firstErr error
+		var callers sync.WaitGroup
+		call := func(n int) {
+			tool, arguments, key := "echo", `{"text":"hello"}`, ""
+			if n%3 == 1 {
+				key = fmt.Sprintf("%d-%d", round, n)
+				tool, arguments = "append", fmt.Sprintf(`{"key":%q}`, key)
+			}
+			if n == roundCalls-1 { // one call of each round is repaired
+				tool, arguments = "forecast", `{"city":"Oslo","days":"5"}`
+			}
+			a, err := c.Call(ctx, tool, arguments)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				firstErr = err
+			case key != "" && a.Fault == "":
+				c.appended[key] = true
+			case key != "" && a.Fault == "outcome-unknown":
+				c.unknown[key] = true
+			case a.Fault != "":
+				firstErr = fmt.Errorf("%s: %s: %s", c.Name, tool, a.Text)
+			}
+		}
+		for first := range 3 {
+			callers.Go(func() {
+				for n := first; n < roundCalls; n += 3 {
+					call(n)
+				}
+			})
+		}
+		if err := c.Kill(ctx); err != nil {
+			return err
+		}
+		callers.Wait()
+		if firstErr != nil {
+			return firstErr
+		}
+		c.want.Calls += roundCalls
+		c.want.Restarts, c.want.Healed, c.want.Repaired = c.want.Restarts+1, c.want.Healed+1, c.want.Repaired+1
+		if err := c.restarted(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restarted waits until the wrap has counted the last kill.
+func (c *client) restarted(ctx context.Context) error {
+	for {
+		s, err := c.Server(ctx)
+		if err != nil || s.Healed >= c.want.Healed {
+			return err
+		}
+	}
+}
+
+// checkLedger compares the answers with what the server did: each write that was answered took effect
+// once, and no other did, except those that were reported as unknown.
+func (c *client) checkLedger(t *testing.T) {
+	t.Helper()
+	entries, _, err := faultyserver.ReadLedger(c.Ledger)
+	must(t, err)
+	times := map[string]int{}
+	for _, e := range entries {
+		if e.Op == "append" {
+			times[e.Key]++
+		}
+	}
+	for key := range c.appended {
+		if times[key] != 1 {
+			t.Errorf("%s: %s was answered and took effect %d times", c.Name, key, times[key])
+		}
+		delete(times, key)
+	}
+	for key, n := range times {
+		if !c.unknown[key] || n > 1 {
+			t.Errorf("%s: %s took effect %d times, unknown: %v", c.Name, key, n, c.unknown[key])
+		}
+	}
+}
+
+func fromStatus(t *testing.T, r *browsertest.Run) map[string]numbers {
+	t.Helper()
+	out, err := r.Output(t.Context(), "status", "--json")
+	must(t, err)
+	var all []struct {
+		Name string
+		numbers
+	}
+	must(t, json.Unmarshal([]byte(out), &all))
+	got := map[string]numbers{}
+	for _, s := range all {
+		got[s.Name] = s.numbers
+	}
+	return got
+}
+
+// fromLive reads what gauze top reads.
+func fromLive(t *testing.T, r *browsertest.Run) map[string]numbers {
+	t.Helper()
+	all, err := live.All(t.Context(), r.State)
+	must(t, err)
+	got := map[string]numbers{}
+	for _, s := range all {
+		got[s.Name] = numbers{s.Calls, s.Restarts, s.Healed, s.Repaired}
+	}
+	return got
+}
+
+var (
+	overviewRow = regexp.MustCompile(`(?s)<tr id="server-([\d-]+)">.*?<a [^>]*>([^<]*)</a>.*?data-label="Calls"[^>]*>(\d+)<.*?data-label="Healed"[^>]*>(\d+)<.*?data-label="Restarts"[^>]*><span>(\d+)`)
+	repairedIs  = regexp.MustCompile(`<dt>Repaired</dt><dd>(\d+)</dd>`)
+	metricLine  = regexp.MustCompile(`(?m)^gauze_(calls|restarts|healed|repaired)_total\{server="([^"]*)"[^}]*\} (\d+)$`)
+)
+
+// fromPages reads the overview and the page of each server.
+func fromPages(t *testing.T, address string) map[string]numbers {
+	t.Helper()
+	got := map[string]numbers{}
+	for _, row := range overviewRow.FindAllStringSubmatch(get(t, address, "/"), -1) {
+		page := repairedIs.FindStringSubmatch(get(t, address, "/servers/"+row[1]))
+		if page == nil {
+			t.Fatalf("the page of %s has no repaired calls", row[2])
+		}
+		got[row[2]] = numbers{count(row[3]), count(row[5]), count(row[4]), count(page[1])}
+	}
+	return got
+}
+
+func fromMetrics(t *testing.T, address string) map[string]numbers {
+	t.Helper()
+	got := map[string]numbers{}
+	for _, line := range metricLine.FindAllStringSubmatch(get(t, address, "/metrics"), -1) {
+		n := got[line[2]]
+		switch value := count(line[3]); line[1] {
+		case "calls":
+			n.Calls += value // one line for each outcome
+		case "restarts":
+			n.Restarts = value
+		case "healed":
+			n.Healed = value
+		case "repaired":
+			n.Repaired = value
+		}
+		got[line[2]] = n
+	}
+	return got
+}
+
+func count(text string) uint64 {
+	n, _ := strconv.ParseUint(text, 10, 64) // the expressions match digits only
+	return n
+}
+
+// get reads a page of the dashboard as a program does.
+func get(t *testing.T, address, path string) string {
+	t.Helper()
+	home, token, _ := strings.Cut(address, "/#token=")
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, home+path, nil)
+	must(t, err)
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := http.DefaultClient.Do(request)
+	must(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	must(t, err)
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s: %s", path, response.Status, body)
+	}
+	return string(body)
+}
+
+func recordedSums(t *testing.T, r *browsertest.Run) timeline.Sums {
+	t.Helper()
+	j, err := journal.Open(filepath.Join(r.State, journal.FileName))
+	must(t, err)
+	defer j.Close()
+	records, err := j.Events(t.Context(), journal.Query{})
+	must(t, err)
+	return timeline.Sum(records)
+}

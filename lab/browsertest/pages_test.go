@@ -1,0 +1,74 @@
+//go:build unix
+
+package browsertest_test
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/lab/browsertest"
+)
+
+// Every page shows what really happened, in every look, readable and without a serious violation.
+func (o *opened) showPages(t *testing.T) {
+	notes, err := o.Notes.Server(t.Context())
+	must(t, err)
+	search, err := o.Search.Server(t.Context())
+	must(t, err)
+	for _, c := range []struct {
+		name, path string
+		click      string   // the element that leads to the page from path
+		texts      []string // what the page shows
+	}{
+		{"overview", "/", "", []string{"notes", "weather", "search", "Cursor", "Claude Code", "This week: ", "Healed per minute"}},
+		{"server", "/servers/" + notes.ID, "", []string{"healthy", "die_read", "unknown", "signal: killed", "notes: cache is cold", "read-only"}},
+		{"server-down", "/servers/" + search.ID, "", []string{"dead", "EADDRINUSE", "port 3000"}},
+		{"server-ended", "/servers?name=publisher", "", []string{"No wrap of this server is running"}},
+		{"timeline", "/timeline", "", []string{"replayed because it is safe to repeat", "corrected by scripted-1", "answered with outcome-unknown", "repaired days"}},
+		{"call", "/timeline", browsertest.RepairedItem, []string{"What gauze changed", "['wind', 'rain']", `["wind","rain"]`, "Claude Code"}},
+		{"tasks", "/tasks", "", []string{"Publish the notes", "server-dead", "2 of 4"}},
+		{"task", "/tasks/" + url.PathEscape(o.Tasks[0]), "", []string{"Resume", "third", "die_read", "is not available: "}},
+		{"configs", "/configs", "", []string{"Claude Code", "far", "hidden", "not checked"}},
+		{"config", "/configs", browsertest.EntryLink("far"), []string{"url", "Proposed change", "Review and apply"}},
+		{"fix", "/configs", "", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := o.page(t, c.path)
+			if c.click != "" {
+				must(t, p.Click(linkOf(t, p, c.click)))
+			}
+			if c.name == "fix" {
+				openFix(t, p, "far")
+			}
+			for _, text := range c.texts {
+				must(t, p.WaitText(text))
+			}
+			for _, look := range browsertest.Looks {
+				check(t, p, look)
+			}
+		})
+	}
+}
+
+// check looks at a page: nothing is wider than the window, and axe-core finds nothing serious.
+func check(t *testing.T, p *browsertest.Page, look browsertest.Look) {
+	t.Helper()
+	must(t, p.Look(look))
+	if wide, err := p.Overflow(); err != nil || len(wide) > 0 {
+		t.Errorf("%v: the page is wider than the window: %q %v", look, wide, err)
+	}
+	violations, err := p.Violations()
+	must(t, err)
+	for _, v := range violations {
+		t.Errorf("%v: %s", look, v)
+	}
+}
+
+// openFix goes from the list of entries to the proposed change of one.
+func openFix(t *testing.T, p *browsertest.Page, entry string) {
+	t.Helper()
+	must(t, p.Click(linkOf(t, p, browsertest.EntryLink(entry))))
+	must(t, p.Wait(`document.querySelector("a.button[href$='/fix']")`))
+	must(t, p.Click("a.button[href$='/fix']"))
+	must(t, p.WaitText("Make exactly this change"))
+}

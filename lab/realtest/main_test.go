@@ -1,0 +1,57 @@
+//go:build linux
+
+package realtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/lab/programs"
+)
+
+// gauzeBinary is one for all tests. With the race detector, it has it as well.
+var gauzeBinary string
+
+// raceReports is where a gauze built with the race detector leaves its reports.
+var raceReports string
+
+// raceOptions returns the environment variable that makes such a gauze write its reports there, and
+// exit without waiting for a second.
+func raceOptions() string { return "GORACE=log_path=" + raceReports + " atexit_sleep_ms=0" }
+
+func TestMain(m *testing.M) {
+	beTheSDKServer()
+	beTheWitness()
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "gauze-realtest-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("GAUZE_STATE_DIR", filepath.Join(dir, "state")) // not the user's journal
+	raceReports = filepath.Join(dir, "race")
+	if underRace {
+		gauzeBinary, err = programs.Program(context.Background(), dir, "gauze", "./cmd/gauze", "-race")
+	} else {
+		gauzeBinary, err = programs.Gauze(context.Background(), dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := m.Run()
+	reports, _ := filepath.Glob(raceReports + "*")
+	for _, file := range reports {
+		text, _ := os.ReadFile(file)
+		fmt.Fprintf(os.Stderr, "gauze has a data race:\n%s\n", text)
+		code = 1
+	}
+	return code
+}
