@@ -53,6 +53,7 @@ var doors = map[string][]string{
 	"internal/demo":                   {"internal/task", "internal/taskrun", "internal/proxy", "internal/upstream", "internal/health", "internal/testonly/faultyserver", "internal/launch", "internal/testonly/modeltest", "llm"},
 	"internal/proxy":                  {"llm", "internal/correct", "internal/upstream", "internal/repair", "internal/wire", "internal/health", "internal/launch", "internal/login"},
 	"internal/upstream":               {"internal/wire", "internal/health", "internal/launch", "internal/login"},
+	"internal/testonly/patience":      {},
 	"internal/testonly/logintest":     {"internal/launch"},
 	"internal/login":                  {"internal/launch", "internal/backup", "internal/filelock", "internal/httpguard"},
 	"internal/filelock":               {},
