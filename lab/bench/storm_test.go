@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 	"github.com/gauze-mcp/gauze/lab/bench/history"
+	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
 // smallStorm is as rough as the big one, but shorter.
@@ -51,7 +53,7 @@ var withBugs = sync.OnceValue(func() (built bugsBuild) {
 	}
 	removeAfterTests = built.remove
 	// The server that is killed is not this binary: with the race detector it takes too long to start.
-	if built.self, built.err = built.build("bench", "./bench"); built.err == nil {
+	if built.self, built.err = programs.Bench.Path(context.Background()); built.err == nil {
 		built.gauze, built.err = built.binaries.gauze("seededbugs")
 	}
 	return built

@@ -14,7 +14,6 @@ import (
 	"syscall"
 
 	"github.com/gauze-mcp/gauze/internal/shell"
-	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
@@ -36,7 +35,7 @@ func NewRun(ctx context.Context) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Dir: dir, Home: filepath.Join(dir, "home"), State: filepath.Join(dir, "state"), Gauze: filepath.Join(dir, "bin", "gauze"), server: os.Getenv(faultyserver.EnvAlone)}
+	r := &Run{Dir: dir, Home: filepath.Join(dir, "home"), State: filepath.Join(dir, "state"), Gauze: filepath.Join(dir, "bin", "gauze")}
 	r.ended = append(r.ended, func() { os.RemoveAll(dir) })
 	for _, sub := range []string{r.Home, r.State, r.project(), filepath.Dir(r.Gauze)} {
 		if err := os.MkdirAll(sub, 0o700); err != nil {
@@ -44,9 +43,8 @@ func NewRun(ctx context.Context) (*Run, error) {
 		}
 	}
 	r.Env = append(environment(), "HOME="+r.Home, "GAUZE_STATE_DIR="+r.State, "PATH="+filepath.Dir(r.Gauze)+":"+os.Getenv("PATH"))
-	r.Gauze, err = programs.Gauze(ctx, filepath.Dir(r.Gauze))
-	if r.server == "" && err == nil {
-		r.server, err = programs.Program(ctx, filepath.Dir(r.Gauze), "faultyserver", "./internal/testonly/faultyserver/standalone")
+	if r.Gauze, err = programs.Gauze.LinkInto(ctx, filepath.Dir(r.Gauze)); err == nil {
+		r.server, err = programs.Faulty.Path(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.Close())

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestFollowCountsLeavesAndShowsOnlyFailures(t *testing.T) {
@@ -102,7 +104,7 @@ func TestReportEndsWithTheSum(t *testing.T) {
 		{"tests fail", []step{{name: "a", run: outcome(tally{passed: 3, failed: 2}, errors.New("exit status 1"))}}, "3 passed, 2 failed", 1},
 	} {
 		var out strings.Builder
-		if exit := report(t.Context(), c.steps, &out); exit != c.exit {
+		if exit := report(t.Context(), c.steps, &out, false); exit != c.exit {
 			t.Errorf("%s: exit %d, want %d", c.name, exit, c.exit)
 		}
 		lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
@@ -125,7 +127,7 @@ func TestStepsRunBesideEachOther(t *testing.T) {
 		return tally{}, nil
 	}
 	var out strings.Builder
-	if exit := report(t.Context(), []step{{name: "a", beside: true, run: meet}, {name: "b", beside: true, run: meet}}, &out); exit != 0 {
+	if exit := report(t.Context(), []step{{name: "a", beside: true, run: meet}, {name: "b", beside: true, run: meet}}, &out, false); exit != 0 {
 		t.Errorf("exit %d:\n%s", exit, out.String())
 	}
 	if n := strings.Count(out.String(), "one\ntwo\n"); n != 2 {
@@ -136,32 +138,60 @@ func TestStepsRunBesideEachOther(t *testing.T) {
 func TestInterruptedRunIsNotAPass(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if exit := report(ctx, allSteps(false), io.Discard); exit == 0 {
+	if exit := report(ctx, steps, io.Discard, false); exit == 0 {
 		t.Error("an interrupted run exits 0")
 	}
 }
 
 func TestChoose(t *testing.T) {
 	for _, c := range []struct {
-		quick bool
-		only  string
-		want  string
+		all  bool
+		only string
+		want string
 	}{
-		{false, "vet", "vet-linux, vet-windows, vet-darwin"},
-		{false, "test", "test"},
+		{false, "vet", "vet"},
+		{false, "test", "programs, test-race, test, test-lab, test-logins, test-temporal"},
 		{false, "windows", "windows-test, windows-real"},
-		{false, "temporal", "temporal-unit, temporal-server"},
-		{true, "repeat", "repeat"},
-		{true, "", "gofmt, compiler, vet-linux, vet-windows, vet-darwin, staticcheck, test, wordings, compared, fuzz, demo"},
+		{true, "soak", "soak"},
+		{false, "", "gofmt, compiler, programs, realparts, vet, staticcheck, build-windows, build-darwin, test-race, test, test-lab, test-logins, test-temporal"},
+		{true, "", names(steps)},
 	} {
-		steps, err := choose(allSteps(c.quick), c.quick, c.only)
-		if got := names(steps); err != nil || got != c.want {
-			t.Errorf("choose(quick=%v, %q) = %q, %v; want %q", c.quick, c.only, got, err, c.want)
+		chosen, err := choose(steps, c.all, c.only)
+		if got := names(chosen); err != nil || got != c.want {
+			t.Errorf("choose(all=%v, %q) = %q, %v; want %q", c.all, c.only, got, err, c.want)
 		}
 	}
-	if _, err := choose(allSteps(false), false, "tset"); err == nil || !strings.Contains(err.Error(), "staticcheck") {
+	if _, err := choose(steps, false, "tset"); err == nil || !strings.Contains(err.Error(), "staticcheck") {
 		t.Errorf("the error for an unknown step must list the steps: %v", err)
 	}
+}
+
+func TestPaceIsAPowerOfTwo(t *testing.T) {
+	for took, want := range map[time.Duration]int{50: 1, 100: 1, 150: 1, 151: 2, 300: 2, 301: 4, 1_000_000: 64} {
+		if got := paceOf(took, 100); got != want {
+			t.Errorf("paceOf(%d, 100) = %d, want %d", took, got, want)
+		}
+	}
+}
+
+// A test that runs longer than its limit is named, one that waits for its turn is not.
+func TestOverdueTestsAreNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFollower(io.Discard)
+		var named []string
+		f.overdue = func(id testID) { named = append(named, id.test) }
+		for _, name := range []string{"TestHangs", "TestWaits", "TestEnds"} {
+			f.take(testEvent{Action: "run", Package: "p", Test: name})
+		}
+		f.take(testEvent{Action: "output", Package: "p", Test: "TestHangs", Output: "still here\n"})
+		f.take(testEvent{Action: "pause", Package: "p", Test: "TestWaits"})
+		f.take(testEvent{Action: "pass", Package: "p", Test: "TestEnds"})
+		time.Sleep(f.limit + time.Second)
+		synctest.Wait()
+		if !slices.Equal(named, []string{"TestHangs"}) {
+			t.Errorf("overdue: %q", named)
+		}
+	})
 }
 
 func TestFuzzTargetsAreFoundWithTheirPackage(t *testing.T) {

@@ -23,7 +23,7 @@ type fuzzTarget struct{ pkg, dir, name string }
 
 // fuzzAll finds every fuzz target and runs each briefly.
 func fuzzAll(ctx context.Context, out io.Writer) (tally, error) {
-	files, err := quietly(ctx, nil, "go", "list", "-f", fuzzFiles, "./...")
+	files, err := quietly(ctx, "", nil, "go", "list", "-f", fuzzFiles, "./...")
 	if err != nil {
 		return tally{}, err
 	}
@@ -39,7 +39,7 @@ func fuzzAll(ctx context.Context, out io.Writer) (tally, error) {
 		return tally{}, err
 	}
 	defer os.RemoveAll(temp)
-	cache, err := quietly(ctx, nil, "go", "env", "GOCACHE")
+	cache, err := quietly(ctx, "", nil, "go", "env", "GOCACHE")
 	if err != nil {
 		return tally{}, err
 	}
@@ -74,12 +74,12 @@ type fuzzBuilds struct {
 func (b *fuzzBuilds) run(ctx context.Context, target fuzzTarget) error {
 	binary := filepath.Join(b.temp, strings.ReplaceAll(target.pkg, "/", "+")+".test.exe")
 	if _, ok := b.done[target.pkg]; !ok {
-		_, b.done[target.pkg] = quietly(ctx, nil, "go", "test", noVet, "-c", "-fuzz", "^Fuzz", "-o", binary, target.pkg)
+		_, b.done[target.pkg] = quietly(ctx, "", nil, "go", "test", "-vet=off", "-c", "-fuzz", "^Fuzz", "-o", binary, target.pkg)
 	}
 	if err := b.done[target.pkg]; err != nil {
 		return err
 	}
-	_, err := quietlyIn(ctx, target.dir, nil, binary, "-test.run", "^$", "-test.fuzz", "^"+target.name+"$",
+	_, err := quietly(ctx, target.dir, nil, binary, "-test.run", "^$", "-test.fuzz", "^"+target.name+"$",
 		"-test.fuzztime", fmt.Sprintf("%dx", fuzzRuns), "-test.fuzzcachedir", filepath.Join(b.cache, "fuzz", filepath.FromSlash(target.pkg)))
 	return err
 }

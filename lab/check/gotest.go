@@ -12,7 +12,10 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // testEvent is an event that `go test -json` prints; see `go doc cmd/test2json`.
@@ -25,42 +28,63 @@ type testEvent struct {
 	FailedBuild string
 }
 
-const (
-	// noVet skips the part of vet that go test repeats: the steps vet-* run all of it on the same files.
-	noVet = "-vet=off"
-	// noExitDelay is an option of the race detector, which otherwise waits for a second at the end of
-	// each process that the tests start.
-	noExitDelay = "atexit_sleep_ms=0"
-)
-
-// goTest returns a step that runs `go test`. It prints Go's line for every package as it arrives,
-// and the output of failed tests. The race detector requires cgo.
-func goTest(args ...string) func(context.Context, io.Writer) (tally, error) {
-	return goTestIn("", append([]string{noVet}, args...)...)
+// goTest is a run of go test in one module of the tree. It prints Go's line for every package as it
+// arrives, and the output of failed tests.
+//
+// A package has no limit of time: the number of its tests must not decide whether it passes. Each test
+// has one, and a test that exceeds it ends its package with all stacks.
+type goTest struct {
+	dir   string   // of the module, from the root of the tree
+	env   []string // more variables
+	flags []string
+	pkgs  []string // default: all
 }
 
-// goTestIn is goTest in the directory of a different module.
-func goTestIn(dir string, args ...string) func(context.Context, io.Writer) (tally, error) {
-	return func(ctx context.Context, out io.Writer) (tally, error) {
-		cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GORACE="+os.Getenv("GORACE")+" "+noExitDelay)
-		cmd.Dir = dir
-		cmd.WaitDelay = 10 * time.Second
-		f := newFollower(out)
-		err := f.run(cmd)
-		return f.total(), err
+// always are the flags of every run. -trimpath makes the same tree the same bytes everywhere, which
+// seeds of samples are made from. Vet is a step of its own.
+var always = []string{"test", "-json", "-vet=off", "-trimpath", "-timeout=0"}
+
+// raceOptions make a race detector exit without waiting for a second.
+const raceOptions = "GORACE=atexit_sleep_ms=0"
+
+func (g goTest) run(ctx context.Context, out io.Writer) (tally, error) {
+	pkgs := g.pkgs
+	if pkgs == nil {
+		pkgs = []string{"./..."}
 	}
+	cmd := exec.CommandContext(ctx, "go", slices.Concat(always, g.flags, pkgs)...)
+	cmd.Env = slices.Concat(os.Environ(), []string{raceOptions}, g.env)
+	cmd.Dir = g.dir
+	f := newFollower(out)
+	err := f.run(cmd)
+	if err == nil && f.total() == (tally{}) {
+		err = errors.New("no test was run")
+	}
+	if cached := f.cached; cached > 0 {
+		fmt.Fprintf(out, "%d of %d packages unchanged: their results are from the cache\n", cached, len(f.packages))
+	}
+	return f.total(), err
 }
+
+// maxTest is how long one test may take at pace 1.
+const maxTest = 10 * time.Minute
 
 // run runs a `go test -json` command and follows its output.
 func (f *follower) run(cmd *exec.Cmd) error {
 	cmd.Stderr = f.out
+	cmd.SysProcAttr = ownGroup
+	cmd.Cancel = func() error { dump(cmd.Process.Pid); return nil }
+	cmd.WaitDelay = 10 * time.Second
 	events, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
 	}
 	if err := cmd.Start(); err != nil {
 		return err
+	}
+	f.overdue = func(id testID) {
+		fmt.Fprintf(f.out, "%s %s ran longer than %s and is ended\n", id.pkg, id.test, f.limit)
+		dump(cmd.Process.Pid)
 	}
 	readErr := f.follow(events)
 	if err := errors.Join(readErr, cmd.Wait()); err != nil {
@@ -94,16 +118,21 @@ func (f *follower) follow(events io.Reader) error {
 type testID struct{ pkg, test string }
 
 type follower struct {
-	out         io.Writer
+	out         *lockedWriter
 	verbose     bool // also prints the output of tests that pass
 	packages    map[string]tally
+	cached      int // packages whose results are those of an earlier run
+	limit       time.Duration
+	running     map[testID]*time.Timer
+	overdue     func(testID)
 	output      map[testID]*strings.Builder
 	parents     map[testID]bool // has subtests, which are counted in its place
 	failedBelow map[testID]bool // a subtest failed and was counted
 }
 
 func newFollower(out io.Writer) *follower {
-	return &follower{out: out, packages: map[string]tally{}, output: map[testID]*strings.Builder{},
+	return &follower{out: &lockedWriter{w: out}, limit: time.Duration(patience.Pace()) * maxTest, overdue: func(testID) {},
+		packages: map[string]tally{}, running: map[testID]*time.Timer{}, output: map[testID]*strings.Builder{},
 		parents: map[testID]bool{}, failedBelow: map[testID]bool{}}
 }
 
@@ -127,6 +156,7 @@ func (f *follower) table() {
 
 func (f *follower) take(e testEvent) {
 	id := testID{e.Package, e.Test}
+	f.watch(id, e.Action)
 	switch e.Action {
 	case "build-output":
 		io.WriteString(f.out, e.Output)
@@ -145,6 +175,9 @@ func (f *follower) take(e testEvent) {
 // immediately.
 func (f *follower) collect(id testID, text string) {
 	if id.test == "" {
+		if strings.Contains(text, "\t(cached)") {
+			f.cached++
+		}
 		if text != "PASS\n" && !strings.Contains(text, "[no test files]") {
 			io.WriteString(f.out, text)
 		}
@@ -201,4 +234,32 @@ func (id testID) parent() (testID, bool) {
 		return testID{id.pkg, ""}, true
 	}
 	return testID{id.pkg, id.test[:i]}, true
+}
+
+// watch limits the time of a top-level test. A test that waits for its turn is not running.
+func (f *follower) watch(id testID, action string) {
+	if id.test == "" || strings.Contains(id.test, "/") {
+		return
+	}
+	switch action {
+	case "run", "cont":
+		f.running[id] = time.AfterFunc(f.limit, func() { f.overdue(id) })
+	case "pause", "pass", "fail", "skip":
+		if timer := f.running[id]; timer != nil {
+			timer.Stop()
+		}
+		delete(f.running, id)
+	}
+}
+
+// lockedWriter serializes the writes of a follower and of the command that it follows.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (o *lockedWriter) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.w.Write(p)
 }

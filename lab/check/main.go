@@ -1,17 +1,17 @@
-// Command check is the only test command of this repository: format, vet, lint, real parts, tests,
-// fuzz, repeats, demo.
+// Command check is the only test command of this repository. It has two levels.
 //
-//	go -C lab run ./check              everything
-//	go -C lab run ./check -quick       without the real servers and the repeats
-//	go -C lab run ./check -only test   one step; "vet" selects all steps whose name starts with it
+//	go -C lab run ./check              the default: what CI runs
+//	go -C lab run ./check -all         everything: larger samples, more real servers and clients, Windows, a model, Temporal, soak
+//	go -C lab run ./check -only test   one step of either; "test" selects all steps whose name starts with it
+//	go -C lab run ./check -seed N      the samples of an earlier run, which printed N
 //
 // It requires Go and access to the usual registries; on a Debian-like machine, as root, it installs
-// everything else itself. The last line is "N passed, N failed": each Go test counts as one, and
-// each other step as one.
+// everything else itself. Results of unchanged packages come from Go's test cache and are marked
+// "(cached)". The last line is "N passed, N failed": each Go test counts as one, and each other step
+// as one.
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -21,9 +21,10 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"sync"
-	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 func main() {
@@ -36,131 +37,50 @@ func main() {
 func check(ctx context.Context, args []string, out io.Writer) int {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
 	flags.SetOutput(out)
-	quick := flags.Bool("quick", false, "skip the real servers and the repeats")
-	only := flags.String("only", "", "run only this step, or the steps whose names start with it: "+names(allSteps(false)))
+	everything := flags.Bool("all", false, "everything, with the whole samples")
+	only := flags.String("only", "", "run only this step, or the steps whose names start with it: "+names(steps))
+	seed := flags.String("seed", "", "the seed of all samples (default: a hash of what is tested)")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	steps, err := choose(allSteps(*quick), *quick, *only)
-	if err != nil || flags.NArg() > 0 {
-		if err == nil {
-			err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
-		}
+	chosen, err := choose(steps, *everything, *only)
+	if err == nil && flags.NArg() > 0 {
+		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if err != nil {
 		fmt.Fprintf(out, "check: %v\nnext: go -C lab run ./check -help\n", err)
 		return 2
 	}
-	if err := enterModule(); err != nil {
+	if err := enterTree(); err != nil {
 		fmt.Fprintf(out, "check: %v\nnext: run this inside a checkout of gauze\n", err)
 		return 2
 	}
-	defer buildPrograms(ctx)()
-	return report(ctx, steps, out)
+	prepare(*everything, *seed, out)
+	return report(ctx, chosen, out, *everything)
 }
 
-// report runs the steps and prints the result of each, then the total.
-func report(ctx context.Context, steps []step, out io.Writer) int {
-	began := time.Now()
-	var total tally
-	var broken []string
-	for _, batch := range batches(steps) {
-		if ctx.Err() != nil {
-			break
-		}
-		for i, o := range runBatch(ctx, batch, out) {
-			total = total.plus(o.tally)
-			if o.err != nil {
-				broken = append(broken, batch[i].name)
-			}
-		}
+// envAll makes every sample as large as it can be.
+const envAll = "GAUZE_TEST_ALL"
+
+// prepare sets the variables that tests read.
+func prepare(everything bool, seed string, out io.Writer) {
+	os.Setenv("CI", "true") // a real part that is missing is a failure
+	os.Unsetenv(envAll)
+	if everything {
+		os.Setenv(envAll, "1")
 	}
-	fmt.Fprintf(out, "\n%.0fs in total", time.Since(began).Seconds())
-	if total.skipped > 0 {
-		fmt.Fprintf(out, ", %d skipped", total.skipped)
+	if seed != "" {
+		os.Setenv("GAUZE_SEED", seed)
 	}
-	fmt.Fprintln(out)
-	if ctx.Err() != nil {
-		fmt.Fprintln(out, "interrupted before all steps had run")
-		total.failed++
+	pace := measurePace()
+	os.Setenv(patience.EnvPace, strconv.Itoa(pace))
+	if pace > 1 {
+		fmt.Fprintf(out, "this machine is slow or busy: every test gets %d times as long\n", pace)
 	}
-	for _, name := range broken {
-		fmt.Fprintf(out, "failed: %s\nnext: read the output above, then run: go -C lab run ./check -only %s\n", name, name)
-	}
-	fmt.Fprintf(out, "%d passed, %d failed\n", total.passed, total.failed)
-	if total.failed > 0 {
-		return 1
-	}
-	return 0
 }
 
-// batches groups the steps that may run at the same time. The order is kept.
-func batches(steps []step) [][]step {
-	var all [][]step
-	for i, s := range steps {
-		if i > 0 && s.beside && steps[i-1].beside {
-			all[len(all)-1] = append(all[len(all)-1], s)
-			continue
-		}
-		all = append(all, []step{s})
-	}
-	return all
-}
-
-// outcome is the result of a step.
-type outcome struct {
-	tally
-	err error
-}
-
-// atOnce is the number of steps that run at the same time.
-const atOnce = 2
-
-// runBatch runs the steps of a batch, atOnce at a time. A step that runs alone prints as it goes; the
-// output of steps that run beside each other is printed when each is done.
-func runBatch(ctx context.Context, batch []step, out io.Writer) []outcome {
-	outcomes := make([]outcome, len(batch))
-	if len(batch) == 1 {
-		outcomes[0] = runStep(ctx, batch[0], out)
-		return outcomes
-	}
-	shown := &oneAtATime{w: out}
-	turn := make(chan struct{}, atOnce)
-	var wg sync.WaitGroup
-	for i, s := range batch {
-		turn <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-turn }()
-			var text bytes.Buffer
-			outcomes[i] = runStep(ctx, s, &text)
-			shown.Write(text.Bytes())
-		})
-	}
-	wg.Wait()
-	return outcomes
-}
-
-// runStep runs one step and prints its result. A step that counts nothing counts as one.
-func runStep(ctx context.Context, s step, out io.Writer) outcome {
-	fmt.Fprintf(out, "%-14s %s\n", s.name, s.about)
-	start := time.Now()
-	t, err := s.run(ctx, out)
-	took := time.Since(start).Seconds()
-	verdict := "ok"
-	switch {
-	case err != nil:
-		verdict = "FAILED"
-		fmt.Fprintf(out, "%s\n", strings.TrimRight(err.Error(), "\n"))
-		if t.failed == 0 {
-			t.failed = 1
-		}
-	case t == tally{}:
-		t.passed = 1
-	}
-	fmt.Fprintf(out, "%-14s %-6s  %6.1fs  %s\n", s.name, verdict, took, t)
-	return outcome{t, err}
-}
-
-// enterModule changes the working directory to the root of the module.
-func enterModule() error {
+// enterTree changes the working directory to the root of the tree, where the product's module is.
+func enterTree() error {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
 		return fmt.Errorf("go env GOMOD: %w", err)
@@ -169,5 +89,9 @@ func enterModule() error {
 	if file == "" || file == os.DevNull {
 		return errors.New("not inside a Go module")
 	}
-	return os.Chdir(filepath.Dir(file))
+	root := filepath.Dir(file)
+	if filepath.Base(root) == "lab" {
+		root = filepath.Dir(root)
+	}
+	return os.Chdir(root)
 }

@@ -13,7 +13,7 @@ import (
 // modelRuns are the commands that are run with a real model. The timeouts are those of a busy machine
 // without a GPU.
 var modelRuns = [][]string{
-	{"go", "test", "-tags", "realmodel", "-count=1", "-v", "-timeout", "30m", "-run", "^TestRealModel", "./internal/realtest"},
+	{"go", "test", "-tags", "realmodel", "-count=1", "-v", "-timeout", "0", "-run", "^TestRealModel", "./realtest"},
 	{"go", "run", "./bench", "model", "-model", "-n", "10"},
 	{"go", "run", "./bench", "verdicts", "-model"},
 }
@@ -32,7 +32,7 @@ func realModel(ctx context.Context, out io.Writer) (tally, error) {
 	}
 	var total tally
 	for _, argv := range modelRuns {
-		output, err := quietly(ctx, env, argv...)
+		output, err := quietly(ctx, "lab", env, argv...)
 		fmt.Fprintf(out, "%s\n", output)
 		if err != nil {
 			total.failed++

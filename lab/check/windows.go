@@ -2,41 +2,34 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/lab/programs"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 	"github.com/gauze-mcp/gauze/lab/windows"
 )
 
-// windowsRoom is the package whose tests require gauze.exe and the parts of a Windows machine.
-const windowsRoom = "./internal/windowsrun"
-
-// windowsTest runs the tests of every package under wine and prints the counts of each.
+// windowsTest runs the tests of every package of the product under wine, and those of the laboratory
+// that are for every system, and prints the counts of each.
 func windowsTest(ctx context.Context, out io.Writer) (tally, error) {
 	folder, err := windows.Install(ctx, out)
 	if err != nil {
 		return tally{}, err
 	}
 	defer folder.Close()
-	listed, err := quietly(ctx, nil, "go", "list", "./...")
-	if err != nil {
-		return tally{}, err
-	}
-	packages := slices.DeleteFunc(strings.Fields(string(listed)), func(pkg string) bool {
-		return strings.HasSuffix(pkg, strings.TrimPrefix(windowsRoom, "."))
-	})
 	gauze := filepath.Join(folder.Temp(), "gauze.exe") // tests under wine cannot build it
-	if _, err := quietly(ctx, windowsBuild, "go", "build", "-o", gauze, "./cmd/gauze"); err != nil {
+	if _, err := quietly(ctx, "", windowsBuild, "go", "build", "-o", gauze, "./cmd/gauze"); err != nil {
 		return tally{}, err
 	}
 	f := newFollower(out)
-	err = f.underWine(ctx, folder, []string{programs.Env + "=" + windows.Path(gauze)}, packages...)
+	env := []string{programs.Gauze.Env + "=" + windows.Path(gauze)}
+	err = errors.Join(
+		f.underWine(ctx, folder, ".", env, "./..."),
+		f.underWine(ctx, folder, "lab", env, "./bench/...", "./conformance"))
 	f.table()
 	return f.total(), err
 }
@@ -58,7 +51,7 @@ func windowsReal(ctx context.Context, out io.Writer) (tally, error) {
 	}
 	f := newFollower(out)
 	f.verbose = true
-	err = f.underWine(ctx, folder, []string{"CI=true", "GAUZE_WINDOWS=" + windows.Path(dir)}, "-v", windowsRoom)
+	err = f.underWine(ctx, folder, "lab", []string{"GAUZE_WINDOWS=" + windows.Path(dir)}, "-v", "./windows")
 	return f.total(), err
 }
 
@@ -70,7 +63,7 @@ func layOut(ctx context.Context, dir string, parts realparts.Windows) error {
 		}
 	}
 	for to, pkg := range map[string]string{"gauze.exe": "./cmd/gauze", "faultyserver.exe": "./internal/testonly/faultyserver/standalone"} {
-		if _, err := quietly(ctx, windowsBuild, "go", "build", "-o", filepath.Join(dir, to), pkg); err != nil {
+		if _, err := quietly(ctx, "", windowsBuild, "go", "build", "-o", filepath.Join(dir, to), pkg); err != nil {
 			return err
 		}
 	}
@@ -79,16 +72,19 @@ func layOut(ctx context.Context, dir string, parts realparts.Windows) error {
 
 var windowsBuild = []string{"GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0"}
 
-// underWine runs go test for Windows and follows its output, one package after another, because
-// they share one wine server.
-func (f *follower) underWine(ctx context.Context, folder *windows.Folder, env []string, args ...string) error {
-	tree, err := os.Getwd()
+// underWine runs go test for Windows in a module of the tree and follows its output, one package after
+// another, because they share one wine server.
+func (f *follower) underWine(ctx context.Context, folder *windows.Folder, dir string, env []string, args ...string) error {
+	tree, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
-	argv := []string{"go", "test", "-json", "-count=1", "-p", "1", "-timeout", "20m", "-exec", folder.Launcher()}
-	cmd := folder.Command(ctx, tree, append(argv, args...)...)
-	cmd.Env = append(append(cmd.Env, windowsBuild...), faultyserver.EnvAlone+"=", programs.Env+"=", programs.EnvTests+"=") // not the Linux binaries
+	argv := slices.Concat([]string{"go"}, always, []string{"-count=1", "-p", "1", "-exec", folder.Launcher()}, args)
+	cmd := folder.Command(ctx, tree, argv...)
+	cmd.Env = append(cmd.Env, windowsBuild...)
+	for _, p := range programs.All {
+		cmd.Env = append(cmd.Env, p.Env+"=") // not the Linux binaries
+	}
 	cmd.Env = append(cmd.Env, env...)
 	return f.run(cmd)
 }

@@ -86,7 +86,7 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 	defer os.RemoveAll(dir)
 	os.Setenv("GAUZE_STATE_DIR", filepath.Join(dir, "state")) // not the user's journal
 	if *gauze == "" {
-		if *gauze, err = programs.Gauze(ctx, dir); err != nil {
+		if *gauze, err = programs.Gauze.Path(ctx); err != nil {
 			fmt.Fprintf(out, "conformance: %v\nnext: run this inside a checkout, or set -gauze to the path of a binary\n", err)
 			return 2
 		}

@@ -35,7 +35,7 @@ func runTests(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	os.Setenv("GAUZE_STATE_DIR", filepath.Join(dir, "state")) // not the user's journal
-	if gauzeBinary, err = programs.Gauze(context.Background(), dir); err != nil {
+	if gauzeBinary, err = programs.Gauze.LinkInto(context.Background(), dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/lab/programs"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 
@@ -19,10 +20,10 @@ import (
 // must fail the same way.
 func TestRealServers(t *testing.T) { compareServers(t, realparts.NeedServers) }
 
-// Twenty more, on request: they take a gigabyte.
+// Twenty more, in a run of everything: they take a gigabyte.
 func TestMoreRealServers(t *testing.T) {
-	if os.Getenv("GAUZE_DIFFERENTIAL_ALL") == "" {
-		t.Skip("runs with make differential")
+	if !programs.Everything() {
+		t.Skip("part of a run of everything")
 	}
 	compareServers(t, realparts.NeedMoreServers)
 }
@@ -137,7 +138,7 @@ func (w workplace) discover(t *testing.T, c command) []listed {
 	wr.flush()
 	tr := playSlowly(c.start(t), wr.steps, realTimeout, 0)
 	if len(tr.lost) > 0 {
-		if os.Getenv("CI") != "" && os.Getenv("GAUZE_DIFFERENTIAL_ALL") == "" {
+		if os.Getenv("CI") != "" && !programs.Everything() {
 			t.Fatal("the server does not start without gauze, and the ten of the check need neither network nor account")
 		}
 		t.Skip("the server does not start here without gauze: it may need a network or an account")

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
 // slowServer takes longer than most clients expect, in one way.
@@ -123,18 +125,14 @@ func slowScript() []step {
 // slowTimeout is how long the client waits: longer than anything here takes.
 const slowTimeout = 3 * time.Minute
 
-func needSlow(t *testing.T) {
-	t.Helper()
-	if os.Getenv("GAUZE_SLOW") == "" {
-		t.Skip("takes more than a minute; runs with make slow")
-	}
-	t.Parallel()
-}
-
 // What takes long directly takes as long wrapped, and succeeds.
 func TestSlowServers(t *testing.T) {
-	needSlow(t)
-	for _, s := range slowServers {
+	t.Parallel()
+	some := slowServers
+	if !programs.Everything() {
+		some = slowServers[:1]
+	}
+	for _, s := range some {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			self, err := os.Executable()
@@ -160,7 +158,10 @@ func TestSlowServers(t *testing.T) {
 
 // A server behind a URL that is started by the first request.
 func TestColdStartBehindAURL(t *testing.T) {
-	needSlow(t)
+	t.Parallel()
+	if !programs.Everything() {
+		t.Skip("part of a run of everything")
+	}
 	var start sync.Once
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start.Do(func() { time.Sleep(20 * time.Second) })

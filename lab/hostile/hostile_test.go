@@ -36,10 +36,10 @@ func prepared(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	if gauze, err = programs.Gauze(context.Background(), dir); err != nil {
+	if gauze, err = programs.Gauze.LinkInto(context.Background(), dir); err != nil {
 		panic(err)
 	}
-	if witness, err = programs.Program(context.Background(), dir, "witness", "./internal/hostile/witness"); err != nil {
+	if witness, err = programs.Witness.LinkInto(context.Background(), dir); err != nil {
 		panic(err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

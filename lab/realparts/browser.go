@@ -28,9 +28,6 @@ func Browser(ctx context.Context, out io.Writer) (chromium, axe string, err erro
 // NeedBrowser is Browser for a test. A missing one is handled as in Need.
 func NeedBrowser(t testing.TB) (chromium, axe string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("-short skips the real browser")
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
 	defer cancel()
 	chromium, axe, err := Browser(ctx, os.Stderr)

@@ -108,9 +108,6 @@ var attempts sync.Map // unit name -> func() (place, error)
 
 func need(t testing.TB, u unit) place {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("-short skips the real servers")
-	}
 	once, _ := attempts.LoadOrStore(u.name, sync.OnceValues(func() (place, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
 		defer cancel()

@@ -13,9 +13,6 @@ import (
 // strace comes only from the distribution, because a tracer sees everything.
 func NeedTracer(t testing.TB) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("-short skips the tracer")
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
 	defer cancel()
 	path, err := tracer(ctx, os.Stderr)

@@ -375,7 +375,7 @@ func TestJudgeOfSlowStarts(t *testing.T) {
 	all := asked()
 	at := slices.IndexFunc(all, func(j judge) bool { return j.client == realparts.Opencode })
 	if at < 0 {
-		t.Skip("opencode is asked by: go -C lab run ./check -only judges")
+		t.Skip("opencode is part of a run of everything")
 	}
 	h := newHouse(t, all[at])
 	slow := func(name string) string {

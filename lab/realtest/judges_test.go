@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/lab/programs"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 
@@ -35,12 +36,12 @@ type verdict struct {
 	said      string   // all of its words
 }
 
-// asked are the judges that are to be asked: those that GAUZE_JUDGES names, or all.
+// asked are the judges that are to be asked: two, and all in a run of everything.
 func asked() []judge {
-	named := os.Getenv("GAUZE_JUDGES")
-	return slices.DeleteFunc(slices.Clone(judges), func(j judge) bool {
-		return named != "" && !slices.Contains(strings.Split(named, ","), string(j.client))
-	})
+	if programs.Everything() {
+		return judges
+	}
+	return judges[:2]
 }
 
 var judges = []judge{

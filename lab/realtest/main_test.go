@@ -12,7 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
-// gauzeBinary is one for all tests. With the race detector, it has it as well.
+// gauzeBinary is one for all tests. A run of everything uses one with the race detector.
 var gauzeBinary string
 
 // raceReports is where a gauze built with the race detector leaves its reports.
@@ -37,12 +37,11 @@ func runTests(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	os.Setenv("GAUZE_STATE_DIR", filepath.Join(dir, "state")) // not the user's journal
 	raceReports = filepath.Join(dir, "race")
-	if underRace {
-		gauzeBinary, err = programs.Program(context.Background(), dir, "gauze", "./cmd/gauze", "-race")
-	} else {
-		gauzeBinary, err = programs.Gauze(context.Background(), dir)
+	wanted := programs.Gauze
+	if programs.Everything() {
+		wanted = programs.GauzeRace
 	}
-	if err != nil {
+	if gauzeBinary, err = wanted.LinkInto(context.Background(), dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

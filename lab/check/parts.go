@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/lab/programs"
+	"github.com/gauze-mcp/gauze/lab/realparts"
+)
+
+func ensureCompiler(ctx context.Context, out io.Writer) error { return realparts.CCompiler(ctx, out) }
+
+func install(ctx context.Context, out io.Writer) (tally, error) {
+	if err := realparts.Install(ctx, out); err != nil {
+		return tally{}, fmt.Errorf("%w\nnext: without a network, test the product's module: go test ./...", err)
+	}
+	return tally{}, nil
+}
+
+// buildPrograms builds what the tests start and tells them where it is.
+func buildPrograms(ctx context.Context, _ io.Writer) (tally, error) {
+	root, err := os.Getwd()
+	if err != nil {
+		return tally{}, err
+	}
+	failed := make([]error, len(programs.All))
+	var wg sync.WaitGroup
+	turn := make(chan struct{}, atOnce)
+	for i, p := range programs.All {
+		turn <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turn }()
+			path, err := p.Build(ctx, root)
+			failed[i] = errors.Join(err, os.Setenv(p.Env, path))
+		})
+	}
+	wg.Wait()
+	return tally{}, errors.Join(append(failed, programs.RemoveOld())...)
+}
+
+// bench returns a step that runs a benchmark, which fails if a limit is exceeded or a guarantee violated.
+func bench(args ...string) func(context.Context, io.Writer) (tally, error) {
+	return func(ctx context.Context, out io.Writer) (tally, error) {
+		output, err := quietly(ctx, "lab", nil, append([]string{"go", "run", "./bench"}, args...)...)
+		if err == nil {
+			out.Write(output)
+		}
+		return tally{}, err
+	}
+}
+
+// quietly runs a command in a directory of the tree and returns its output, which an error also
+// contains.
+func quietly(ctx context.Context, dir string, env []string, argv ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
+	cmd.WaitDelay = 10 * time.Second
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		return output, fmt.Errorf("%s\n%s: %w", bytes.TrimSpace(output), strings.Join(argv, " "), err)
+	}
+	return output, nil
+}

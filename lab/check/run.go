@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// step is one check.
+type step struct {
+	name   string
+	about  string
+	level  level
+	beside bool // may run beside its neighbours
+	starts bool // starts the laboratory's programs
+	run    func(ctx context.Context, out io.Writer) (tally, error)
+}
+
+// level says when a step runs.
+type level int
+
+const (
+	byDefault level = iota // always
+	withAll                // only in a run of everything, or if it is selected
+)
+
+// tally counts outcomes.
+type tally struct{ passed, failed, skipped int }
+
+func (t tally) plus(u tally) tally {
+	return tally{t.passed + u.passed, t.failed + u.failed, t.skipped + u.skipped}
+}
+
+func (t tally) String() string {
+	s := fmt.Sprintf("%d passed, %d failed", t.passed, t.failed)
+	if t.skipped > 0 {
+		s += fmt.Sprintf(", %d skipped", t.skipped)
+	}
+	return s
+}
+
+// choose returns the selected steps.
+func choose(steps []step, everything bool, only string) ([]step, error) {
+	var chosen []step
+	for _, s := range steps {
+		selected := s.level == byDefault || everything
+		if only != "" {
+			selected = s.name == only || strings.HasPrefix(s.name, only+"-")
+		}
+		if selected {
+			chosen = append(chosen, s)
+		}
+	}
+	if only != "" && slices.ContainsFunc(chosen, func(s step) bool { return s.starts }) {
+		i := slices.IndexFunc(steps, func(s step) bool { return s.name == "programs" })
+		chosen = append([]step{steps[i]}, chosen...)
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("unknown step %q: must be one of %s", only, names(steps))
+	}
+	return chosen, nil
+}
+
+func names(steps []step) string {
+	var all []string
+	for _, s := range steps {
+		all = append(all, s.name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// outcome is the result of a step.
+type outcome struct {
+	tally
+	name string
+	took time.Duration
+	err  error
+}
+
+// report runs the steps and prints the result of each, then the total.
+func report(ctx context.Context, steps []step, out io.Writer, table bool) int {
+	began := time.Now()
+	var all []outcome
+	for _, batch := range batches(steps) {
+		if ctx.Err() != nil {
+			break
+		}
+		all = append(all, runBatch(ctx, batch, out)...)
+	}
+	if table {
+		printTable(ctx, all, out)
+	}
+	var total tally
+	for _, o := range all {
+		total = total.plus(o.tally)
+	}
+	fmt.Fprintf(out, "\n%.0f s in total, %.0f s of CPU", time.Since(began).Seconds(), cpuOfChildren().Seconds())
+	if total.skipped > 0 {
+		fmt.Fprintf(out, ", %d skipped", total.skipped)
+	}
+	fmt.Fprintln(out)
+	if ctx.Err() != nil {
+		fmt.Fprintln(out, "interrupted before all steps had run")
+		total.failed++
+	}
+	for _, o := range all {
+		if o.err != nil {
+			fmt.Fprintf(out, "failed: %s\nnext: read the output above, then run: go -C lab run ./check -only %s\n", o.name, o.name)
+		}
+	}
+	fmt.Fprintf(out, "%d passed, %d failed\n", total.passed, total.failed)
+	if total.failed > 0 {
+		return 1
+	}
+	return 0
+}
+
+// printTable prints a line for every step, and the commit that was tested.
+func printTable(ctx context.Context, all []outcome, out io.Writer) {
+	fmt.Fprintf(out, "\n%-16s %7s %7s %8s %8s\n", "step", "passed", "failed", "skipped", "seconds")
+	for _, o := range all {
+		fmt.Fprintf(out, "%-16s %7d %7d %8d %8.0f\n", o.name, o.passed, o.failed, o.skipped, o.took.Seconds())
+	}
+	commit, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty", "--abbrev=12").Output()
+	if err != nil {
+		commit = []byte("unknown")
+	}
+	fmt.Fprintf(out, "commit %s\n", bytes.TrimSpace(commit))
+}
+
+// batches groups the steps that may run at the same time. The order is kept.
+func batches(steps []step) [][]step {
+	var all [][]step
+	for i, s := range steps {
+		if i > 0 && s.beside && steps[i-1].beside {
+			all[len(all)-1] = append(all[len(all)-1], s)
+			continue
+		}
+		all = append(all, []step{s})
+	}
+	return all
+}
+
+// atOnce is the number of steps that run at the same time.
+const atOnce = 2
+
+// runBatch runs the steps of a batch, atOnce at a time. A step that runs alone prints as it goes; the
+// output of steps that run beside each other is printed when each is done.
+func runBatch(ctx context.Context, batch []step, out io.Writer) []outcome {
+	outcomes := make([]outcome, len(batch))
+	if len(batch) == 1 {
+		outcomes[0] = runStep(ctx, batch[0], out)
+		return outcomes
+	}
+	var printing sync.Mutex
+	turn := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i, s := range batch {
+		turn <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turn }()
+			var text bytes.Buffer
+			outcomes[i] = runStep(ctx, s, &text)
+			printing.Lock()
+			defer printing.Unlock()
+			out.Write(text.Bytes())
+		})
+	}
+	wg.Wait()
+	return outcomes
+}
+
+// runStep runs one step and prints its result. A step that counts nothing counts as one.
+func runStep(ctx context.Context, s step, out io.Writer) outcome {
+	fmt.Fprintf(out, "%-16s %s\n", s.name, s.about)
+	start := time.Now()
+	t, err := s.run(ctx, out)
+	took := time.Since(start)
+	verdict := "ok"
+	switch {
+	case err != nil:
+		verdict = "FAILED"
+		fmt.Fprintf(out, "%s\n", strings.TrimRight(err.Error(), "\n"))
+		if t.failed == 0 {
+			t.failed = 1
+		}
+	case t == tally{}:
+		t.passed = 1
+	}
+	fmt.Fprintf(out, "%-16s %-6s  %6.1f s  %s\n", s.name, verdict, took.Seconds(), t)
+	return outcome{t, s.name, took, err}
+}
