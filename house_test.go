@@ -35,7 +35,7 @@ var doors = map[string][]string{
 	"internal/taskcli":                 {"internal/task", "internal/launch"},
 	"repair":                           {"internal/repair"},
 	"doctor":                           {"internal/backup", "internal/clientconfig", "internal/doctor", "internal/fleet", "internal/launch", "internal/probe"},
-	"cmd/gauze":                        {"internal/bearer", "internal/task", "internal/taskcli", "internal/taskrun", "internal/journal", "internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor", "internal/registry", "internal/agenttools", "internal/fleet", "internal/clientconfig", "internal/backup", "internal/catalogue", "internal/launch", "internal/probe", "internal/modelconfig", "internal/live", "llm", "internal/dashboard", "internal/httpguard", "internal/timeline", "internal/top", "internal/otlp", "internal/metrics", "internal/login"},
+	"cmd/gauze":                        {"internal/bearer", "internal/task", "internal/taskcli", "internal/taskrun", "internal/journal", "internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/demo/breakable", "internal/repair", "internal/doctor", "internal/registry", "internal/agenttools", "internal/fleet", "internal/clientconfig", "internal/backup", "internal/catalogue", "internal/launch", "internal/probe", "internal/modelconfig", "internal/live", "llm", "internal/dashboard", "internal/httpguard", "internal/timeline", "internal/top", "internal/otlp", "internal/metrics", "internal/login"},
 	"internal/mcptasks":                {},
 	"internal/agenttools":              {"internal/mcptasks", "internal/task", "internal/taskrun", "internal/proxy", "llm", "internal/verdict", "internal/fleet", "internal/doctor", "internal/repair", "internal/registry", "internal/clientconfig", "internal/backup", "internal/trust", "internal/launch", "internal/probe"},
 	"internal/trust":                   {},
@@ -50,7 +50,8 @@ var doors = map[string][]string{
 	"internal/bearer":                  {"internal/launch"},
 	"internal/bearer/bearertest":       {},
 	"internal/gateway":                 {"internal/bearer", "internal/proxy", "internal/wire", "internal/health", "internal/httpguard"},
-	"internal/demo":                    {"internal/task", "internal/taskrun", "internal/proxy", "internal/upstream", "internal/health", "internal/faultyserver", "internal/launch", "internal/modeltest", "llm"},
+	"internal/demo":                    {"internal/demo/breakable", "internal/task", "internal/taskrun", "internal/proxy", "internal/upstream", "internal/health", "internal/launch", "llm"},
+	"internal/demo/breakable":          {},
 	"internal/proxy":                   {"llm", "internal/correct", "internal/upstream", "internal/repair", "internal/wire", "internal/health", "internal/launch", "internal/login"},
 	"internal/upstream":                {"internal/wire", "internal/health", "internal/launch", "internal/login"},
 	"internal/login/logintest":         {"internal/launch"},
@@ -106,7 +107,7 @@ var doors = map[string][]string{
 var common = []string{"internal/fault", "internal/event", "internal/shell", "internal/plaintext", "internal/redact"}
 
 // standardOnly may import nothing but the standard library and what doors lists.
-var standardOnly = []string{"internal/wire", "internal/fault", "internal/shell", "internal/plaintext", "internal/redact", "internal/health", "internal/event", "internal/faultyserver", "internal/faultyserver/faultyhttp"}
+var standardOnly = []string{"internal/wire", "internal/fault", "internal/shell", "internal/plaintext", "internal/redact", "internal/health", "internal/event", "internal/demo/breakable", "internal/faultyserver", "internal/faultyserver/faultyhttp"}
 
 func TestRoomsHaveNoOtherDoors(t *testing.T) {
 	for room, files := range rooms(t) {

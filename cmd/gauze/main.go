@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/demo/breakable"
 	"github.com/gauze-mcp/gauze/internal/login"
 )
 
@@ -21,7 +21,7 @@ import (
 var version = "dev"
 
 func main() {
-	faultyserver.RunIfAsked() // gauze demo starts this binary as its server
+	breakable.RunIfAsked() // gauze demo starts this binary as its server
 	os.Exit(execute())
 }
 
