@@ -13,15 +13,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gauze-mcp/gauze/internal/demo/breakable"
 	"github.com/gauze-mcp/gauze/internal/login"
-	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 // version is set by the release build.
 var version = "dev"
 
 func main() {
-	faultyserver.RunIfAsked() // gauze demo starts this binary as its server
+	breakable.RunIfAsked() // gauze demo starts this binary as its server
 	os.Exit(execute())
 }
 

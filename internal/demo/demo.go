@@ -1,5 +1,5 @@
-// Package demo shows how gauze recovers from failures: it drives the embedded faulty server through a
-// real session, breaks it in many ways, and compares the responses with what the server really did.
+// Package demo shows how gauze recovers from failures: it drives a server of its own through a real
+// session, breaks it in many ways, and compares the responses with what the server really did.
 //
 //	demo.go    Run, and the scenes in their order
 //	scenes.go  what is broken in each scene
@@ -7,7 +7,11 @@
 //	model.go   the model that corrects a call
 //	task.go    the task that is stopped and resumed
 //	screen.go  the timeline that the user sees
+//	fold.go    the width of a line
+//	signal_*   how a server is killed and suspended
 //	tally.go   the count at the end, and the guarantees it checks
+//
+// Package breakable is the server.
 package demo
 
 import (
@@ -19,6 +23,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/demo/breakable"
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
@@ -53,7 +58,6 @@ type stage struct {
 	shown  *event.Stream // all events but marks
 	marks  chan struct{}
 	model  *sceneModel
-	dir    string // of all files
 	state  string // the state directory
 	ledger string
 }
@@ -83,11 +87,10 @@ func Run(ctx context.Context, w io.Writer, o Options) error {
 	defer os.RemoveAll(dir)
 	ledger := filepath.Join(dir, "ledger")
 
-	path, args, env := faultyserver.Command("-ledger", ledger, "-state", filepath.Join(dir, "state"), "-serial", "-read-exact")
 	events := event.New()
 	session := proxy.New(proxy.Options{
 		Name: "faulty server",
-		Spec: launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)},
+		Spec: spec(ledger),
 		// The usual rules with shorter timeouts, so that the user does not watch a server hang for a
 		// minute.
 		Timeout: callTimeout, ProbeInterval: 150 * time.Millisecond, ProbeTimeout: 150 * time.Millisecond,
@@ -98,7 +101,7 @@ func Run(ctx context.Context, w io.Writer, o Options) error {
 		// The server does not validate the arguments of this tool, so gauze does.
 		Tools: map[string]proxy.Policy{misfitTool: {Repair: "strict", Timeout: callTimeout + o.ModelTimeout}},
 	})
-	s := &stage{screen: newScreen(w, o.Color), tally: newTally(), server: newServer(), events: events, shown: event.New(), marks: make(chan struct{}, 1), model: model, dir: dir, state: cmp.Or(o.StateDir, filepath.Join(dir, "journal")), ledger: ledger}
+	s := &stage{screen: newScreen(w, o.Color), tally: newTally(), server: newServer(), events: events, shown: event.New(), marks: make(chan struct{}, 1), model: model, state: cmp.Or(o.StateDir, filepath.Join(dir, "journal")), ledger: ledger}
 	toServer, clientWrites := io.Pipe()
 	s.client = newClient(clientWrites, s.tally)
 	if o.Show != nil {
@@ -149,10 +152,16 @@ func Run(ctx context.Context, w io.Writer, o Options) error {
 	return judgeErr
 }
 
+// spec returns how gauze starts the server.
+func spec(ledger string, flags ...string) launch.Spec {
+	cmd := breakable.Command(ledger, flags...)
+	return launch.Spec{Command: cmd.Path, Args: cmd.Args[1:], Env: cmd.Env}
+}
+
 // judge compares the responses with the server's ledger, and returns an error if a guarantee was
 // violated.
 func (s *stage) judge(session *proxy.Session) error {
-	entries, _, err := faultyserver.ReadLedger(s.ledger)
+	entries, err := breakable.ReadLedger(s.ledger)
 	if err != nil {
 		return fmt.Errorf("reading the server's ledger: %w", err)
 	}

@@ -8,15 +8,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/demo/breakable"
 	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/proxy"
-	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/llm"
 )
 
 func TestMain(m *testing.M) {
-	faultyserver.RunIfAsked()
+	breakable.RunIfAsked()
+	// The race detector sleeps for a second at exit, which looks like a server that ignores its client.
+	os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	os.Exit(m.Run())
 }
 
@@ -100,20 +102,20 @@ func TestTheDemoPromisesNoMoreThanThePlatformHas(t *testing.T) {
 
 // What the count at the end must notice.
 func TestTheTallyNoticesABrokenPromise(t *testing.T) {
-	entry := func(key string) faultyserver.Entry { return faultyserver.Entry{Op: "append", Key: key} }
+	entry := func(key string) breakable.Entry { return breakable.Entry{Op: "append", Key: key} }
 	for name, test := range map[string]struct {
-		ledger []faultyserver.Entry
+		ledger []breakable.Entry
 		tell   func(*tally)
 		want   string
 	}{
-		"nothing broken":     {[]faultyserver.Entry{entry("a")}, func(t *tally) { t.answered(1, answer{}) }, ""},
-		"an effect twice":    {[]faultyserver.Entry{entry("a"), entry("a")}, func(t *tally) { t.answered(1, answer{}) }, "2 times"},
+		"nothing broken":     {[]breakable.Entry{entry("a")}, func(t *tally) { t.answered(1, answer{}) }, ""},
+		"an effect twice":    {[]breakable.Entry{entry("a"), entry("a")}, func(t *tally) { t.answered(1, answer{}) }, "2 times"},
 		"no answer":          {nil, func(*tally) {}, "no response"},
 		"an invented result": {nil, func(t *tally) { t.answered(1, answer{}) }, "not in the ledger"},
 		"a needless failure": {nil, func(t *tally) { t.answered(1, answer{fault: "server-busy"}) }, "server-busy"},
-		"a lost step":        {[]faultyserver.Entry{entry("a")}, func(t *tally) { t.answered(1, answer{}); t.planned("b") }, "effect b is not in the ledger"},
-		"a repeated step":    {[]faultyserver.Entry{entry("a"), entry("b"), entry("b")}, func(t *tally) { t.answered(1, answer{}); t.planned("b") }, "2 times"},
-		"an unknown read": {[]faultyserver.Entry{entry("a")}, func(t *tally) {
+		"a lost step":        {[]breakable.Entry{entry("a")}, func(t *tally) { t.answered(1, answer{}); t.planned("b") }, "effect b is not in the ledger"},
+		"a repeated step":    {[]breakable.Entry{entry("a"), entry("b"), entry("b")}, func(t *tally) { t.answered(1, answer{}); t.planned("b") }, "2 times"},
+		"an unknown read": {[]breakable.Entry{entry("a")}, func(t *tally) {
 			t.answered(1, answer{})
 			t.called(2, "echo", "")
 			t.answered(2, answer{fault: "outcome-unknown"})

@@ -3,6 +3,8 @@ package demo
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/http"
 	"sync/atomic"
 
 	"github.com/gauze-mcp/gauze/internal/proxy"
@@ -39,16 +41,25 @@ func (o Options) sceneModel() (m *sceneModel, close func(), err error) {
 	if o.Model != nil {
 		return &sceneModel{Model: o.Model}, func() {}, nil
 	}
-	server, err := modeltest.Serve("127.0.0.1:0", modeltest.OpenAIFormat, modeltest.Says(scriptedAnswer))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, nil, fmt.Errorf("starting the scripted model: %w", err)
 	}
-	model, err := llm.OpenAI(llm.Options{URL: server.URL, Model: "scripted"})
+	model, err := llm.OpenAI(llm.Options{URL: "http://" + listener.Addr().String() + "/v1", Model: "scripted"})
 	if err != nil {
-		server.Close()
+		listener.Close()
 		return nil, nil, err
 	}
-	return &sceneModel{Model: model, scripted: true}, server.Close, nil
+	server := &http.Server{Handler: http.HandlerFunc(answerScripted)}
+	go server.Serve(listener) // returns when the server is closed
+	return &sceneModel{Model: model, scripted: true}, func() { server.Close() }, nil
+}
+
+// answerScripted answers every question with scriptedAnswer, in OpenAI's format.
+func answerScripted(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"object":"chat.completion","model":"scripted-1","choices":[{"index":0,"finish_reason":"stop",`+
+		`"message":{"role":"assistant","content":%q}}],"usage":{"prompt_tokens":100,"completion_tokens":20}}`, scriptedAnswer)
 }
 
 // wantCorrected makes a call that succeeds only if the model corrects it. The user's model may

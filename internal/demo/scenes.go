@@ -25,7 +25,7 @@ var scenes = []scene{
 	{"Killed during a write", "The write may have taken effect. Repeating it could apply it twice.",
 		func(ctx context.Context, s *stage) error {
 			s.screen.client("calls die, which writes to the ledger and kills the server before it responds")
-			return s.wantUnknown(ctx, "die", `{"key":"write-1","when":"after-effect"}`, "write-1")
+			return s.wantUnknown(ctx, "die", `{"key":"write-1"}`, "write-1")
 		}},
 	{"Killed before it read the call", unreadAbout(upstream.ProvesUnread),
 		func(ctx context.Context, s *stage) error {

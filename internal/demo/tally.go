@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/gauze-mcp/gauze/internal/demo/breakable"
 	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/proxy"
-	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 // tally records the calls and their responses.
@@ -65,7 +65,7 @@ func (t *tally) broke(what string) {
 }
 
 // judge compares the responses with what the server did.
-func (t *tally) judge(ledger []faultyserver.Entry, calls proxy.Counters, h health.Snapshot) verdict {
+func (t *tally) judge(ledger []breakable.Entry, calls proxy.Counters, h health.Snapshot) verdict {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	v := verdict{calls: len(t.calls), replays: calls.Replayed, restarts: uint64(h.Restarts), stray: calls.Stray, repaired: calls.Repaired, broken: t.problems}

@@ -3,8 +3,6 @@ package demo
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -30,8 +28,8 @@ steps:
 // taskKeys are the effects of the task.
 var taskKeys = []string{"task-1", "task-2", "task-3"}
 
-// lostModule makes the server exit at every start but the first.
-const lostModule = "-exit-at-start=skip=1,code=1,stderr=Error: Cannot find module 'express'"
+// lostModule makes the server that the third step killed exit at every start.
+const lostModule = "-lost-after=task-read"
 
 // runTask runs a task until its server dies, and resumes it with a server that works.
 func (s *stage) runTask(ctx context.Context) error {
@@ -72,12 +70,9 @@ func (s *stage) runTask(ctx context.Context) error {
 
 // taskOptions are the settings of a run whose server has these flags.
 func (s *stage) taskOptions(flags ...string) taskrun.Options {
-	path, args, env := faultyserver.Command(append([]string{"-ledger", s.ledger, "-state", filepath.Join(s.dir, "task-server")}, flags...)...)
 	return taskrun.Options{
-		Configured: func(string, string) (launch.Spec, error) {
-			return launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}, nil
-		},
-		Events: s.shown,
+		Configured: func(string, string) (launch.Spec, error) { return spec(s.ledger, flags...), nil },
+		Events:     s.shown,
 		Wrap: proxy.Options{
 			Timeout: callTimeout, Patience: 500 * time.Millisecond,
 			Restart: upstream.Restart{Backoff: 10 * time.Millisecond, Cap: 20 * time.Millisecond, Open: 10 * time.Millisecond, OpenMax: 20 * time.Millisecond},
