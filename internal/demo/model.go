@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/gauze-mcp/gauze/internal/proxy"
-	"github.com/gauze-mcp/gauze/internal/testonly/modeltest"
 	"github.com/gauze-mcp/gauze/llm"
 )
 

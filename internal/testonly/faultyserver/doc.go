@@ -1,4 +1,4 @@
-// Package faultyserver is an MCP stdio server with named faults, for tests and for the demo.
+// Package faultyserver is an MCP stdio server with named faults, for tests.
 //
 // A fault is a flag (-exit-on-initialize, -stray=banner) or a tool (die, hang, duplicate): the flag
 // affects the whole server, the tool one call. What the tools did is in a ledger on disk, so that a
