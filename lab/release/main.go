@@ -20,6 +20,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+
+	tree "github.com/gauze-mcp/gauze/lab/programs"
 )
 
 // target is a system that gauze is built for.
@@ -46,13 +48,21 @@ func main() {
 	version := flag.String("version", "", "version to stamp (default: from git describe)")
 	dir := flag.String("o", "dist", "directory for the binaries")
 	flag.Parse()
+	root, err := tree.Root(ctx)
+	if err == nil {
+		err = os.Chdir(root)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "release: %v\nnext: run it inside a checkout\n", err)
+		os.Exit(1)
+	}
 	if err := release(ctx, *dir, *version, os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "release: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-// release builds every target from the module in the working directory and writes SHA256SUMS.
+// release builds every target from the repository in the working directory and writes SHA256SUMS.
 func release(ctx context.Context, dir, version string, out io.Writer) error {
 	if version == "" {
 		var err error

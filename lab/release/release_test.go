@@ -11,11 +11,15 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
+	built "github.com/gauze-mcp/gauze/lab/programs"
 )
 
 // The folder and the user's flags leave no trace in the binary, and it knows its version.
 func TestBuildIsReproducible(t *testing.T) {
 	windowstest.Skip(t)
+	if _, err := built.Gauze.Path(t.Context()); err != nil { // what is built here is what that is built from
+		t.Fatal(err)
+	}
 	const version = "v1.2.3-4-gabcdef0"
 	dir, here := t.TempDir(), target{runtime.GOOS, runtime.GOARCH}
 	source := filepath.Join("..", "..")
