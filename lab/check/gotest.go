@@ -40,12 +40,12 @@ type goTest struct {
 	pkgs  []string // default: all
 }
 
-// always are the flags of every run. -trimpath makes the same tree the same bytes everywhere, which
-// seeds of samples are made from. Vet is a step of its own.
-var always = []string{"test", "-json", "-vet=off", "-trimpath", "-timeout=0"}
+// always are the flags of every run. Vet is a step of its own.
+var always = []string{"test", "-json", "-vet=off", "-timeout=0"}
 
-// raceOptions make a race detector exit without waiting for a second.
-const raceOptions = "GORACE=atexit_sleep_ms=0"
+// raceOptions are for the race detector, which requires cgo, and otherwise waits for a second at the
+// end of each process.
+var raceOptions = []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0"}
 
 func (g goTest) run(ctx context.Context, out io.Writer) (tally, error) {
 	pkgs := g.pkgs
@@ -53,7 +53,7 @@ func (g goTest) run(ctx context.Context, out io.Writer) (tally, error) {
 		pkgs = []string{"./..."}
 	}
 	cmd := exec.CommandContext(ctx, "go", slices.Concat(always, g.flags, pkgs)...)
-	cmd.Env = slices.Concat(os.Environ(), []string{raceOptions}, g.env)
+	cmd.Env = slices.Concat(os.Environ(), g.env)
 	cmd.Dir = g.dir
 	f := newFollower(out)
 	err := f.run(cmd)

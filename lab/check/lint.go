@@ -53,7 +53,7 @@ func staticcheck(ctx context.Context, _ io.Writer) (tally, error) {
 // other code is the same as here.
 func buildFor(goos string) func(context.Context, io.Writer) (tally, error) {
 	return func(ctx context.Context, _ io.Writer) (tally, error) {
-		env := []string{"GOOS=" + goos, "CGO_ENABLED=0"}
+		env := []string{"GOOS=" + goos}
 		if _, err := quietly(ctx, "", env, "go", "build", "./..."); err != nil {
 			return tally{}, err
 		}
@@ -70,7 +70,7 @@ func buildFor(goos string) func(context.Context, io.Writer) (tally, error) {
 // compiled on Linux.
 func packagesWithFilesFor(ctx context.Context, goos string) ([]string, error) {
 	files := func(goos string) (map[string]string, error) {
-		listed, err := quietly(ctx, "", []string{"GOOS=" + goos, "CGO_ENABLED=0"}, "go", "list", "-f", "{{.ImportPath}}\t{{.GoFiles}}{{.TestGoFiles}}{{.XTestGoFiles}}", "./...")
+		listed, err := quietly(ctx, "", []string{"GOOS=" + goos}, "go", "list", "-f", "{{.ImportPath}}\t{{.GoFiles}}{{.TestGoFiles}}{{.XTestGoFiles}}", "./...")
 		found := map[string]string{}
 		for line := range strings.Lines(string(listed)) {
 			pkg, names, _ := strings.Cut(strings.TrimSpace(line), "\t")

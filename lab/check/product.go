@@ -25,7 +25,7 @@ func testRaced(ctx context.Context, out io.Writer) (tally, error) {
 	if err != nil {
 		return tally{}, err
 	}
-	return goTest{flags: []string{"-race", "-p", strconv.Itoa(runtime.NumCPU())}, pkgs: raced}.run(ctx, out)
+	return goTest{env: raceOptions, flags: []string{"-race", "-p", strconv.Itoa(runtime.NumCPU())}, pkgs: raced}.run(ctx, out)
 }
 
 func testPlain(ctx context.Context, out io.Writer) (tally, error) {

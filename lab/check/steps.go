@@ -30,7 +30,7 @@ var steps = []step{
 	{name: "test-temporal", about: "the module temporal, without a server", beside: true, run: goTest{dir: "temporal"}.run},
 
 	{name: "repeat", starts: true, about: "the named faults, five times each, two at a time", level: withAll,
-		run: goTest{flags: []string{"-race", "-count=5", "-run", "^TestFault"}, pkgs: []string{"./internal/proxy", "./internal/gateway"}}.run},
+		run: goTest{env: raceOptions, flags: []string{"-race", "-count=5", "-run", "^TestFault"}, pkgs: []string{"./internal/proxy", "./internal/gateway"}}.run},
 	{name: "fuzz", about: fmt.Sprintf("each fuzz target, %d inputs", fuzzRuns), level: withAll, run: fuzzAll},
 	{name: "deploy", about: "alert rules and the Grafana dashboard: Prometheus' libraries and Grafana's types accept them", level: withAll,
 		run: goTest{dir: "lab/deploytest"}.run},

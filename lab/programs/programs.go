@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,10 +111,19 @@ func (p Program) Build(ctx context.Context, root string) (string, error) {
 	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", place}, p.flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, p.pkg)...)
 	cmd.Dir = filepath.Join(root, p.dir)
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "CGO_ENABLED="+p.cgo()) // as a release is built
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building %s: %w\n%s", p.pkg, err, output)
 	}
 	return keep(store, place)
+}
+
+// cgo returns whether the program needs cgo: the race detector does.
+func (p Program) cgo() string {
+	if slices.Contains(p.flags, "-race") {
+		return "1"
+	}
+	return "0"
 }
 
 // keep puts a copy of the program into the directory that is named by its bytes.
