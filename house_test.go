@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
 )
 
 const module = "github.com/gauze-mcp/gauze"
