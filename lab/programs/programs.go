@@ -40,7 +40,7 @@ type Program struct {
 var (
 	Gauze       = Program{"gauze", "GAUZE_BINARY", ".", "./cmd/gauze", nil}
 	GauzeRace   = Program{"gauze", "GAUZE_BINARY_RACE", ".", "./cmd/gauze", []string{"-race"}}
-	GauzeBugs   = Program{"gauze", "GAUZE_BINARY_BUGS", ".", "./cmd/gauze", []string{"-tags", "seededbugs"}}
+	GauzeBugs   = Program{"gauze", "GAUZE_BINARY_BUGS", ".", "./cmd/gauze", []string{"-race", "-tags", "seededbugs"}}
 	GauzeHeap   = Program{"gauze", "GAUZE_BINARY_HEAP", ".", "./cmd/gauze", []string{"-tags", "heapreport"}}
 	Faulty      = Program{"faultyserver", faultyserver.EnvAlone, ".", "./internal/testonly/faultyserver/standalone", nil}
 	Witness     = Program{"witness", "GAUZE_LAB_WITNESS", "lab", "./hostile/witness", nil}
@@ -52,10 +52,10 @@ var (
 // All are the programs that the check builds.
 var All = []Program{Gauze, GauzeRace, GauzeBugs, GauzeHeap, Faulty, Witness, SDKServer, Bench, Conformance}
 
-// WithTags returns gauze built with these tags, which may be empty.
+// WithTags returns gauze built with this tag, or with none.
 func WithTags(tags string) Program {
 	for _, p := range All {
-		if strings.Join(p.flags, " ") == "-tags "+tags {
+		if at := slices.Index(p.flags, "-tags"); at >= 0 && p.flags[at+1] == tags {
 			return p
 		}
 	}
