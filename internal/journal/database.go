@@ -33,8 +33,8 @@ CREATE TABLE events (
 	event BLOB NOT NULL, sum BLOB NOT NULL);
 `
 
-// busyTimeout is how long a process waits for the writes of others.
-const busyTimeout = 10 * time.Second
+// busyTimeout is how long a process waits for the writes of others. Tests change it.
+var busyTimeout = 10 * time.Second
 
 // connect opens a database that exists. synchronous is FULL, so that every commit survives a power
 // failure and is on disk before the next one begins, or OFF for a file that is only read. more are

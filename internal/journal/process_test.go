@@ -23,6 +23,7 @@ import (
 const envRole = "JOURNAL_TEST"
 
 func TestMain(m *testing.M) {
+	busyTimeout = 2 * time.Minute // the machine may be slow
 	role, rest, _ := strings.Cut(os.Getenv(envRole), " ")
 	path, task, _ := strings.Cut(rest, " ")
 	switch role {

@@ -34,13 +34,15 @@ const (
 	fileSuffix   = ".json"
 	socketSuffix = ".sock"
 
-	maxSocketPath  = 100 // bytes; systems allow 104 to 108
-	askTimeout     = 2 * time.Second
+	maxSocketPath  = 100              // bytes; systems allow 104 to 108
 	restartTimeout = 15 * time.Second // a restart waits for the calls in flight
 	maxRequest     = 4 << 10
 	maxResponse    = 32 << 20
 	maxFile        = 64 << 10
 )
+
+// askTimeout limits a question and its answer. Tests change it.
+var askTimeout = 2 * time.Second
 
 // Announcement is a wrap that can be asked.
 type Announcement struct {

@@ -5,6 +5,7 @@ package live_test
 import (
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/live"
 )
@@ -20,7 +21,9 @@ func TestAStoppedWrapIsSilentAndTheOthersAnswer(t *testing.T) {
 	if _, err := syscall.Wait4(stopped.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
 		t.Fatalf("it did not stop: %v, %v", status, err)
 	}
+	live.SetAskTimeout(2 * time.Second)
 	all, err := live.All(t.Context(), dir)
+	live.SetAskTimeout(patience)
 	if err != nil || len(all) != 2 {
 		t.Fatalf("%+v, %v", all, err)
 	}

@@ -12,7 +12,7 @@ import (
 // limits are how long things take. Tests shorten them.
 type limits struct {
 	budget  time.Duration // budget is how long one renewal is waited for, and how long new attempts start.
-	attempt time.Duration // attempt is how long one request may take. It is not cut by the budget: the response may have the only copy of a rotated token.
+	attempt time.Duration // attempt is how long one request may take. It is longer than the budget, so that no token is sent again while the server may still rotate it.
 	backoff time.Duration // backoff is the pause after the first failed attempt.
 	pause   time.Duration // pause is how long Header does not renew a token again after it failed.
 	wait    time.Duration // wait is how long a token must be valid to be used while it is renewed.
@@ -21,7 +21,7 @@ type limits struct {
 
 var defaultLimits = limits{
 	budget:  20 * time.Second,
-	attempt: 10 * time.Second,
+	attempt: 30 * time.Second,
 	backoff: 250 * time.Millisecond,
 	pause:   10 * time.Second,
 	wait:    10 * time.Second,

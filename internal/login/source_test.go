@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -38,6 +39,51 @@ func newIssuer(t testing.TB) *issuer {
 	t.Cleanup(i.Close)
 	return i
 }
+
+// newPipedIssuer returns an issuer without sockets, for tests with a clock of their own.
+func newPipedIssuer(t testing.TB) *issuer {
+	i := &issuer{lifetime: time.Hour, valid: map[string]time.Time{}, refresh: canary + "refresh-0"}
+	network := pipes{dialled: make(chan net.Conn)}
+	network.open, network.close = context.WithCancel(context.Background())
+	i.Server = &httptest.Server{Listener: network, Config: &http.Server{Handler: i}}
+	i.Start()
+	i.Client().Transport = &http.Transport{DialContext: network.dial, DisableKeepAlives: true}
+	t.Cleanup(i.Close)
+	return i
+}
+
+// pipes is a listener in memory.
+type pipes struct {
+	dialled chan net.Conn
+	open    context.Context
+	close   func()
+}
+
+func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case p.dialled <- theirs:
+		return ours, nil
+	case <-p.open.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.dialled:
+		return c, nil
+	case <-p.open.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+func (p pipes) Close() error {
+	p.close()
+	return nil
+}
+
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
 func (i *issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/.well-known/") {

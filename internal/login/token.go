@@ -82,8 +82,10 @@ func (s *Source) exchangeOnce(l Login, refresh string) (Login, error) {
 	if err != nil {
 		return Login{}, err
 	}
+	client := s.client()
+	client.Timeout = 0 // ctx has the limit
 	asked := s.now()
-	t, err := requestToken(s.client(), req, redact.KnownSecrets(refresh, secret, l.Access, l.Refresh, l.Previous))
+	t, err := requestToken(client, req, redact.KnownSecrets(refresh, secret, l.Access, l.Refresh, l.Previous))
 	if err != nil {
 		return Login{}, err
 	}

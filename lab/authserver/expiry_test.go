@@ -7,55 +7,66 @@ import (
 	"time"
 )
 
-// The calls of a session take long enough for so many expiries.
 const (
-	numCalls    = 200
-	minExpiries = 20
+	numExpiries = 20
+	roundCalls  = 5 // calls of each process during and after an expiry
 )
 
-// TestOneSession calls a tool two hundred times while its tokens expire twenty times.
-func TestOneSession(t *testing.T) {
-	for name, lifetime := range map[string]time.Duration{
-		"announced":   time.Second,            // renewed ahead of time
-		"unannounced": 500 * time.Millisecond, // the response has no expires_in: renewed when rejected
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, lifetime, lifetime*(minExpiries+2)/numCalls)
-			w.login()
-			g := w.start("one")
-			g.adds(numCalls)
-			w.once(g)
-			w.stayedLoggedIn()
-		})
+// TestAnnouncedExpiry: tokens are renewed before the end that the provider announced for them. The
+// calls of the session take long enough for so many renewals, on a slow machine for more.
+func TestAnnouncedExpiry(t *testing.T) {
+	t.Parallel()
+	const numCalls, expiresIn = 200, time.Second
+	w := newWorld(t, expiresIn, expiresIn*(numExpiries+2)/numCalls)
+	w.login()
+	g := w.start("one")
+	g.adds(numCalls)
+	w.once(g)
+	c := w.provider.Counts()
+	t.Logf("%+v", c)
+	if c.Logins != 1 || c.UsedTwice != 0 || c.Renewals < numExpiries {
+		t.Errorf("want 1 login, at least %d renewals and no refresh token used twice: %+v", numExpiries, c)
 	}
+}
+
+// TestUnannouncedExpiry: the response has no expires_in, and tokens are renewed when rejected.
+func TestUnannouncedExpiry(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 0, 0)
+	w.login()
+	w.callThroughExpiries(w.start("one"))
 }
 
 // TestEightProcesses does the same with eight processes that share a login.
 func TestEightProcesses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, time.Second, time.Second*(minExpiries+2)/numCalls)
+	w := newWorld(t, 0, 0)
 	w.login()
 	var all []*wrap
 	for n := range 8 {
 		all = append(all, w.start(fmt.Sprintf("process%d", n)))
 	}
-	var wait sync.WaitGroup
-	for _, g := range all {
-		wait.Go(func() { g.adds(numCalls) })
-	}
-	wait.Wait()
-	w.once(all...)
-	w.stayedLoggedIn()
+	w.callThroughExpiries(all...)
 }
 
-// stayedLoggedIn checks that the person was asked once and that many tokens were issued, each for a
-// refresh token that was not used before.
-func (w *world) stayedLoggedIn() {
+// callThroughExpiries calls the tool while the tokens expire, again and again. The user stays logged
+// in, and each expiry costs one renewal, for a refresh token that was not used before.
+func (w *world) callThroughExpiries(all ...*wrap) {
 	w.Helper()
-	c := w.provider.Counts()
-	w.Logf("%+v", c)
-	if c.Logins != 1 || c.UsedTwice != 0 || c.Renewals < minExpiries {
-		w.Errorf("want 1 login, at least %d renewals and no refresh token used twice: %+v", minExpiries, c)
+	for range numExpiries {
+		together(all, w.provider.RevokeAccess)
+		together(all, func() {}) // all have the new token: the next expiry rejects no call twice
 	}
+	w.once(all...)
+	w.counts(Counts{Logins: 1, Renewals: numExpiries})
+}
+
+// together lets all wraps call the tool while something happens.
+func together(all []*wrap, happens func()) {
+	var wait sync.WaitGroup
+	for _, g := range all {
+		wait.Go(func() { g.adds(roundCalls) })
+	}
+	wait.Go(happens)
+	wait.Wait()
 }

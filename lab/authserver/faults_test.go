@@ -16,7 +16,7 @@ import (
 // the same time.
 func TestRevokedToken(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, time.Minute, 0)
+	w := newWorld(t, time.Hour, 0)
 	w.login()
 	g := w.start("one")
 	g.adds(3)
@@ -36,7 +36,7 @@ func TestRevokedToken(t *testing.T) {
 // is used by the processes that run.
 func TestEndedLogin(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, time.Minute, 0)
+	w := newWorld(t, time.Hour, 0)
 	w.login()
 	all := []*wrap{w.start("one"), w.start("two")}
 	for _, g := range all {
@@ -73,7 +73,7 @@ func TestFailingProvider(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, time.Minute, 0)
+			w := newWorld(t, time.Hour, 0)
 			w.login()
 			g := w.start("one")
 			g.adds(2)
@@ -100,7 +100,7 @@ func TestFailingProvider(t *testing.T) {
 // temporary fault and no effect. The login is kept and used once the provider is back.
 func TestUnreachableProvider(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, time.Minute, 0)
+	w := newWorld(t, time.Hour, 0)
 	w.login()
 	g := w.start("one")
 	g.adds(2)
@@ -125,7 +125,7 @@ func TestUnreachableProvider(t *testing.T) {
 // renew the token.
 func TestKilledBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, time.Minute, 0)
+	w := newWorld(t, time.Hour, 0)
 	w.login()
 	others := w.killInRenewal(func(rw http.ResponseWriter, r *http.Request, _ http.Handler) { io.Copy(io.Discard, r.Body) })
 	for _, g := range others {
@@ -138,7 +138,7 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 // it was stored. The old one is tried; then each other process asks for a login, and uses it.
 func TestKilledAfterTheAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, time.Minute, 0)
+	w := newWorld(t, time.Hour, 0)
 	w.login()
 	others := w.killInRenewal(func(_ http.ResponseWriter, r *http.Request, next http.Handler) {
 		next.ServeHTTP(httptest.NewRecorder(), r)

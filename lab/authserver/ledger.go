@@ -11,17 +11,16 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
 
-// ledger is the provider's storage. It limits the life of access tokens, detects refresh tokens that
-// are used twice, and counts.
+// ledger is the provider's storage. It revokes access tokens, detects refresh tokens that are used
+// twice, and counts.
 type ledger struct {
 	*storage.Storage
-	lifetime time.Duration // of an access token after its first use, which a busy machine may delay
+	expiresIn time.Duration // what clients are told about an access token
 
-	mu      sync.Mutex
-	unused  map[string]bool      // access tokens, by id
-	expires map[string]time.Time // those that were used
-	spent   map[string]bool      // refresh tokens that were exchanged
-	counts  Counts
+	mu     sync.Mutex
+	valid  map[string]bool // access tokens, by id
+	spent  map[string]bool // refresh tokens that were exchanged
+	counts Counts
 }
 
 // Counts is what a Provider did.
@@ -29,7 +28,7 @@ type Counts struct {
 	Logins    int // codes exchanged for tokens
 	Renewals  int // refresh tokens exchanged for tokens
 	UsedTwice int // requests with a refresh token that was exchanged before
-	Rejected  int // access tokens found invalid or expired by a resource server
+	Rejected  int // access tokens found invalid by a resource server
 }
 
 // CreateAccessAndRefreshTokens issues tokens for a code or a refresh token.
@@ -49,10 +48,9 @@ func (l *ledger) CreateAccessAndRefreshTokens(ctx context.Context, request op.To
 		l.counts.Renewals++
 		l.spent[refresh] = true
 	}
-	l.unused[id] = true
-	// The response says how long the token is valid in whole seconds, rounded down: nothing if that
-	// is less than one.
-	return id, next, time.Now().Add(l.lifetime + 100*time.Millisecond), nil
+	l.valid[id] = true
+	// The response has whole seconds, rounded down a moment later: nothing if that is less than one.
+	return id, next, time.Now().Add(l.expiresIn + 900*time.Millisecond), nil
 }
 
 // TokenRequestByRefreshToken looks up a refresh token. One that was exchanged before ends the login,
@@ -76,12 +74,8 @@ func (l *ledger) reused(ctx context.Context) error {
 func (l *ledger) SetIntrospectionFromToken(ctx context.Context, response *oidc.IntrospectionResponse, tokenID, subject, _ string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.unused[tokenID] {
-		delete(l.unused, tokenID)
-		l.expires[tokenID] = time.Now().Add(l.lifetime)
-	}
-	err := errors.New("the token expired")
-	if time.Now().Before(l.expires[tokenID]) {
+	err := errors.New("the token was revoked")
+	if l.valid[tokenID] {
 		err = l.Storage.SetIntrospectionFromToken(ctx, response, tokenID, subject, ClientID)
 	}
 	if err != nil {
@@ -90,10 +84,9 @@ func (l *ledger) SetIntrospectionFromToken(ctx context.Context, response *oidc.I
 	return err
 }
 
-// revoke makes every access token invalid before its time. Refresh tokens stay valid.
+// revoke makes every access token invalid. Refresh tokens stay valid.
 func (l *ledger) revoke() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	clear(l.unused)
-	clear(l.expires)
+	clear(l.valid)
 }

@@ -46,8 +46,9 @@ type Provider struct {
 // Interceptor gets a request before the provider and calls next to let it through.
 type Interceptor func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
-// NewProvider starts a provider whose access tokens are valid for lifetime.
-func NewProvider(lifetime time.Duration) (*Provider, error) {
+// NewProvider starts a provider. Clients are told that access tokens expire in that time, or nothing
+// if it is 0. They are valid until a renewal or RevokeAccess: a busy machine may be late to use them.
+func NewProvider(expiresIn time.Duration) (*Provider, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func NewProvider(lifetime time.Duration) (*Provider, error) {
 			ClientID:   storage.NativeClient(ClientID, "http://127.0.0.1/callback", "http://localhost/callback"),
 			resourceID: storage.WebClient(resourceID, resourceSecret),
 		}),
-		lifetime: lifetime, unused: map[string]bool{}, expires: map[string]time.Time{}, spent: map[string]bool{},
+		expiresIn: expiresIn, valid: map[string]bool{}, spent: map[string]bool{},
 	}
 	p.handler = exampleop.SetupServer(p.URL, p.ledger, slog.New(slog.DiscardHandler), false)
 	p.listen(listener)
@@ -108,7 +109,7 @@ func (p *Provider) Counts() Counts {
 	return p.ledger.counts
 }
 
-// RevokeAccess makes every access token invalid, as an administrator can. Refresh tokens stay valid.
+// RevokeAccess makes every access token invalid, as if it had expired. Refresh tokens stay valid.
 func (p *Provider) RevokeAccess() { p.ledger.revoke() }
 
 // EndLogin makes every token of the user invalid, refresh tokens included.

@@ -16,7 +16,7 @@ import (
 // rejected, recorded, and ends the login.
 func TestProvider(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, time.Minute, 0)
+	w := newWorld(t, time.Hour, 0)
 	ctx := t.Context()
 	client := oauth2.Config{ClientID: ClientID, Scopes: append([]string{"offline_access"}, scopes...), Endpoint: oauth2.Endpoint{
 		AuthURL: w.provider.URL + "/auth", TokenURL: w.provider.URL + TokenPath, AuthStyle: oauth2.AuthStyleInParams,

@@ -23,10 +23,10 @@ type world struct {
 	env      []string // environment of every gauze
 }
 
-// newWorld returns a world whose access tokens live for lifetime and whose tool takes work.
-func newWorld(t *testing.T, lifetime, work time.Duration) *world {
+// newWorld returns a world whose provider says when access tokens expire and whose tool takes work.
+func newWorld(t *testing.T, expiresIn, work time.Duration) *world {
 	t.Helper()
-	p, err := NewProvider(lifetime)
+	p, err := NewProvider(expiresIn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func newWorld(t *testing.T, lifetime, work time.Duration) *world {
 // login runs `gauze login`.
 func (w *world) login() {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, gauze, "login", w.resource.URL, "--client-id", ClientID)
 	cmd.Env = w.env

@@ -153,22 +153,15 @@ func (c *client) load(ctx context.Context) error {
 		}
 		c.want.Calls += roundCalls
 		c.want.Restarts, c.want.Healed, c.want.Repaired = c.want.Restarts+1, c.want.Healed+1, c.want.Repaired+1
-		if err := c.restarted(ctx); err != nil {
+		if _, err := c.Await(ctx, c.restarted); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// restarted waits until the wrap has counted the last kill.
-func (c *client) restarted(ctx context.Context) error {
-	for {
-		s, err := c.Server(ctx)
-		if err != nil || s.Healed >= c.want.Healed {
-			return err
-		}
-	}
-}
+// restarted reports whether the wrap has a server again since the last kill.
+func (c *client) restarted(s live.Server) bool { return s.Healed >= c.want.Healed && s.ServerPID != 0 }
 
 // checkLedger compares the answers with what the server did: each write that was answered took effect
 // once, and no other did, except those that were reported as unknown.

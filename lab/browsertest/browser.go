@@ -27,7 +27,7 @@ type Browser struct {
 }
 
 // waitTimeout limits how long a page may take to show what is expected.
-const waitTimeout = 20 * time.Second
+const waitTimeout = 2 * time.Minute
 
 // Open starts Chromium with a profile of its own. axe is the path of axe-core's script.
 func Open(ctx context.Context, chromium, axe string) (*Browser, error) {

@@ -47,8 +47,8 @@ type WrapOptions struct {
 	Env          []string
 }
 
-// answerTimeout limits a call: without it a fault would look like a test that hangs.
-const answerTimeout = time.Minute
+// answerTimeout limits what is waited for: without it a fault would look like a test that hangs.
+const answerTimeout = 2 * time.Minute
 
 // Wrap starts a client's server as clients do, and lists its tools.
 func (r *Run) Wrap(ctx context.Context, o WrapOptions) (*Wrap, error) {
@@ -94,7 +94,7 @@ func (w *Wrap) Close() {
 	if w.in.Close() != nil {
 		return
 	}
-	late := time.AfterFunc(10*time.Second, func() { w.cmd.Process.Kill() })
+	late := time.AfterFunc(answerTimeout, func() { w.cmd.Process.Kill() })
 	defer late.Stop()
 	w.cmd.Wait()
 }
@@ -108,9 +108,9 @@ func (w *Wrap) Call(ctx context.Context, tool, arguments string) (Answer, error)
 	return a, nil
 }
 
-// Kill kills the server's process, which gauze then restarts.
+// Kill waits until the server runs and kills its process, which gauze then restarts.
 func (w *Wrap) Kill(ctx context.Context) error {
-	s, err := w.Server(ctx)
+	s, err := w.Await(ctx, func(s live.Server) bool { return s.ServerPID != 0 })
 	if err != nil {
 		return err
 	}
@@ -119,6 +119,24 @@ func (w *Wrap) Kill(ctx context.Context) error {
 		return err
 	}
 	return process.Kill()
+}
+
+// Await waits until what the wrap says about itself is as wanted.
+func (w *Wrap) Await(ctx context.Context, wanted func(live.Server) bool) (live.Server, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for {
+		s, err := w.Server(ctx)
+		if err != nil {
+			return s, fmt.Errorf("%s: %w", w.Name, err)
+		}
+		if wanted(s) {
+			return s, nil
+		}
+		<-look.C
+	}
 }
 
 // Server returns what the wrap says about itself.
