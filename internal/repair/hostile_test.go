@@ -12,15 +12,10 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-)
 
-// hangs is how long a test waits before it calls something a hang.
-func hangs() time.Duration {
-	if underRace() {
-		return 60 * time.Second
-	}
-	return 10 * time.Second
-}
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
+)
 
 // hostile is input made to do harm.
 type hostile struct {
@@ -61,8 +56,8 @@ func (h hostile) judged(t *testing.T) Outcome {
 			t.Errorf("%s (%s), not %s", out.Verdict, out.Reason, h.want)
 		}
 		return out
-	case <-time.After(hangs()):
-		t.Fatalf("no verdict after %s", hangs())
+	case <-time.After(patience.Limit()):
+		t.Fatalf("no verdict after %s", patience.Limit())
 	}
 	return Outcome{}
 }
@@ -226,10 +221,7 @@ func TestHostileNumbers(t *testing.T) {
 }
 
 func TestHostileSizes(t *testing.T) {
-	large, many := 16<<20, 50_000
-	if underRace() { // which is ten times as slow and looks for something else
-		large, many = 1<<20, 5_000
-	}
+	large, many := sample.Size(16<<20), sample.Size(50_000)
 	tree := `{"type":"object","properties":{"x":{"type":"string"},"n":{"type":"integer"},"u":{"type":"array","uniqueItems":true},"l":{"type":"array","items":{"type":"integer"}}}}`
 	numbers := func(n int, one string) string {
 		return strings.TrimSuffix(strings.Repeat(one+",", n), ",")
