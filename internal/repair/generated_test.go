@@ -53,7 +53,7 @@ func (s *tally) String() string {
 }
 
 // failedSeeds are seeds of TestGeneratedCalls that failed once.
-var failedSeeds = []uint64{0x9b1d}
+var failedSeeds = []uint64{0x9b1d, 0xa832, 0xb25f}
 
 // Properties of every call, checked with generated calls.
 func TestGeneratedCalls(t *testing.T) {
@@ -254,8 +254,14 @@ func (c *generatedCall) othersUntouched() {
 	}
 }
 
+// explained reports whether a refused call is also explained, which is slow: some only.
+func (c *generatedCall) explained() bool { return len(c.sent)%4 == 0 }
+
 // refused looks at the example of the message.
 func (c *generatedCall) refused() {
+	if !c.explained() {
+		return
+	}
 	c.message = c.schema.Explain(toolName, c.out, 1)
 	var data struct {
 		ValidExample json.RawMessage `json:"validExample"`
@@ -299,8 +305,8 @@ func (c *generatedCall) tiers() {
 	}
 	fresh := &Schema{raw: c.raw}
 	for i, schema := range []*Schema{c.schema, c.schema, fresh} {
-		if len(c.sent)%4 != 0 || i > 1 && len(c.sent)%8 != 0 {
-			break // explaining and compiling are slow: some only
+		if !c.explained() || i > 1 && len(c.sent)%8 != 0 {
+			break // so is compiling
 		}
 		again := schema.Arguments(c.sent, Options{Tool: toolName, Tier: Told})
 		if again.Verdict != c.out.Verdict || !bytes.Equal(again.Arguments, c.out.Arguments) || receiptsOf(again) != receiptsOf(c.out) || again.Reason != c.out.Reason {

@@ -146,7 +146,7 @@ func TestHostileDoubling(t *testing.T) {
 		{"any of that fails", doubling("anyOf", `{"type":"string"}`, 26), `{"a":1}`, unverified},
 		{"one of that fails", doubling("oneOf", `{"type":"string"}`, 26), `{"a":1}`, unverified},
 		{"any of that could be mended", doubling("anyOf", `{"properties":{"n":{"type":"integer"}}}`, 12), `{"n":"5"}`, nil},
-		{"many wrong values in a few branches", doubling("anyOf", `{"additionalProperties":{"type":"integer"}}`, 8), manyKeys(300, `"5"`), nil},
+		{"many wrong values in a few branches", doubling("anyOf", `{"additionalProperties":{"type":"integer"}}`, 8), manyKeys(sample.Size(300), `"5"`), nil},
 		{"items of items", items, wide, unverified},
 		{"a short one is judged", doubling("allOf", `{"type":"object"}`, 5), `{}`, valid},
 	})
@@ -265,7 +265,7 @@ func TestHostileSizes(t *testing.T) {
 		{"50,000 values to mend", tree, `{"l":[` + numbers(many, `"1"`) + `]}`, nil},
 		{"1,000 values to mend", tree, `{"l":[` + numbers(1_000, `"1"`) + `]}`, nil},
 		{"50,000 unique items", tree, `{"u":` + distinct(many) + `}`, nil},
-		{"20,000 unique objects", tree, `{"u":[` + maps(20_000) + `]}`, nil},
+		{"20,000 unique objects", tree, `{"u":[` + maps(sample.Size(20_000)) + `]}`, nil},
 		{"50,000 equal items", tree, `{"u":[` + numbers(many, "1") + `]}`, nil},
 		{"50,000 keys", tree, manyKeys(many, "1"), nil},
 		{"50,000 keys that are not allowed", `{"properties":{"a":{}},"additionalProperties":false}`, manyKeys(many, "1"), nil},
@@ -277,7 +277,7 @@ func TestHostileSizes(t *testing.T) {
 		{"a choice of 20,000, none of them", `{"properties":{"x":{"enum":[` + wide.String()[1:] + `]}}}`, `{"x":"zebra"}`, nil},
 		{"all of 4,000", `{"allOf":[` + numbers(4_000, `{"type":"object"}`) + `]}`, `{}`, valid},
 		{"any of 2,000 that fail", `{"properties":{"x":{"anyOf":[` + numbers(2_000, `{"type":"integer"}`) + `]}}}`, `{"x":"5"}`, nil},
-		{"any of 2,000 on 200 values", `{"properties":{"x":{"type":"array","items":{"anyOf":[` + numbers(2_000, `{"type":"integer"}`) + `]}}}}`, `{"x":[` + numbers(200, `"5"`) + `]}`, nil},
+		{"any of 2,000 on 200 values", `{"properties":{"x":{"type":"array","items":{"anyOf":[` + numbers(2_000, `{"type":"integer"}`) + `]}}}}`, `{"x":[` + numbers(sample.Size(200), `"5"`) + `]}`, nil},
 	})
 }
 
