@@ -10,6 +10,8 @@ import (
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 func TestTraps(t *testing.T) {
@@ -251,8 +253,14 @@ func TestNumbersOfALog(t *testing.T) {
 }
 
 func FuzzDiagnose(f *testing.F) {
+	var logs []string
 	for _, fixture := range fixtures(f) {
 		f.Add(fixture.command, fixture.evidence)
+		logs = append(logs, fixture.evidence)
+	}
+	random := sample.Random(sample.Seed(f), 0)
+	for range sample.Size(1000) {
+		f.Add("npx -y a", sample.Mutate(random, logs))
 	}
 	f.Add("docker run -e "+secret, "\xff\xfe\x00\x1b[31m"+secret)
 	f.Fuzz(func(t *testing.T, command, evidence string) {

@@ -6,14 +6,15 @@ import (
 	"testing"
 )
 
-// Mutants calls add with mutants of a corpus, Size(all) of them: seeds for a fuzz target, which go
-// test runs as plain tests.
-func Mutants[T ~string | ~[]byte](f testing.TB, all int, corpus []T, add func(T)) {
+// Corpus returns texts and Size(1000) mutants of them: the seeds of a fuzz target, which go test runs
+// as plain tests.
+func Corpus[T ~string | ~[]byte](f testing.TB, texts ...T) []T {
 	f.Helper()
-	random := Random(Seed(f), 0)
-	for range Size(all) {
-		add(Mutate(random, corpus))
+	random, corpus := Random(Seed(f), 0), slices.Clip(texts)
+	for range Size(1000) {
+		corpus = append(corpus, Mutate(random, texts))
 	}
+	return corpus
 }
 
 // Mutate returns one of a corpus with a few small changes.

@@ -83,6 +83,10 @@ func TestMutantsAreManyAndRepeat(t *testing.T) {
 		}
 		different[mutant] = true
 	}
+	t.Setenv(EnvAll, "")
+	if all := Corpus(t, corpus...); len(all) != len(corpus)+100 || !slices.Equal(all[:len(corpus)], corpus) {
+		t.Errorf("a corpus of %d", len(all))
+	}
 	if len(different) < 500 {
 		t.Errorf("only %d different ones of 1000", len(different))
 	}
