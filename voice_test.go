@@ -52,6 +52,21 @@ var phrases = []phrase{
 	{regexp.MustCompile(`(?i)(^|[.:;(] ?)who (does|do|makes?|sends?|comes?|asks?|wants?|names?|agrees?|reads?|gets?|calls?|has|is)\b`), "the client, the user", "Who asks for it gets the list"},
 }
 
+// anyPhrase matches where one of phrases does: most texts have none, and one pattern tells so sooner
+// than each of them.
+var anyPhrase = func() *regexp.Regexp {
+	var words, others []string
+	for _, p := range phrases {
+		pattern := strings.TrimPrefix(p.pattern.String(), "(?i)")
+		if inner, whole := strings.CutPrefix(pattern, `\b`); whole {
+			words = append(words, strings.TrimSuffix(inner, `\b`))
+		} else {
+			others = append(others, pattern)
+		}
+	}
+	return regexp.MustCompile(`(?i)\b(` + strings.Join(words, "|") + `)\b|` + strings.Join(others, "|"))
+}()
+
 // idiomatic matches the phrases that are good English in spite of a pattern.
 var idiomatic = regexp.MustCompile(`(?i)\bno (longer|more|need|way|effect|matter|such)\b`)
 
@@ -183,8 +198,12 @@ func (p prose) phrases() map[string]string {
 	if len(words) < 4 {
 		return found
 	}
+	text := strings.Join(words, " ")
+	if !anyPhrase.MatchString(text) {
+		return found
+	}
 	for _, avoided := range phrases {
-		for _, hit := range avoided.pattern.FindAllString(strings.Join(words, " "), -1) {
+		for _, hit := range avoided.pattern.FindAllString(text, -1) {
 			if !idiomatic.MatchString(hit) {
 				found[hit] = avoided.instead
 			}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 func TestOneObjectIsFound(t *testing.T) {
@@ -90,8 +92,9 @@ func TestAnInvalidSchemaIsAnError(t *testing.T) {
 }
 
 func FuzzOneObject(f *testing.F) {
-	f.Add("Here you go: " + right)
-	f.Add("```json\n{}\n``` [{]}")
+	for _, text := range sample.Corpus(f, "Here you go: "+right, "```json\n{}\n``` [{]}", `{"a":"}"} {`) {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if got, err := oneObject(text); err == nil && (!json.Valid(got) || got[0] != '{') {
 			t.Errorf("%q: got %q", text, got)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 // touching is a plan whose server is a command of the agent that leaves a mark.
@@ -130,10 +131,7 @@ func TestManyTasksAtTheSameTime(t *testing.T) {
 	a.notesIn(ownFile)
 	plan := errand("cursor/notes", "hang x")
 	plan["wait_seconds"] = 0.001
-	attempts := 1000
-	if raceEnabled {
-		attempts = 100
-	}
+	attempts := sample.Size(1000)
 	refused := 0
 	for range attempts {
 		r := a.call("run_task", plan)

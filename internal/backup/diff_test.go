@@ -3,6 +3,8 @@ package backup
 import (
 	"strings"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 func TestADiffHidesNothing(t *testing.T) {
@@ -33,10 +35,11 @@ func TestADiffHidesNothing(t *testing.T) {
 
 // Whatever the files hold, a change is shown if there is one, and in harmless lines.
 func FuzzADiffShowsEveryChange(f *testing.F) {
-	f.Add("a\nb\n", "a\nc\n")
-	f.Add("", "x")
-	f.Add("a\r\n", "a\n")
-	f.Add("{\n  \"a\": 1\n}", "{\n  \"a\": 1,\n  \"b\": 2\n}\n")
+	texts := []string{"a\nb\n", "a\nc\n", "", "x", "a\r\n", "a\n", "{\n  \"a\": 1\n}", "{\n  \"a\": 1,\n  \"b\": 2\n}\n"}
+	for i, text := range sample.Corpus(f, texts...) {
+		f.Add(texts[i%len(texts)], text)
+		f.Add(text, texts[(i^1)%len(texts)])
+	}
 	f.Fuzz(func(t *testing.T, old, new string) {
 		text := Unified("f", []byte(old), []byte(new))
 		if (text == "") != (old == new) {

@@ -4,12 +4,13 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"math/rand/v2"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 // Secrets in twelve shapes, in every place of a file where one can stand.
@@ -147,7 +148,7 @@ func TestHostileFilesEndSoon(t *testing.T) {
 // Bytes at random, and random cuts and swaps of good files, never panic.
 func TestDamagedFilesNeverPanic(t *testing.T) {
 	home := Home{OS: "linux", Home: "/home/me", Project: "/home/me/project", Environ: []string{"PATH=/bin"}, Disk: memory{}}
-	g := rand.New(rand.NewPCG(1, 2))
+	g := sample.Random(sample.Seed(t), 2)
 	count := 0
 	for _, a := range archives(t, "testdata/*/*.txtar") {
 		h := homeOf(a.Archive)

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"reflect"
 	"regexp"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 func TestTraps(t *testing.T) {
@@ -145,13 +145,10 @@ func TestEveryPatternHasANeedle(t *testing.T) {
 
 // The needles are an optimisation: they must not change what is found.
 func TestNeedlesChangeNothing(t *testing.T) {
-	info, _ := debug.ReadBuildInfo()
-	race := slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-	for i, f := range fixtures(t) {
-		if race && i%25 > 0 || i%3 > 0 {
-			continue // every pattern on every text is slow enough without it
-		}
-		text := legible(f.evidence)
+	all := fixtures(t)
+	random := sample.Random(sample.Seed(t), 1)
+	for _, i := range random.Perm(len(all))[:sample.Size(len(all))] {
+		text := legible(all[i].evidence)
 		hits := knowledge().finder.find(text)
 		for n, patterns := range knowledge().patterns {
 			for _, p := range patterns {
@@ -251,8 +248,14 @@ func TestNumbersOfALog(t *testing.T) {
 }
 
 func FuzzDiagnose(f *testing.F) {
+	var logs []string
 	for _, fixture := range fixtures(f) {
 		f.Add(fixture.command, fixture.evidence)
+		logs = append(logs, fixture.evidence)
+	}
+	random := sample.Random(sample.Seed(f), 0)
+	for range sample.Size(1000) {
+		f.Add("npx -y a", sample.Mutate(random, logs))
 	}
 	f.Add("docker run -e "+secret, "\xff\xfe\x00\x1b[31m"+secret)
 	f.Fuzz(func(t *testing.T, command, evidence string) {

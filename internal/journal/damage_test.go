@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
-// injuries is how often TestDamageIsNoticed damages a journal. The full check uses 10,000.
-var injuries = flag.Int("injuries", 200, "damaged journals in TestDamageIsNoticed")
+// failedSeeds are seeds of TestDamageIsNoticed that failed once.
+var failedSeeds []uint64
 
 // image is a journal as files, and what it holds.
 type image struct {
@@ -35,7 +36,7 @@ func newImage(t *testing.T, crashed bool) image {
 	t.Helper()
 	path := filepath.Join(memoryDir(t), "state", FileName)
 	const tasks, steps, events = 8, 10, 60
-	random := rand.New(rand.NewPCG(1, 2))
+	random := sample.Random(1, 2)
 	var timeline []event.Event
 	for i := range events {
 		timeline = append(timeline, event.Event{Time: time.Now(), Kind: event.Failed, Server: "files", Detail: fmt.Sprint("number ", i)})
@@ -115,22 +116,21 @@ func TestDamageIsNoticed(t *testing.T) {
 	images := []image{newImage(t, false), newImage(t, true)}
 	dir := memoryDir(t)
 	var kept, all, salvaged int
-	for n := range *injuries {
-		random := rand.New(rand.NewPCG(uint64(n), 17))
-		im := images[n%len(images)]
+	seeds := sample.Seeds(sample.Seed(t), 2_000, failedSeeds...)
+	sample.Each(t, seeds, func(seed uint64) {
+		random := sample.Random(seed, 17)
+		im := images[random.IntN(len(images))]
 		files := map[string][]byte{}
-		for suffix, content := range im.files {
-			files[suffix] = content
-		}
+		maps.Copy(files, im.files)
 		how := injure(random, files)
-		path := filepath.Join(dir, fmt.Sprint(n), FileName)
+		path := filepath.Join(dir, fmt.Sprint(seed), FileName)
 		os.Mkdir(filepath.Dir(path), 0o700)
 		for suffix, content := range files {
 			if err := os.WriteFile(path+suffix, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		intact, repaired := im.checkAfter(t, path, fmt.Sprintf("injury %d (%s)", n, how))
+		intact, repaired := im.checkAfter(t, path, how)
 		kept += intact
 		if repaired {
 			salvaged++
@@ -139,13 +139,10 @@ func TestDamageIsNoticed(t *testing.T) {
 			all += len(entries)
 		}
 		os.RemoveAll(filepath.Dir(path))
-		if t.Failed() {
-			return
-		}
-	}
-	t.Logf("%d of %d damaged journals were repaired, %.1f %% of the entries kept", salvaged, *injuries, 100*float64(kept)/float64(all))
-	if salvaged < *injuries/2 || kept < all/2 {
-		t.Errorf("%d of %d repaired, %d of %d entries kept", salvaged, *injuries, kept, all)
+	})
+	t.Logf("%d of %d damaged journals were repaired, %.1f %% of the entries kept", salvaged, len(seeds), 100*float64(kept)/float64(all))
+	if salvaged < len(seeds)/2 || kept < all/2 {
+		t.Errorf("%d of %d repaired, %d of %d entries kept", salvaged, len(seeds), kept, all)
 	}
 }
 

@@ -136,8 +136,8 @@ func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Ou
 		out.violations = s.violations(s.root, value)
 		checked = true
 		if len(out.violations) > 0 && o.Tier > Off && weigh(out.violations) <= maxViolations {
-			m.value = clone(value)
-			mended = m.mend(out.violations) && keepsValues(value, m.value, m.granted, m.released) && o.allows(m.changes)
+			// A change that must be told is not made where silent ones are enough.
+			mended = o.Tier > Silent && m.attempt(Silent, value, out.violations) || m.attempt(o.Tier, value, out.violations)
 		}
 	})
 	switch {
@@ -158,12 +158,12 @@ func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Ou
 		out.settle()
 	case mended:
 		out.Verdict, out.Changes, out.violations = Repaired, m.changes, nil
-		out.Arguments = encode(m.value, doc.rank)
+		out.Arguments = encode(m.value, m.rank)
 		out.Reason = s.notChecked()
 		out.settle()
 	default:
 		out.Verdict = Refused
-		out.sent, out.rank, out.closest = value, doc.rank, m.value
+		out.sent, out.rank, out.closest = value, m.rank, m.value
 		if m.value == nil {
 			out.closest = value
 		}

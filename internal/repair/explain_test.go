@@ -301,14 +301,16 @@ func TestTheExampleOutlivesRedaction(t *testing.T) {
 }
 
 func TestSameFaultSameBytes(t *testing.T) {
-	for _, call := range []string{
-		`{"login":"X","mail":"none","age":12,"labels":[],"rows":[{"id":0,"text":""}],"limit":"hot","share":33,"z":1,"y":2}`,
-		`{}`, `[]`, `{"login":`,
+	for _, c := range []struct{ schema, call string }{
+		{account, `{"login":"X","mail":"none","age":12,"labels":[],"rows":[{"id":0,"text":""}],"limit":"hot","share":33,"z":1,"y":2}`},
+		{account, `{}`}, {account, `[]`}, {account, `{"login":`},
+		{`{"propertyNames":{"maxLength":3}}`, `{"first":1,"second":2,"third":3}`},
+		{`{"dependentRequired":{"a":["x"],"b":["y"],"c":["z"]}}`, `{"a":1,"b":2,"c":3}`},
 	} {
 		var first Message
 		for i := range 50 {
-			s := &Schema{raw: []byte(account)}
-			out := s.Arguments([]byte(call), Options{Tier: Told})
+			s := &Schema{raw: []byte(c.schema)}
+			out := s.Arguments([]byte(c.call), Options{Tier: Told})
 			m := s.Explain("tool", out, 1)
 			if i == 0 {
 				first = m

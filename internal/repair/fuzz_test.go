@@ -6,14 +6,16 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 // FuzzDecode: what we read as JSON is JSON, and the same; what is JSON we
 // read, but for our limits.
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,-2.5e3,"x\u00e9\n",true,false,null],"b":{}}`, `"\ud83d\ude00"`, `"\ud800"`, `{'a': None}`, "```json\n[1]\n```", `[1,]`, `{"a":1,"a":2}`, `{a:(1,2)} // x`, `{"a":"x"`,
-		`1e999999999`, "\ufeff{}", "\"\xff\"", `{"a":1"}`, `.5`, `'\x41'`, `[[[[`, ``} {
-		f.Add(seed)
+	for _, text := range sample.Corpus(f, `{"a":[1,-2.5e3,"x\u00e9\n",true,false,null],"b":{}}`, `"\ud83d\ude00"`, `"\ud800"`, `{'a': None}`, "```json\n[1]\n```", `[1,]`, `{"a":1,"a":2}`, `{a:(1,2)} // x`, `{"a":"x"`,
+		`1e999999999`, "\ufeff{}", "\"\xff\"", `{"a":1"}`, `.5`, `'\x41'`, `[[[[`, ``) {
+		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		doc, err := decode(text)
@@ -56,8 +58,8 @@ var seedSchemas = []string{`{}`, `true`, `{"type":"object","properties":{"n":{"t
 
 // FuzzCompile: no schema does harm.
 func FuzzCompile(f *testing.F) {
-	for _, seed := range seedSchemas {
-		f.Add([]byte(seed))
+	for _, schema := range sample.Corpus(f, seedSchemas...) {
+		f.Add([]byte(schema))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		schema := (&Schema{raw: bytes.Clone(raw)}).Ready()
@@ -74,10 +76,16 @@ func FuzzCompile(f *testing.F) {
 
 // FuzzRepair: whatever comes, what goes out as repaired is valid.
 func FuzzRepair(f *testing.F) {
+	calls := []string{`{"n":"5","l":"['a']","u":"A B","x":null}`, `{"arguments":{"n":1}}`, `{"a":{"type":"integer","value":3},"c":{"c":1}}`, `"[1]"`, `{'a': None,}`, ``, `{"n":[1],"l":"a"`}
 	for _, schema := range seedSchemas {
-		for _, sent := range []string{`{"n":"5","l":"['a']","u":"A B","x":null}`, `{"arguments":{"n":1}}`, `{"a":{"type":"integer","value":3},"c":{"c":1}}`, `"[1]"`, `{'a': None,}`, ``, `{"n":[1],"l":"a"`} {
+		for _, sent := range calls {
 			f.Add([]byte(schema), []byte(sent))
 		}
+	}
+	schemas := sample.Corpus(f, seedSchemas...)
+	for i, sent := range sample.Corpus(f, calls...) {
+		f.Add([]byte(schemas[i]), []byte(sent))
+		f.Add([]byte(seedSchemas[i%len(seedSchemas)]), []byte(sent))
 	}
 	f.Fuzz(func(t *testing.T, raw, sent []byte) {
 		schema := &Schema{raw: bytes.Clone(raw)}

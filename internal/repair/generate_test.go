@@ -221,7 +221,7 @@ func (g *generator) optionalNull() shape {
 }
 
 func (g *generator) list() shape {
-	item := g.any()
+	item := draw(g, g.any, g.any, g.any, g.choice, g.integer)() // more of what a list in a text may have
 	schema := map[string]any{"type": "array", "items": item.schema}
 	low, high := 0, 3
 	if g.chance(20) {
@@ -486,7 +486,7 @@ func (g *generator) damage(p spot) {
 		p.put(draw[any](g, fmt.Sprint(v), strings.ToUpper(fmt.Sprint(v)), "True", 1, "yes", []any{v}))
 	case string:
 		p.put(draw[any](g, strings.ToUpper(v), strings.ReplaceAll(v, "_", " "), " "+v, v+"!", []any{v}, map[string]any{"type": "string", "value": v},
-			map[string]any{"value": v}, map[string]any{"type": v}, v[:len(v)/2], v+", "+v, rejectedDefault, rejectedDefault, asNumber(v), "\""+v+"\"", "null", ""))
+			map[string]any{"value": v}, map[string]any{"type": v}, v[:len(v)/2], v+", "+v, rejectedDefault, rejectedDefault, rejectedDefault, rejectedDefault, asNumber(v), asNumber(v), "\""+v+"\"", "null", ""))
 	case nil:
 		p.put(draw[any](g, "null", "None", "undefined", "", 0, false))
 	case []any:
@@ -494,7 +494,8 @@ func (g *generator) damage(p spot) {
 		if len(v) == 1 {
 			items = v[0]
 		}
-		p.put(draw[any](g, items, items, any(string(asJSON(v))), any(asPython(v)), append(v, v...), any([]any{}), any(fmt.Sprint(v...)), any(strings.Trim(strings.ReplaceAll(string(asJSON(v)), `"`, ""), "[]")), any(map[string]any{"type": "list", "items": v}), any(string(asJSON(v))[1:]), any([]any{v})))
+		joined := strings.Trim(strings.ReplaceAll(string(asJSON(v)), `"`, ""), "[]")
+		p.put(draw[any](g, items, items, joined, joined, joined, any(string(asJSON(v))), any(asPython(v)), append(v, v...), any([]any{}), any(fmt.Sprint(v...)), any(map[string]any{"type": "list", "items": v}), any(string(asJSON(v))[1:]), any([]any{v})))
 	case map[string]any:
 		text := string(asJSON(v))
 		p.put(draw[any](g, any(text), any(asPython(v)), any([]any{v}), any(text[:len(text)-1]), any(text[:len(text)/2]), any(map[string]any{"value": v})))

@@ -12,15 +12,10 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-)
 
-// hangs is how long a test waits before it calls something a hang.
-func hangs() time.Duration {
-	if underRace() {
-		return 60 * time.Second
-	}
-	return 10 * time.Second
-}
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
+)
 
 // hostile is input made to do harm.
 type hostile struct {
@@ -61,8 +56,8 @@ func (h hostile) judged(t *testing.T) Outcome {
 			t.Errorf("%s (%s), not %s", out.Verdict, out.Reason, h.want)
 		}
 		return out
-	case <-time.After(hangs()):
-		t.Fatalf("no verdict after %s", hangs())
+	case <-time.After(patience.Limit()):
+		t.Fatalf("no verdict after %s", patience.Limit())
 	}
 	return Outcome{}
 }
@@ -151,7 +146,7 @@ func TestHostileDoubling(t *testing.T) {
 		{"any of that fails", doubling("anyOf", `{"type":"string"}`, 26), `{"a":1}`, unverified},
 		{"one of that fails", doubling("oneOf", `{"type":"string"}`, 26), `{"a":1}`, unverified},
 		{"any of that could be mended", doubling("anyOf", `{"properties":{"n":{"type":"integer"}}}`, 12), `{"n":"5"}`, nil},
-		{"many wrong values in a few branches", doubling("anyOf", `{"additionalProperties":{"type":"integer"}}`, 8), manyKeys(300, `"5"`), nil},
+		{"many wrong values in a few branches", doubling("anyOf", `{"additionalProperties":{"type":"integer"}}`, 8), manyKeys(sample.Size(300), `"5"`), nil},
 		{"items of items", items, wide, unverified},
 		{"a short one is judged", doubling("allOf", `{"type":"object"}`, 5), `{}`, valid},
 	})
@@ -226,10 +221,7 @@ func TestHostileNumbers(t *testing.T) {
 }
 
 func TestHostileSizes(t *testing.T) {
-	large, many := 16<<20, 50_000
-	if underRace() { // which is ten times as slow and looks for something else
-		large, many = 1<<20, 5_000
-	}
+	large, many := sample.Size(16<<20), sample.Size(50_000)
 	tree := `{"type":"object","properties":{"x":{"type":"string"},"n":{"type":"integer"},"u":{"type":"array","uniqueItems":true},"l":{"type":"array","items":{"type":"integer"}}}}`
 	numbers := func(n int, one string) string {
 		return strings.TrimSuffix(strings.Repeat(one+",", n), ",")
@@ -273,7 +265,7 @@ func TestHostileSizes(t *testing.T) {
 		{"50,000 values to mend", tree, `{"l":[` + numbers(many, `"1"`) + `]}`, nil},
 		{"1,000 values to mend", tree, `{"l":[` + numbers(1_000, `"1"`) + `]}`, nil},
 		{"50,000 unique items", tree, `{"u":` + distinct(many) + `}`, nil},
-		{"20,000 unique objects", tree, `{"u":[` + maps(20_000) + `]}`, nil},
+		{"20,000 unique objects", tree, `{"u":[` + maps(sample.Size(20_000)) + `]}`, nil},
 		{"50,000 equal items", tree, `{"u":[` + numbers(many, "1") + `]}`, nil},
 		{"50,000 keys", tree, manyKeys(many, "1"), nil},
 		{"50,000 keys that are not allowed", `{"properties":{"a":{}},"additionalProperties":false}`, manyKeys(many, "1"), nil},
@@ -285,7 +277,7 @@ func TestHostileSizes(t *testing.T) {
 		{"a choice of 20,000, none of them", `{"properties":{"x":{"enum":[` + wide.String()[1:] + `]}}}`, `{"x":"zebra"}`, nil},
 		{"all of 4,000", `{"allOf":[` + numbers(4_000, `{"type":"object"}`) + `]}`, `{}`, valid},
 		{"any of 2,000 that fail", `{"properties":{"x":{"anyOf":[` + numbers(2_000, `{"type":"integer"}`) + `]}}}`, `{"x":"5"}`, nil},
-		{"any of 2,000 on 200 values", `{"properties":{"x":{"type":"array","items":{"anyOf":[` + numbers(2_000, `{"type":"integer"}`) + `]}}}}`, `{"x":[` + numbers(200, `"5"`) + `]}`, nil},
+		{"any of 2,000 on 200 values", `{"properties":{"x":{"type":"array","items":{"anyOf":[` + numbers(2_000, `{"type":"integer"}`) + `]}}}}`, `{"x":[` + numbers(sample.Size(200), `"5"`) + `]}`, nil},
 	})
 }
 

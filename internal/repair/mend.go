@@ -2,6 +2,7 @@ package repair
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,18 @@ type mender struct {
 	granted, released []any
 
 	depth int // nested branches
+}
+
+// attempt repairs a copy of a value with changes up to a tier. It keeps what it did if that was
+// enough, or if the tier is the highest.
+func (m *mender) attempt(tier Tier, value any, violations []violation) bool {
+	try := *m
+	try.options.Tier, try.rank, try.value, try.changes = tier, maps.Clone(m.rank), clone(value), slices.Clip(m.changes)
+	mended := try.mend(violations) && keepsValues(value, try.value, try.granted, try.released) && m.options.allows(try.changes)
+	if mended || tier == m.options.Tier {
+		*m = try
+	}
+	return mended
 }
 
 // mend repairs violations and validates again, until there are none, or none that a rule applies

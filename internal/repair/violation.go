@@ -37,7 +37,10 @@ func ordered(list []violation) []violation {
 		if n := strings.Compare(fmt.Sprintf("%T", a.kind), fmt.Sprintf("%T", b.kind)); n != 0 {
 			return n
 		}
-		return strings.Compare(a.node.Location, b.node.Location)
+		if n := strings.Compare(a.node.Location, b.node.Location); n != 0 {
+			return n
+		}
+		return strings.Compare(fmt.Sprint(a.kind), fmt.Sprint(b.kind)) // of two keys, in the order of a map
 	})
 	return slices.CompactFunc(list, func(a, b violation) bool {
 		return slices.Equal(a.path, b.path) && a.node == b.node && fmt.Sprintf("%T", a.kind) == fmt.Sprintf("%T", b.kind) &&
@@ -64,6 +67,9 @@ func weigh(list []violation) int {
 }
 
 func comparePart(a, b string) int {
+	if a == b || a == "" || b == "" || a[0] > '9' || b[0] > '9' { // no number, the usual case
+		return strings.Compare(a, b)
+	}
 	i, errA := strconv.Atoi(a)
 	j, errB := strconv.Atoi(b)
 	if errA == nil && errB == nil {

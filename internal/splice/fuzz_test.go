@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 func FuzzJSON(f *testing.F)  { fuzz(f, JSON) }
@@ -14,15 +16,19 @@ func FuzzYAML(f *testing.F)  { fuzz(f, YAML) }
 // fuzz: whatever comes in, nothing panics, what is read comes out again, and an
 // edit either is refused or leaves the rest as it was.
 func fuzz(f *testing.F, format Format) {
-	for seed := range uint64(50) {
-		f.Add(document(format, seed), uint8(seed))
+	var texts [][]byte
+	for _, seed := range sample.Seeds(sample.Seed(f), 500) {
+		texts = append(texts, document(format, seed))
 	}
 	for name, other := range formats {
 		if other == format {
 			for _, s := range stories(f, "testdata/"+name+".txt") {
-				f.Add([]byte(s.before), uint8(len(s.name)))
+				texts = append(texts, []byte(s.before))
 			}
 		}
+	}
+	for i, text := range sample.Corpus(f, texts...) {
+		f.Add(text, uint8(i))
 	}
 	f.Fuzz(func(t *testing.T, file []byte, pick uint8) {
 		d, err := Parse(format, file)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 // writer makes documents up: nested, with comments, odd indentation, odd
@@ -342,7 +344,7 @@ func (w *writer) yaml(depth int, indent string) {
 
 // document makes one up.
 func document(f Format, seed uint64) []byte {
-	w := &writer{Rand: rand.New(rand.NewPCG(seed, uint64(f))), mark: "//", plain: f == JSON}
+	w := &writer{Rand: sample.Random(seed, uint64(f)), mark: "//", plain: f == JSON}
 	w.unit = w.pick("  ", "    ", "\t", "   ", " ")
 	switch f {
 	case JSON, JSONC:

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 func TestParse(t *testing.T) {
@@ -145,8 +147,10 @@ func TestParseReportsProblems(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add("servers: {s: a/b}\nsteps: [{id: a, server: s, tool: t, for: 'x in [1]', when: '${x} == 1'}]")
-	f.Add(`{"servers": {"s": "a/b"}, "goal": "x"}`)
+	for _, text := range sample.Corpus(f, "servers: {s: a/b}\nsteps: [{id: a, server: s, tool: t, for: 'x in [1]', when: '${x} == 1'}]",
+		`{"servers": {"s": "a/b"}, "goal": "x"}`) {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		plan, err := Parse("f", []byte(text))
 		if (plan == nil) == (err == nil) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -77,8 +78,8 @@ func TestAnEventHasAnEnd(t *testing.T) {
 }
 
 func FuzzSSE(f *testing.F) {
-	for _, seed := range []string{"data: {}\n\n", "id: 1\r\ndata: a\r\rretry: 3\n\n", "\ufeff:\n\n", "data\n\n"} {
-		f.Add([]byte(seed))
+	for _, text := range sample.Corpus(f, "data: {}\n\n", "id: 1\r\ndata: a\r\rretry: 3\n\n", "\ufeff:\n\n", "data\n\n") {
+		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		whole, errWhole := events(strings.NewReader(string(stream)))

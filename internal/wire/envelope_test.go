@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 // shown is a message in one line, for comparison.
@@ -394,24 +396,24 @@ func (r texts) bend(text string) string {
 }
 
 func TestScanSeesWhatEncodingJSONSees(t *testing.T) {
-	r := texts{rand.New(rand.NewPCG(1, 2))}
-	accepted := 0
-	for range 20_000 {
+	seeds, accepted := sample.Seeds(sample.Seed(t), 20_000), 0
+	sample.Each(t, seeds, func(seed uint64) {
+		r := texts{sample.Random(seed, 2)}
 		text := []byte(r.bend(r.message()))
 		compareWithReference(t, text)
 		if _, ok, _ := reference(text); ok {
 			accepted++
 		}
-	}
-	if accepted < 2_000 {
+	})
+	if accepted < len(seeds)/10 {
 		t.Errorf("only %d of the texts were messages: the test says little", accepted)
 	}
 }
 
 func TestScanValueAcceptsWhatEncodingJSONAccepts(t *testing.T) {
-	r := texts{rand.New(rand.NewPCG(3, 4))}
-	valid := 0
-	for range 40_000 {
+	seeds, valid := sample.Seeds(sample.Seed(t), 40_000), 0
+	sample.Each(t, seeds, func(seed uint64) {
+		r := texts{sample.Random(seed, 4)}
 		text := []byte(r.bend(r.value(4)))
 		end, err := scanValue(text, 0)
 		got := err == nil && skipSpace(text, end) == len(text)
@@ -420,14 +422,14 @@ func TestScanValueAcceptsWhatEncodingJSONAccepts(t *testing.T) {
 		} else if want {
 			valid++
 		}
-	}
-	if valid < 8_000 {
+	})
+	if valid < len(seeds)/5 {
 		t.Errorf("only %d of the texts were valid: the test says little", valid)
 	}
 }
 
 func FuzzScan(f *testing.F) {
-	r := texts{rand.New(rand.NewPCG(5, 6))}
+	r := texts{sample.Random(sample.Seed(f), 6)}
 	for range 50 {
 		f.Add([]byte(r.message()))
 		f.Add([]byte(r.bend(r.message())))

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 // heard reads a stream to its end: every line as it came, `long N` for one
@@ -229,6 +231,9 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte("\xef\xbb\xbf{}\nxxxxxxxxxxxx\n{"), 5, []byte{4})
 	f.Add(bytes.Repeat([]byte("xxxxxxxx\n"), 20), 8, []byte{0, 9})
 	f.Add(bytes.Repeat([]byte("x"), 5000), 100, []byte{255})
+	for i, stream := range sample.Corpus(f, "{}\r\n\xef\xbb\xbf{}\n\n", "\xef\xbb\xbf{}\nxxxxxxxxxxxx\n{", strings.Repeat("xxxxxxxx\n", 20)) {
+		f.Add([]byte(stream), i, []byte{byte(i), byte(i / 7)})
+	}
 	f.Fuzz(func(t *testing.T, stream []byte, limit int, pieces []byte) {
 		if len(stream) > 64<<10 || len(pieces) > 64 {
 			return

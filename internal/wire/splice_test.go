@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 func scanned(t *testing.T, line string) Message {
@@ -207,7 +208,7 @@ func members(object []byte) (spelled, names []string, values []json.RawMessage) 
 }
 
 func FuzzFields(f *testing.F) {
-	r := texts{rand.New(rand.NewPCG(7, 8))}
+	r := texts{sample.Random(sample.Seed(f), 8)}
 	for range 50 {
 		f.Add([]byte(r.value(4)), "a", "id")
 	}

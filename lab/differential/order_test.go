@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 // journal is a server whose tools have an order: append, clear and put write, count and read tell
@@ -149,30 +151,21 @@ func orderScript(w *writer, random *rand.Rand, n int) {
 }
 
 func orderWriter(seed uint64) *writer {
-	w := &writer{random: rand.New(rand.NewPCG(seed, 3)), integers: true}
+	w := &writer{random: sample.Random(seed, 3), integers: true}
 	w.initialize("2025-06-18")
 	w.request("tools/list", "{}")
 	w.flush()
 	return w
 }
 
-// orderScripts is how many random scripts the order is checked with.
-func orderScripts() int {
-	if testing.Short() {
-		return 500
-	}
-	return 5000
-}
-
 // What a pipelined read sees, and what is left at the end, is the same as directly: with a server
-// that handles one call after the other, and with one that answers in any order. Ten thousand
-// scripts.
+// that handles one call after the other, and with one that answers in any order.
 func TestPipelinedCallsKeepTheirOrder(t *testing.T) {
 	for _, kind := range []string{"serial", "concurrent"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			w := orderWriter(1)
-			for n := range orderScripts() {
+			w := orderWriter(sample.Seed(t, gauzeBinary))
+			for n := range sample.Size(5000) {
 				orderScript(w, w.random, n)
 			}
 			direct := &journal{concurrent: kind == "concurrent"}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 // recipe is what a generated server is like. It depends on the seed alone.
@@ -42,7 +44,7 @@ var behaviours = []string{"echo", "fail", "refuse", "big", "slow", "progress", "
 	"empty", "append", "read", "late", "hangup"}
 
 func newRecipe(seed uint64) recipe {
-	r := rand.New(rand.NewPCG(seed, 7))
+	r := sample.Random(seed, 7)
 	chance := func(oneIn int) bool { return r.IntN(oneIn) == 0 }
 	s := recipe{
 		seed: seed, integerIDs: chance(8), spacing: r.IntN(6), bom: chance(10), lists: !chance(8), noise: chance(4),

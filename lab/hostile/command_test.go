@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 // patience is how long a command of gauze may take on a busy machine. It is
@@ -36,14 +38,14 @@ type world struct {
 	terminal string // what is special about it
 }
 
-// newWorld makes the world of a seed and a number, for one command.
-func newWorld(t *testing.T, seed, number uint64, c command) *world {
+// newWorld makes the world of a seed, for one command.
+func newWorld(t *testing.T, seed uint64, c command) *world {
 	root, err := os.MkdirTemp("", "gz") // a short name: a long one looks like a key
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(root) })
-	w := &world{t: t, rand: rand.New(rand.NewPCG(seed, number)), host: listen(t)}
+	w := &world{t: t, rand: sample.Random(seed, 0), host: listen(t)}
 	w.user = newUser(t, root, refusedPort)
 	w.project = clone(t, w.user, w.rand, w.host.address)
 	w.user.settle(w.rand, w.project, c.heals)

@@ -11,12 +11,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
@@ -73,19 +73,6 @@ func prepared(m *testing.M) int {
 	return m.Run()
 }
 
-// number reads a setting of this test from the environment.
-func number(t *testing.T, name string, otherwise uint64) uint64 {
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("invalid %s: %v", name, err)
-	}
-	return n
-}
-
 // atOnce is how many worlds there are at a time: most of them wait.
 const atOnce = 6
 
@@ -133,7 +120,7 @@ func TestEveryViolationIsSeen(t *testing.T) {
 			writeFile(t, filepath.Join(w.user.home, ".profile"), "")
 		},
 	} {
-		w := newWorld(t, 1, 1, doctor)
+		w := newWorld(t, 1, doctor)
 		before := w.homeNow()
 		deed(w)
 		var kinds []string
@@ -146,24 +133,25 @@ func TestEveryViolationIsSeen(t *testing.T) {
 	}
 }
 
+// failedSeeds are seeds of TestHostileProjects that failed once.
+var failedSeeds []uint64
+
 // TestHostileProjects runs gauze in cloned repositories written by an attacker.
 // Nothing of them may run, reach a server that is not theirs or choose where
 // something is sent, unless the person was shown exactly that.
-//
-// GAUZE_HOSTILE_PROJECTS sets how many there are, GAUZE_HOSTILE_SEED which.
 func TestHostileProjects(t *testing.T) {
-	seed, count := number(t, "GAUZE_HOSTILE_SEED", 11), number(t, "GAUZE_HOSTILE_PROJECTS", defaultProjects)
 	var mu sync.Mutex
 	ran, had, found := map[string]int{}, map[string]int{}, map[string]int{}
 	projects := make(chan uint64)
 	var workers sync.WaitGroup
 	for range atOnce {
 		workers.Go(func() {
-			for n := range projects {
-				t.Run(fmt.Sprintf("project-%d", n), func(t *testing.T) {
-					c := commands[n%uint64(len(commands))]
-					w := newWorld(t, seed, n, c)
-					kinds := w.try(c, seed)
+			for seed := range projects {
+				t.Run(fmt.Sprintf("project-%#x", seed), func(t *testing.T) {
+					c := commands[seed%uint64(len(commands))]
+					w := newWorld(t, seed, c)
+					var kinds []string
+					sample.Try(t, seed, func(uint64) { kinds = w.try(c) })
 					mu.Lock()
 					defer mu.Unlock()
 					ran[c.name]++
@@ -177,8 +165,8 @@ func TestHostileProjects(t *testing.T) {
 			}
 		})
 	}
-	for n := range count {
-		projects <- n
+	for _, seed := range sample.Seeds(sample.Seed(t, gauze, witness), 500, failedSeeds...) {
+		projects <- seed
 	}
 	close(projects)
 	workers.Wait()
@@ -196,15 +184,15 @@ func TestHostileProjects(t *testing.T) {
 }
 
 // try runs one command and reports what must not have happened.
-func (w *world) try(c command, seed uint64) (kinds []string) {
+func (w *world) try(c command) (kinds []string) {
 	before := w.homeNow()
 	said := c.run(w)
 	for _, v := range w.violations(c, said, before) {
 		if !slices.Contains(kinds, v.kind) {
 			kinds = append(kinds, v.kind)
 		}
-		w.t.Errorf("%s: %s\n  command: %s\n  seed %d, project %q, terminal: %s\n  project has: %s\n  user has: %s\n  output: %.600s",
-			v.kind, v.detail, said.line, seed, w.project.root, w.terminal, strings.Join(w.project.ingredients, ", "), strings.Join(w.user.kinds, ", "), said.output)
+		w.t.Errorf("%s: %s\n  command: %s\n  project %q, terminal: %s\n  project has: %s\n  user has: %s\n  output: %.600s",
+			v.kind, v.detail, said.line, w.project.root, w.terminal, strings.Join(w.project.ingredients, ", "), strings.Join(w.user.kinds, ", "), said.output)
 	}
 	return kinds
 }

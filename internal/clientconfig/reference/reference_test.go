@@ -3,6 +3,8 @@ package reference
 import (
 	"slices"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 func TestFindKnowsEveryDialect(t *testing.T) {
@@ -93,7 +95,9 @@ func TestSpellIsReadBack(t *testing.T) {
 }
 
 func FuzzExpand(f *testing.F) {
-	f.Add("${A} $A {env:A} ${A:-b}")
+	for _, text := range sample.Corpus(f, "${A} $A {env:A} ${A:-b}", "$${A}", "${A:-${B}}", "%A% ${env:A} ${input:a}", "${", "$", "{env:") {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		nothing := Dialect{Known: true}
 		if got := nothing.Expand(text, Args, func(string) (string, bool) { return "x", true }); got.Text != text {

@@ -1,7 +1,7 @@
 // Package patience is the one place that says how long a test waits for an event.
 //
-// A limit is there to end a test that hangs, with a message that says what it waited for. It is no
-// measure of speed: it is far longer than anything takes on a busy machine, and a slower machine gets
+// A limit is there to end a test that hangs, with a message that says what it waited for. It does not
+// measure speed: it is far longer than anything takes on a busy machine, and a slower machine gets
 // more of it.
 package patience
 

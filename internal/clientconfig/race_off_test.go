@@ -1,5 +1,0 @@
-//go:build !race
-
-package clientconfig
-
-const raceDetector = false

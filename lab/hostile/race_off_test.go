@@ -1,6 +1,0 @@
-//go:build !race
-
-package hostile
-
-// defaultProjects is how many projects are tried.
-const defaultProjects = 504
