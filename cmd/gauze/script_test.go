@@ -38,8 +38,10 @@ var programs = map[string]func(){
 // not written yet.
 const hurried = "TEST_HURRIED=1"
 
-// unhurried runs gauze, which waits at its end for as long as a busy machine takes.
+// unhurried runs gauze, which waits at its end for as long as a busy machine takes, and elsewhere no
+// longer than a test needs.
 func unhurried() int {
+	taskBackoff = 100 * time.Millisecond
 	if name, value, _ := strings.Cut(hurried, "="); os.Getenv(name) != value {
 		lastOutputTimeout, maxExportWait = patience.Limit(), patience.Limit()
 	}
