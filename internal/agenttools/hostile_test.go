@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -59,6 +60,7 @@ func hostileConfigs(payload string) (all []string) {
 }
 
 func TestHostileTextChangesNothing(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int64
 	trap := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer trap.Close()
@@ -94,12 +96,20 @@ func TestHostileTextChangesNothing(t *testing.T) {
 		}
 		return r
 	}
-	for i, payload := range payloads {
-		if raceEnabled && i%8 > 0 {
-			continue // all of them are tried without the race detector, by the step clients
+	// Every payload, place and tool is tried; only with everything, each with each.
+	place, tool := oneOf(6), oneOf(4)
+	sometimes := func(name string, arguments object) {
+		t.Helper()
+		if tool() {
+			harmless(name, arguments)
 		}
+	}
+	for i, payload := range payloads {
 		payload = fill(payload)
 		for _, config := range hostileConfigs(payload) {
+			if !place() {
+				continue
+			}
 			configs++
 			a.write("project/.mcp.json", fill(config))
 			claude := []string{"claude-code"}
@@ -119,14 +129,14 @@ func TestHostileTextChangesNothing(t *testing.T) {
 			}
 		}
 		a.write("bin/words", payload+"\n")
-		harmless("diagnose", object{"log": payload, "command": payload})
-		harmless("test_connection", object{"command": "touch", "args": []string{mark, payload}, "env": object{"A_TOKEN": canary}})
-		harmless("test_connection", object{"url": trap.URL + "/mcp", "headers": object{"Authorization": canary}})
-		harmless("configure_server", object{"name": "x", "command": payload, "args": []string{mark}, "clients": []string{"cursor"}})
-		harmless("remove_server", object{"name": payload})
-		harmless("undo", object{"id": payload})
-		harmless("verify", object{"file": payload})
-		harmless("repair_arguments", object{"schema": object{"type": "object", "description": payload, "properties": object{"a": object{"type": "integer"}}}, "arguments": payload})
+		sometimes("diagnose", object{"log": payload, "command": payload})
+		sometimes("test_connection", object{"command": "touch", "args": []string{mark, payload}, "env": object{"A_TOKEN": canary}})
+		sometimes("test_connection", object{"url": trap.URL + "/mcp", "headers": object{"Authorization": canary}})
+		sometimes("configure_server", object{"name": "x", "command": payload, "args": []string{mark}, "clients": []string{"cursor"}})
+		sometimes("remove_server", object{"name": payload})
+		sometimes("undo", object{"id": payload})
+		sometimes("verify", object{"file": payload})
+		sometimes("repair_arguments", object{"schema": object{"type": "object", "description": payload, "properties": object{"a": object{"type": "integer"}}}, "arguments": payload})
 		entry, _ := json.Marshal(object{"servers": []any{object{"server": object{
 			"name": "io.example/x" + fmt.Sprint(i), "description": payload, "version": payload, "title": payload,
 			"packages": []any{object{"registryType": "npm", "identifier": payload, "version": "1.0.0", "transport": object{"type": "stdio"}, "runtimeHint": payload,
@@ -135,7 +145,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 					"environmentVariables": []any{object{"name": "FINE_TOKEN", "description": payload, "value": payload, "isRequired": true}}}},
 			"remotes": []any{object{"type": "streamable-http", "url": payload}}}}}})
 		answer.Store(string(entry))
-		harmless("search_servers", object{"query": "x" + fmt.Sprint(i), "online": true})
+		sometimes("search_servers", object{"query": "x" + fmt.Sprint(i), "online": true})
 		if i%8 == 0 { // it is really started
 			if r := harmless("test_connection", object{"name": "noisy"}); r.failed || r.data["works"] != false {
 				t.Errorf("%+v", r)
@@ -143,7 +153,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 		}
 	}
 	t.Logf("%d payloads, %d configurations, %d calls", len(payloads), configs, calls)
-	if configs < 100 && !raceEnabled || asked.Load() > 0 || a.exists("mark") {
+	if configs < len(payloads) || asked.Load() > 0 || a.exists("mark") {
 		t.Errorf("%d configurations, %d connections, run: %v", configs, asked.Load(), a.exists("mark"))
 	}
 	heard := a.heard.String()
@@ -156,6 +166,16 @@ func TestHostileTextChangesNothing(t *testing.T) {
 		if at := strings.IndexFunc(strings.TrimSuffix(line, "\n"), plaintext.Unseen); at >= 0 {
 			t.Fatalf("told what nobody sees: %q", line[max(0, at-100):min(len(line), at+60)])
 		}
+	}
+}
+
+// oneOf returns a function that reports whether this is one of n turns, or true for every turn if the
+// tests that take samples take everything.
+func oneOf(n int) func() bool {
+	turn, all := 0, os.Getenv("GAUZE_TEST_ALL") != ""
+	return func() bool {
+		turn++
+		return all || turn%n == 0
 	}
 }
 

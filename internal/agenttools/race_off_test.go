@@ -1,5 +1,0 @@
-//go:build !race
-
-package agenttools
-
-const raceEnabled = false
