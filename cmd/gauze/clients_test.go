@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/fleet"
@@ -82,7 +81,7 @@ func (p *person) gauze(args ...string) (said string, status int) {
 
 // gauzeCommand returns gauze in the project, not started yet.
 func gauzeCommand(p *person, args ...string) *exec.Cmd {
-	cmd := exec.Command("gauze", args...)
+	cmd := program(p.t, "gauze", args...)
 	cmd.Dir, cmd.Env = p.project, p.environ
 	return cmd
 }
@@ -232,22 +231,14 @@ extensions:
 	}
 }
 
-func TestAStaticLookAtFiftyEntriesTakesNoSecond(t *testing.T) {
+func TestAStaticLookAtFiftyEntries(t *testing.T) {
+	t.Parallel()
 	servers := map[string]any{}
 	for i := range 50 {
 		servers[fmt.Sprintf("s%02d", i)] = map[string]any{"command": "npx -y thing", "args": []any{"--port", i}, "env": map[string]any{"N": i}}
 	}
 	p := newPerson(t, map[string]string{".cursor/mcp.json": indented(t, "mcpServers", servers)})
-	start := time.Now()
-	said, _ := p.gauze("doctor", "--static")
-	took := time.Since(start)
-	if !strings.Contains(said, "50 servers read") {
-		t.Fatal(said)
-	}
-	t.Logf("50 entries in %v", took)
-	if took > time.Second && !raceEnabled {
-		t.Errorf("it took %v", took)
-	}
+	p.mustSay("50 servers read", "doctor", "--static")
 }
 
 func indented(t *testing.T, key string, servers map[string]any) string {
@@ -364,6 +355,7 @@ func (p *person) mustSay(want string, args ...string) {
 
 // A server at a URL, with a login in a header, still works through gauze run.
 func TestAServerBehindAURLWrappedAndGivenBack(t *testing.T) {
+	t.Parallel()
 	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true, Token: "open-sesame-1234"})
 	p := newPerson(t, map[string]string{
 		".cursor/mcp.json": `{"mcpServers": {"web": {"url": "` + server.URL() + `", "headers": {"Authorization": "Bearer open-sesame-1234"}}}}`,
@@ -386,6 +378,7 @@ func TestAServerBehindAURLWrappedAndGivenBack(t *testing.T) {
 
 // A fix that the doctor found is saved after confirmation, and then the client works with it.
 func TestWhatHealsAnAddressIsWrittenDown(t *testing.T) {
+	t.Parallel()
 	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
 	p := newPerson(t, map[string]string{
 		".cursor/mcp.json": `{"mcpServers": {"wrong": {"url": "` + strings.TrimSuffix(server.URL(), "/mcp") + `/wrong"}}}`,
@@ -404,6 +397,7 @@ func TestWhatHealsAnAddressIsWrittenDown(t *testing.T) {
 
 // A lock restores entries that were changed, removed, or changed while wrapped, and nothing else.
 func TestALockBringsEntriesBack(t *testing.T) {
+	t.Parallel()
 	p := newPerson(t, map[string]string{
 		".cursor/mcp.json":   "{\"mcpServers\": {\n  \"a\": {\"command\": \"faultyserver\", \"args\": [\"-era\", \"legacy\"], \"env\": {\"A\": \"value-of-a\"}},\n  \"b\": {\"command\": \"faultyserver\"}\n}}\n",
 		".codex/config.toml": "[mcp_servers.c]\ncommand = \"faultyserver\"\ntool_timeout_sec = 77\n",
@@ -439,6 +433,7 @@ func TestALockBringsEntriesBack(t *testing.T) {
 
 // A name in a file is foreign text: it must not control the terminal.
 func TestATerminalIsNotGivenOrdersByNames(t *testing.T) {
+	t.Parallel()
 	evil := "\x1b[31mred\x1b]0;title\a\u202egnp\n[✓] fine"
 	servers := map[string]any{
 		evil:        map[string]any{"command": "no-such-program-" + evil, "args": []any{evil}, evil: 1, "timeout": -1},

@@ -7,12 +7,10 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/gauze-mcp/gauze/internal/dashboard"
 )
@@ -35,11 +33,12 @@ func getWith(t *testing.T, url, token string) int {
 }
 
 func TestDashboardPrintsItsAddress(t *testing.T) {
+	t.Parallel()
 	state := filepath.Join(t.TempDir(), "state")
 	var before string
 	for range 2 {
-		cmd := exec.Command("gauze", "dashboard", "--listen", "127.0.0.1:0")
-		cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "GAUZE_STATE_DIR="+state)
+		cmd := program(t, "gauze", "dashboard", "--listen", "127.0.0.1:0")
+		cmd.Env = append(os.Environ(), "GAUZE_STATE_DIR="+state)
 		stdout, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -47,7 +46,6 @@ func TestDashboardPrintsItsAddress(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		alarm := time.AfterFunc(forEver, func() { cmd.Process.Kill() })
 		line, _ := bufio.NewReader(stdout).ReadString('\n')
 		url, token, found := strings.Cut(strings.TrimSpace(line), "#token=")
 		if !found || len(token) < 32 || !strings.HasPrefix(url, "http://127.0.0.1:") {
@@ -64,7 +62,6 @@ func TestDashboardPrintsItsAddress(t *testing.T) {
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("it ended with %v", err)
 		}
-		alarm.Stop()
 	}
 	info, err := os.Stat(filepath.Join(state, "dashboard-token"))
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -85,6 +82,7 @@ func TestTheDashboardIsForThisMachineOnly(t *testing.T) {
 }
 
 func TestServeHasADashboardForTheUserOnly(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	s := startServeIn(t, state, "--", "faultyserver")
 	plain := strings.TrimSuffix(s.url, "/mcp") + "/dashboard/"

@@ -41,6 +41,7 @@ const (
 )
 
 func TestCallsAreExportedIfTheUserConfiguredIt(t *testing.T) {
+	t.Parallel()
 	c, url := startCollector(t)
 	w := startRun(t, []string{"GAUZE_STATE_DIR=" + t.TempDir(), "OTEL_EXPORTER_OTLP_ENDPOINT=" + url, "OTEL_EXPORTER_OTLP_HEADERS=x-key=k1", "OTEL_SERVICE_NAME=my-gauze"},
 		"--quiet", "--no-journal", "--name", "notes", "--", "faultyserver").initialize()
@@ -69,6 +70,7 @@ func TestCallsAreExportedIfTheUserConfiguredIt(t *testing.T) {
 
 // Without a configuration, and for a trace that the client does not record, every byte is passed on.
 func TestCallsAreUnchangedUnlessTheyAreExported(t *testing.T) {
+	t.Parallel()
 	_, url := startCollector(t)
 	params := rawCall[strings.Index(rawCall, `"params":`)+len(`"params":`) : len(rawCall)-1]
 	for _, test := range []struct{ env, params string }{
@@ -92,6 +94,7 @@ func TestCallsAreUnchangedUnlessTheyAreExported(t *testing.T) {
 
 // A collector that is down must not change a session.
 func TestACollectorThatIsDownChangesNothing(t *testing.T) {
+	t.Parallel()
 	w := startRun(t, []string{"GAUZE_STATE_DIR=" + t.TempDir(), "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", hurried}, "--quiet", "--no-journal", "--", "faultyserver").initialize()
 	for range 3 {
 		w.call("echo", `{"text":"x"}`)
@@ -105,6 +108,7 @@ func TestACollectorThatIsDownChangesNothing(t *testing.T) {
 
 // A task exports the calls and the verdicts about its servers, also when it ends with one.
 func TestTasksAreExported(t *testing.T) {
+	t.Parallel()
 	c, url := startCollector(t)
 	k := newTasks(t, "-exit-at-start=skip=1,code=3")
 	k.env = append(k.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+url)

@@ -54,6 +54,7 @@ func wantAll(t *testing.T, text string, words ...string) {
 
 // A program that is not on the PATH is found in the usual directories, and the client notices nothing.
 func TestRunFindsAProgramThatIsNotOnThePath(t *testing.T) {
+	t.Parallel()
 	d := newTroubled(t, "hidden-server", "exec faultyserver -era legacy")
 	answer, beside := d.says(t, "--", "hidden-server")
 	wantAll(t, answer, `"result"`)
@@ -69,6 +70,7 @@ func TestRunFindsAProgramThatIsNotOnThePath(t *testing.T) {
 
 // So is a variable that the server requires by name, from its own .env; its value is not shown.
 func TestRunGivesAServerWhatItsOwnFolderHolds(t *testing.T) {
+	t.Parallel()
 	d := newTroubled(t, "unused", "")
 	write(t, filepath.Join(d.project, ".env"), "EXAMPLE_API_KEY=correct-horse-battery\n", 0o600)
 	write(t, filepath.Join(d.project, "needs-key.sh"), `if [ -z "$EXAMPLE_API_KEY" ]; then
@@ -86,6 +88,7 @@ exec faultyserver -era legacy
 
 // A program that is found but does not work is reported as such, with where it was found.
 func TestRunTellsWhatIsWrongWithWhatItFound(t *testing.T) {
+	t.Parallel()
 	d := newTroubled(t, "broken-server", "echo \"Error: ENOENT: no such file or directory, open 'config.yaml'\" >&2; exit 3")
 	answer, _ := d.says(t, "--", "broken-server")
 	wantAll(t, answer, `"code":"server-exits-early"`, "Before that, gauze changed how the server is started or reached: starts ", ".local/bin/broken-server", "config.yaml")
@@ -96,6 +99,7 @@ func TestRunTellsWhatIsWrongWithWhatItFound(t *testing.T) {
 
 // A server that names its variables one at a time gets them one at a time.
 func TestRunGivesAServerOneVariableAfterTheOther(t *testing.T) {
+	t.Parallel()
 	d := newTroubled(t, "unused", "")
 	write(t, filepath.Join(d.project, ".env"), "ORBIT_TOKEN=correct-horse-battery\nORBIT_TEAM=staple-horse-battery\n", 0o600)
 	write(t, filepath.Join(d.project, "orbit.sh"), `for name in ORBIT_TOKEN ORBIT_TEAM; do

@@ -16,10 +16,12 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // A wrong path is corrected at the first request, and the client notices nothing.
 func TestRunFindsTheEndpointOfAURL(t *testing.T) {
+	t.Parallel()
 	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
 	wrong := strings.TrimSuffix(server.URL(), "/mcp") + "/wrong"
 	w := startRun(t, nil, "--url", wrong)
@@ -36,6 +38,7 @@ func TestRunFindsTheEndpointOfAURL(t *testing.T) {
 
 // With --no-heal the client gets the cause and what to do, and no other path is tried.
 func TestARefusedServerIsExplained(t *testing.T) {
+	t.Parallel()
 	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
 	wrong := strings.TrimSuffix(server.URL(), "/mcp") + "/wrong"
 	w := startRun(t, nil, "--no-heal", "--url", wrong)
@@ -52,6 +55,7 @@ func TestARefusedServerIsExplained(t *testing.T) {
 
 // The path is corrected for all sessions, including later ones.
 func TestServeFindsTheEndpointForAllItsSessions(t *testing.T) {
+	t.Parallel()
 	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
 	wrong := strings.TrimSuffix(server.URL(), "/mcp") + "/wrong"
 	s := startServe(t, "--url", wrong)
@@ -69,6 +73,7 @@ func TestServeFindsTheEndpointForAllItsSessions(t *testing.T) {
 
 // A server that worked and responds with 404 for a while is not searched elsewhere: a different path is a different server.
 func TestASessionIsNeverMovedToAnotherServer(t *testing.T) {
+	t.Parallel()
 	real, other := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true}), httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
 	var away atomic.Bool
 	refused := make(chan struct{}, 100)
@@ -101,7 +106,7 @@ func TestASessionIsNeverMovedToAnotherServer(t *testing.T) {
 	for range 6 { // more often than a doctor would wait for
 		select {
 		case <-refused:
-		case <-time.After(forEver):
+		case <-time.After(patience.Limit()):
 			t.Fatalf("it was not asked again\n%s", w.stderr.String())
 		}
 	}
@@ -114,6 +119,7 @@ func TestASessionIsNeverMovedToAnotherServer(t *testing.T) {
 
 // Gauze waits for a gateway that does not reach its server yet.
 func TestAGatewayThatWarmsUpIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
 	at, _ := url.Parse(server.URL())
 	path := at.Path

@@ -5,13 +5,12 @@ package main
 import (
 	"bufio"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestHistoryFollowsServersThatStartLater(t *testing.T) {
+	t.Parallel()
 	environ := []string{"GAUZE_STATE_DIR=" + t.TempDir()}
 	record := func(name string) {
 		w := startRun(t, environ, "--quiet", "--name", name, "--", "faultyserver").initialize()
@@ -19,7 +18,7 @@ func TestHistoryFollowsServersThatStartLater(t *testing.T) {
 		w.wantEnd(0)
 	}
 	record("notes")
-	cmd := exec.Command("gauze", "history", "--all", "--follow", "--server", "note")
+	cmd := program(t, "gauze", "history", "--all", "--follow", "--server", "note")
 	cmd.Env = append(os.Environ(), environ...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -28,8 +27,6 @@ func TestHistoryFollowsServersThatStartLater(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	alarm := time.AfterFunc(forEver, func() { cmd.Process.Kill() })
-	defer alarm.Stop()
 	lines := bufio.NewScanner(out)
 	wait := func(word string) {
 		for lines.Scan() {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestVerifyReportsChangedValues(t *testing.T) {
+	t.Parallel()
 	const entry = `{"mcpServers": {"a": {"command": "faultyserver", "args": ["-era", "legacy"], "env": {"NODE_OPTIONS": "--old"}}}}`
 	p := newPerson(t, map[string]string{".cursor/mcp.json": entry})
 	p.must("lock")
@@ -38,6 +39,7 @@ func TestVerifyReportsChangedValues(t *testing.T) {
 }
 
 func TestALockIsNotWrittenWithASecretInIt(t *testing.T) {
+	t.Parallel()
 	p := newPerson(t, map[string]string{".cursor/mcp.json": `{"mcpServers": {"a-h4nter2h4nter2": {"command": "faultyserver", "args": ["-era", "legacy"], "env": {"A_TOKEN": "h4nter2h4nter2"}}}}`})
 	said, status := p.gauze("lock")
 	if status != 2 || !strings.Contains(said, "gauze.lock.json: not written") || strings.Contains(said, "h4nter2") {
@@ -50,6 +52,7 @@ func TestALockIsNotWrittenWithASecretInIt(t *testing.T) {
 
 // JSON output is safe on a terminal, and decodes to the original.
 func TestJSONShowsNoUnseenCharacter(t *testing.T) {
+	t.Parallel()
 	const evil = "a\u009b31m\u202eb\u2066c\u200bd\ufeff\U000e0041"
 	name, err := json.Marshal(evil)
 	if err != nil {

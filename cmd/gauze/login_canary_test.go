@@ -1,4 +1,4 @@
-//go:build linux && !race
+//go:build linux
 
 package main
 
@@ -62,6 +62,7 @@ func (p *processList) String() string {
 // No token, code, verifier or client secret is shown by any command, in any fault, event or answer to
 // an agent, in the process list, or in any file but those of the store.
 func TestNoTokenIsShownAnywhere(t *testing.T) {
+	t.Parallel()
 	s := logintest.New(t, logintest.Config{Mark: "kNmQ", Who: "ada@example.com", Echo: true, Clients: map[string]string{"robot": "secretkNmQofTheRobot+/=", "app": "secretkNmQofTheApp"}})
 	p := newUser(t, s)
 	p.environ = append(p.environ, "ROBOT=secretkNmQofTheRobot+/=", "APP=secretkNmQofTheApp")

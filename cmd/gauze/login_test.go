@@ -58,6 +58,7 @@ func wantText(t *testing.T, said string, parts ...string) {
 
 // A person logs in by name, sees it, uses it by URL, and logs out.
 func TestLogInAndOut(t *testing.T) {
+	t.Parallel()
 	s := logintest.New(t, logintest.Config{Who: "ada@example.com", Scopes: []string{"read", "write"}})
 	p := newUser(t, s)
 	said, status := p.gauze("test", "cursor/notes")
@@ -102,6 +103,7 @@ func TestLogInAndOut(t *testing.T) {
 
 // A wrapped server is logged in to as its entry says. Flags come first.
 func TestLoginUsesTheSettingsOfTheEntry(t *testing.T) {
+	t.Parallel()
 	s := logintest.New(t, logintest.Config{Clients: map[string]string{"desk": "the-secret-of-the-desk", "other": ""}, NoRegistration: true})
 	p := newPerson(t, map[string]string{".cursor/mcp.json": fmt.Sprintf(`{"mcpServers": {"notes": {"command": "gauze", "args": ["run", "--client-id=desk", "--client-secret-env", "GAUZE_CLIENT_SECRET",
 		"--scope=read", "--account", "work", "--url", %q], "env": {"GAUZE_CLIENT_SECRET": "the-secret-of-the-desk"}}}}`, s.MCP())})
@@ -126,6 +128,7 @@ func TestLoginUsesTheSettingsOfTheEntry(t *testing.T) {
 
 // The client of a server that is not wrapped does not use the login, and gauze says so.
 func TestLoginToAServerThatIsNotWrapped(t *testing.T) {
+	t.Parallel()
 	s := logintest.New(t, logintest.Config{})
 	p := newUser(t, s)
 	p.write(".config/Code/User/mcp.json", fmt.Sprintf(`{"servers": {"notes": {"type": "http", "url": %q}}}`, s.MCP()))
@@ -138,6 +141,7 @@ func TestLoginToAServerThatIsNotWrapped(t *testing.T) {
 
 // Accounts are separate logins.
 func TestAccounts(t *testing.T) {
+	t.Parallel()
 	s := logintest.New(t, logintest.Config{Who: "ada@example.com"})
 	p := newUser(t, s)
 	wantText(t, p.must("login", "notes", "--account", "work"), "The entry of notes uses the default account.", "--account=work to its arguments")
@@ -159,6 +163,7 @@ func TestAccounts(t *testing.T) {
 
 // What a login that does not succeed says, and its exit status.
 func TestLoginsThatFail(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		server logintest.Config
 		args   []string
@@ -173,6 +178,7 @@ func TestLoginsThatFail(t *testing.T) {
 		"a wrong secret":         {logintest.Config{Clients: map[string]string{"robot": "a-different-secret"}}, []string{"--grant", "client-credentials", "--client-id", "robot", "--client-secret-env", "ROBOT"}, 1, []string{"not logged in: ", "invalid_client"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := logintest.New(t, c.server)
 			p := newUser(t, s)
 			p.environ = append(p.environ, "ROBOT=the-secret-of-the-robot")
@@ -190,6 +196,7 @@ func TestLoginsThatFail(t *testing.T) {
 
 // Without a browser, the person opens the address elsewhere and pastes where it led.
 func TestLoginWithoutABrowser(t *testing.T) {
+	t.Parallel()
 	s := logintest.New(t, logintest.Config{})
 	p := newUser(t, s)
 	cmd := gauzeCommand(p, "login", "--no-browser", "notes")
@@ -204,7 +211,6 @@ func TestLoginWithoutABrowser(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer time.AfterFunc(forEver, func() { cmd.Process.Kill() }).Stop()
 	lines := bufio.NewScanner(out)
 	var said bytes.Buffer
 	for lines.Scan() {
@@ -226,6 +232,7 @@ func TestLoginWithoutABrowser(t *testing.T) {
 
 // Ctrl-C ends the wait for a person.
 func TestLoginIsCancelled(t *testing.T) {
+	t.Parallel()
 	windowstest.Skip(t)
 	s := logintest.New(t, logintest.Config{Silent: true})
 	p := newUser(t, s)
@@ -240,7 +247,6 @@ func TestLoginIsCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	in.Close()
-	defer time.AfterFunc(forEver, func() { cmd.Process.Kill() }).Stop()
 	var said strings.Builder
 	for lines := bufio.NewReader(io.TeeReader(out, &said)); !strings.Contains(said.String(), "Press Ctrl-C"); {
 		if _, err := lines.ReadByte(); err != nil {
@@ -260,6 +266,7 @@ func TestLoginIsCancelled(t *testing.T) {
 
 // An ended login says why, and what to run.
 func TestStatusOfAnEndedLogin(t *testing.T) {
+	t.Parallel()
 	s := logintest.New(t, logintest.Config{})
 	p := newUser(t, s)
 	p.must("login", "notes")
@@ -275,6 +282,7 @@ func TestStatusOfAnEndedLogin(t *testing.T) {
 }
 
 func TestLoginMistakes(t *testing.T) {
+	t.Parallel()
 	s := logintest.New(t, logintest.Config{})
 	p := newUser(t, s)
 	open := filepath.Join(p.home, "open-secret")

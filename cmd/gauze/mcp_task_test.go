@@ -19,6 +19,7 @@ import (
 // gauze mcp is killed in the middle of an agent's task. A new one continues it, and every effect
 // happens once.
 func TestAgentsTaskSurvivesAKill(t *testing.T) {
+	t.Parallel()
 	h := newAgentHome(t)
 	ledger := filepath.Join(h.dir, "ledger")
 	h.program("notes", "-ledger", ledger, "-state", filepath.Join(h.dir, "served"))

@@ -21,6 +21,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // agentHome is a home directory with a project, for gauze as a separate process.
@@ -64,7 +65,7 @@ func (h agentHome) program(name string, flags ...string) {
 
 // command returns a command of this user, in the project.
 func (h agentHome) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(name, args...)
+	cmd := program(h.t, name, args...)
 	cmd.Dir = filepath.Join(h.dir, "project")
 	cmd.Env = append(os.Environ(), "HOME="+h.dir, "XDG_STATE_HOME="+h.dir+"/state", "XDG_CACHE_HOME="+h.dir+"/cache", "XDG_CONFIG_HOME=", "SHELL=/bin/sh")
 	return cmd
@@ -88,9 +89,7 @@ type object = map[string]any
 
 func callTool(t *testing.T, session *mcp.ClientSession, tool string, arguments object) (data object, text string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), forEver)
-	defer cancel()
-	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	result, err := session.CallTool(patience.Context(t), &mcp.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
 		t.Fatalf("%s: %v", tool, err)
 	}
@@ -106,9 +105,11 @@ func callTool(t *testing.T, session *mcp.ClientSession, tool string, arguments o
 
 // The tools of gauze mcp alone turn a .mcp.json that no client can read into working tools.
 func TestAnAgentHealsABrokenProject(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {
 		for _, asks := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, the client asks: %v", version, asks), func(t *testing.T) {
+				t.Parallel()
 				healABrokenProject(t, version, asks)
 			})
 		}
@@ -218,12 +219,7 @@ func mcpProcess(t *testing.T, h agentHome, args ...string) (cmd *exec.Cmd, in io
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	alarm := time.AfterFunc(forEver, func() { cmd.Process.Kill() })
-	t.Cleanup(func() {
-		alarm.Stop()
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
+	t.Cleanup(func() { cmd.Wait() })
 	return cmd, in, out, stderr
 }
 
@@ -233,6 +229,7 @@ const helloAgent = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"pro
 
 // A client that pipes a few lines into it gets all responses, and nothing else.
 func TestMCPAnswersWhatWasAskedBeforeTheEnd(t *testing.T) {
+	t.Parallel()
 	h := newAgentHome(t)
 	h.program("bin/clock")
 	h.write(".cursor/mcp.json", `{"mcpServers": {"clock": {"command": "`+h.dir+`/bin/clock"}}}`)
@@ -270,6 +267,7 @@ func TestMCPAnswersWhatWasAskedBeforeTheEnd(t *testing.T) {
 
 // A server that is being tested never outlives gauze.
 func TestMCPLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*exec.Cmd, io.Closer){
 		"end of input": func(_ *exec.Cmd, in io.Closer) { in.Close() },
 		"SIGTERM":      func(cmd *exec.Cmd, _ io.Closer) { cmd.Process.Signal(syscall.SIGTERM) },
@@ -279,6 +277,7 @@ func TestMCPLeavesNothingBehind(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := newAgentHome(t)
 			fifo := filepath.Join(h.dir, "alive")
 			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -302,7 +301,7 @@ func TestMCPLeavesNothingBehind(t *testing.T) {
 			go func() { _, err := io.Copy(io.Discard, alive); gone <- err }()
 			select {
 			case <-gone:
-			case <-time.After(forEver):
+			case <-time.After(patience.Limit()):
 				t.Error("the server lives on")
 			}
 			cmd.Wait()
@@ -316,6 +315,7 @@ func TestMCPLeavesNothingBehind(t *testing.T) {
 // A client that no longer reads is gone. gauze ends by itself, so that it can save tasks and stop
 // servers, and is not killed by the signal.
 func TestMCPEndsWithoutAReader(t *testing.T) {
+	t.Parallel()
 	cmd, in, out, _ := mcpProcess(t, newAgentHome(t))
 	out.Close()
 	io.WriteString(in, helloAgent)
@@ -327,6 +327,7 @@ func TestMCPEndsWithoutAReader(t *testing.T) {
 }
 
 func TestMCPNeedsAProjectThatIsThere(t *testing.T) {
+	t.Parallel()
 	said, err := newAgentHome(t).command("gauze", "mcp", "--project", "/nowhere").CombinedOutput()
 	if err == nil || !strings.Contains(string(said), "/nowhere") {
 		t.Errorf("%v %s", err, said)

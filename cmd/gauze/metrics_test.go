@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 )
@@ -35,14 +34,14 @@ func get(t *testing.T, method, url, token string) (status int, text string) {
 }
 
 func TestPrometheusReadsServeAndDashboard(t *testing.T) {
+	t.Parallel()
 	state, err := os.MkdirTemp("", "gauze-live-") // short enough for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(state) })
 	const token = "a-secret-of-many-characters"
-	t.Setenv("TEST_TOKEN", token)
-	s := startServeIn(t, state, "--token-env", "TEST_TOKEN", "--name", "notes", "--", "faultyserver")
+	s := startServeWith(t, []string{"GAUZE_STATE_DIR=" + state, "TEST_TOKEN=" + token}, "--token-env", "TEST_TOKEN", "--name", "notes", "--", "faultyserver")
 	url := strings.TrimSuffix(s.url, "/mcp") + "/metrics"
 	for _, wrong := range []struct {
 		method, token string
@@ -77,7 +76,7 @@ func TestPrometheusReadsServeAndDashboard(t *testing.T) {
 	check(url, token)
 
 	announced(t, state, 1)
-	cmd := exec.Command("gauze", "dashboard", "--listen", "127.0.0.1:0")
+	cmd := program(t, "gauze", "dashboard", "--listen", "127.0.0.1:0")
 	cmd.Env = append(os.Environ(), "GAUZE_STATE_DIR="+state)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -86,7 +85,7 @@ func TestPrometheusReadsServeAndDashboard(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	t.Cleanup(func() { cmd.Wait() })
 	line, _ := bufio.NewReader(out).ReadString('\n')
 	address, key, _ := strings.Cut(strings.TrimSpace(line), "#token=")
 	check(address+"metrics", key)

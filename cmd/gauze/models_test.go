@@ -19,6 +19,7 @@ import (
 
 // A server at a URL rejects a call, and the configured model corrects it.
 func TestRunCorrectsARejectedCall(t *testing.T) {
+	t.Parallel()
 	var ran atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

@@ -9,6 +9,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/live"
 	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // announced waits until as many wraps are announced in dir, and returns them.
@@ -16,7 +17,7 @@ func announced(t *testing.T, dir string, n int) []live.Server {
 	t.Helper()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
-	limit := time.After(forEver)
+	limit := time.After(patience.Limit())
 	for {
 		all, err := live.All(t.Context(), dir)
 		if err == nil && len(all) == n {

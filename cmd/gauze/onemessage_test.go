@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -20,12 +19,12 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // Each failure is one message with one remedy: for the terminal, for the model and for programs.
 func TestATroubleIsOneMessageWithOneRemedy(t *testing.T) {
+	t.Parallel()
 	login := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="notes"`)
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
-	defer login.Close()
-	dir := t.TempDir()
+	t.Cleanup(login.Close)
 	for name, command := range map[string][]string{
 		"no-such-program":  {"--", "nosuchprog"},
 		"crash-loop":       {"--", "faultyserver", "-exit-at-start=code=1,stderr=Segmentation fault"},
@@ -34,8 +33,9 @@ func TestATroubleIsOneMessageWithOneRemedy(t *testing.T) {
 		"missing-variable": {"--", "faultyserver", "-exit-at-start=code=1,stderr=Error: GITHUB_TOKEN environment variable is required"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command("gauze", append([]string{"run"}, command...)...)
-			cmd.Env = append(os.Environ(), "GAUZE_STATE_DIR="+filepath.Join(dir, "state"))
+			t.Parallel()
+			cmd := program(t, "gauze", append([]string{"run"}, command...)...)
+			cmd.Env = append(os.Environ(), "GAUZE_STATE_DIR="+t.TempDir())
 			var said bytes.Buffer
 			cmd.Stderr = &said
 			in, err := cmd.StdinPipe()

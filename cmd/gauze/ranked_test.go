@@ -17,6 +17,7 @@ const puzzlingServer = `echo "thing 4711 went sideways because GLORP_LEVEL was g
 // A model ranks possible causes of such a failure, in every command that tests servers. It is asked once
 // for each failing server, gets no secret, and changes nothing else in the output.
 func TestAModelRanksPossibleCauses(t *testing.T) {
+	t.Parallel()
 	const canary, ranked = "plum-umbrella-7731", `{"causes":["env_not_set"],"blanks":[{"name":"variable","value":"GLORP_LEVEL"},{"name":"path","value":"/etc/evil"}]}`
 	p := newPerson(t, map[string]string{
 		".cursor/mcp.json": fmt.Sprintf(`{"mcpServers": {"odd": {"command": "sh", "args": ["-c", %q], "env": {"CANARY_TOKEN": %q}}}}`, puzzlingServer, canary),
@@ -63,6 +64,7 @@ var durations = regexp.MustCompile(`\d+(?:\.\d+)?m?s\b|pid \d+`)
 func timeless(text string) string { return durations.ReplaceAllString(text, "TIME") }
 
 func TestAnInvalidModelIsAnErrorOnlyIfItIsNamed(t *testing.T) {
+	t.Parallel()
 	p := newPerson(t, nil)
 	p.write("project/log.txt", "spawn npx ENOENT")
 	if said, status := p.gauze("diagnose", "--model", "nonsense", "log.txt"); status != 2 || !strings.Contains(said, "must be openai:NAME") {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 // A journal that another process keeps to itself does not respond, like a disk that hangs.
 func TestAJournalThatHangsDoesNotKeepGauzeFromExiting(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	lock, err := os.Create(filepath.Join(dir, "journal.db.lock"))
 	if err == nil {
@@ -38,8 +38,9 @@ func TestAJournalThatHangsDoesNotKeepGauzeFromExiting(t *testing.T) {
 
 // With few files, what a wrap can do without must not take those that the server needs.
 func TestAWrapWithFewFilesDoesWithoutTheJournal(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	w := startWrap(t, exec.Command("sh", "-c", `ulimit -n 28; exec gauze run --quiet -- faultyserver`), []string{"GAUZE_STATE_DIR=" + dir}).initialize()
+	w := startWrap(t, program(t, "sh", "-c", `ulimit -n 28; exec gauze run --quiet -- faultyserver`), []string{"GAUZE_STATE_DIR=" + dir}).initialize()
 	w.call("echo", `{"text":"x"}`)
 	if _, answer := w.response(); !strings.Contains(answer, `"x"`) {
 		t.Error(answer)

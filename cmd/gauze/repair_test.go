@@ -13,6 +13,7 @@ import (
 
 // Lines are checked concurrently, and the answers are in the order of the lines.
 func TestRepairBatchKeepsTheOrder(t *testing.T) {
+	t.Parallel()
 	const n = 2000
 	var in, out bytes.Buffer
 	for i := range n {
@@ -39,6 +40,7 @@ func TestRepairBatchKeepsTheOrder(t *testing.T) {
 
 // A client that waits for each answer before it sends the next call gets it.
 func TestRepairBatchAnswersWhileItReads(t *testing.T) {
+	t.Parallel()
 	in, calls := io.Pipe()
 	answers, out := io.Pipe()
 	done := make(chan error, 1)
@@ -58,6 +60,7 @@ func TestRepairBatchAnswersWhileItReads(t *testing.T) {
 }
 
 func TestRepairBatchSkipsALineThatIsTooLong(t *testing.T) {
+	t.Parallel()
 	long := strings.NewReader(strings.Repeat("x", maxBatchLine+2))
 	in := io.MultiReader(strings.NewReader(`{"id":1,"schema":{},"args":{}}`+"\n"), long, strings.NewReader("\n"+`{"id":2,"schema":{},"args":{}}`))
 	var out bytes.Buffer
@@ -74,6 +77,7 @@ func TestRepairBatchSkipsALineThatIsTooLong(t *testing.T) {
 }
 
 func TestRepairBatchEndsWhenNobodyReads(t *testing.T) {
+	t.Parallel()
 	answers, out := io.Pipe()
 	answers.Close()
 	if err := repairBatch(strings.NewReader(strings.Repeat(`{"id":1,"args":{}}`+"\n", 1000)), out, repair.Silent); err == nil {

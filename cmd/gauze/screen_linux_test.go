@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // screen is a terminal of the kind vt100 with a program on it.
@@ -61,7 +63,6 @@ func startOnScreen(t *testing.T, width, height int, cmd *exec.Cmd) *screen {
 	tty.Close()
 	go s.show()
 	t.Cleanup(func() {
-		cmd.Process.Kill()
 		cmd.Wait()
 		<-s.read
 		pty.Close()
@@ -241,7 +242,7 @@ func (s *screen) until(missing string, met func() bool) {
 	s.t.Helper()
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	limit := time.After(forEver)
+	limit := time.After(patience.Limit())
 	for !met() {
 		select {
 		case <-look.C:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // TestMain makes the test binary also act as gauze and as the test servers.
@@ -36,18 +38,27 @@ var programs = map[string]func(){
 // not written yet.
 const hurried = "TEST_HURRIED=1"
 
-// unhurried runs gauze, which waits at its end for as long as a busy machine takes.
+// unhurried runs gauze, which waits at its end for as long as a busy machine takes, and elsewhere no
+// longer than a test needs.
 func unhurried() int {
+	taskBackoff = 100 * time.Millisecond
 	if name, value, _ := strings.Cut(hurried, "="); os.Getenv(name) != value {
-		lastOutputTimeout, maxExportWait = forEver, forEver
+		lastOutputTimeout, maxExportWait = patience.Limit(), patience.Limit()
 	}
 	return execute()
 }
+
+// everything reports whether the tests that take samples take everything.
+func everything() bool { return os.Getenv("GAUZE_TEST_ALL") != "" }
 
 // withOwnState keeps gauze, as the tests start it, from writing to the user's state directory.
 type withOwnState struct{ *testing.M }
 
 func (m withOwnState) Run() int {
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		flag.Set("test.parallel", "6") // tests wait for the programs that they start
+	}
 	dir, err := os.MkdirTemp("", "gauze-state-")
 	if err != nil {
 		panic(err)
@@ -65,6 +76,7 @@ func (m withOwnState) Run() int {
 }
 
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"modelserver": modelServer, "taskid": taskID},
@@ -86,7 +98,7 @@ func taskID(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: taskid NAME")
 	}
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience.Limit()); time.Now().Before(deadline); {
 		ts.Check(ts.Exec("gauze", "task", "list", "--json"))
 		for line := range strings.Lines(ts.ReadFile("stdout")) {
 			var one struct {

@@ -60,6 +60,7 @@ func registryServer(t *testing.T) *httptest.Server {
 }
 
 func TestSearchScripts(t *testing.T) {
+	t.Parallel()
 	server := registryServer(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/search",

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,6 +28,7 @@ func startIssuer(t *testing.T) *bearertest.Issuer {
 const callEnv = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"env","arguments":{}}}`
 
 func TestServeAcceptsAccessTokensOfAnIssuer(t *testing.T) {
+	t.Parallel()
 	i, state := startIssuer(t), t.TempDir()
 	s := startServeIn(t, state, "--oauth-issuer", i.URL, "--oauth-scope", "tools:read", "--", "faultyserver")
 	code, _, header := s.post("", `{}`)
@@ -60,6 +60,7 @@ func TestServeAcceptsAccessTokensOfAnIssuer(t *testing.T) {
 }
 
 func TestServeBehindAProxy(t *testing.T) {
+	t.Parallel()
 	i := startIssuer(t)
 	s := startServeIn(t, t.TempDir(), "--oauth-issuer", i.URL, "--public-url", "https://mcp.example.com", "--oauth-audience", "api://gauze", "--", "faultyserver")
 	r, err := http.NewRequest("GET", strings.Replace(s.url, "/mcp", "/.well-known/oauth-protected-resource/mcp", 1), nil)
@@ -84,9 +85,9 @@ func TestServeBehindAProxy(t *testing.T) {
 }
 
 func TestServeIntrospects(t *testing.T) {
+	t.Parallel()
 	i := startIssuer(t)
-	t.Setenv("TEST_SECRET", i.Secret)
-	s := startServeIn(t, t.TempDir(), "--oauth-issuer", i.URL, "--oauth-introspect", "--oauth-client-id", i.Client, "--oauth-client-secret-env", "TEST_SECRET", "--", "faultyserver")
+	s := startServeWith(t, []string{"GAUZE_STATE_DIR=" + t.TempDir(), "TEST_SECRET=" + i.Secret}, "--oauth-issuer", i.URL, "--oauth-introspect", "--oauth-client-id", i.Client, "--oauth-client-secret-env", "TEST_SECRET", "--", "faultyserver")
 	s.token = "an-opaque-token"
 	if code, answer, _ := s.post("", `{}`); code != 401 || strings.Contains(answer, s.token) {
 		t.Errorf("status %d: %s", code, answer)
@@ -102,6 +103,7 @@ func TestServeIntrospects(t *testing.T) {
 }
 
 func TestServeStartsWhileItsIssuerIsDown(t *testing.T) {
+	t.Parallel()
 	i := startIssuer(t)
 	i.SetDown(true)
 	s := startServeIn(t, t.TempDir(), "--oauth-issuer", i.URL, "--", "faultyserver")
@@ -115,6 +117,7 @@ func TestServeStartsWhileItsIssuerIsDown(t *testing.T) {
 }
 
 func TestServeRejectsFlagsThatDoNotFit(t *testing.T) {
+	t.Parallel()
 	i := startIssuer(t)
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("a wrong one\n"), 0o600); err != nil {
@@ -164,7 +167,7 @@ func TestServeRejectsFlagsThatDoNotFit(t *testing.T) {
 		{"--token-env=HOME", "cannot be combined"},
 		{"--listen=0.0.0.0:0", "requires --public-url"},
 	} {
-		out, err := exec.Command("gauze", "serve", "--oauth-issuer", i.URL, test.args, "--", "true").CombinedOutput()
+		out, err := program(t, "gauze", "serve", "--oauth-issuer", i.URL, test.args, "--", "true").CombinedOutput()
 		if err == nil || !strings.Contains(string(out), test.want) {
 			t.Errorf("%s: %v, %s", test.args, err, out)
 		}

@@ -20,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // served is a gauze serve process.
@@ -42,8 +44,14 @@ func startServe(t *testing.T, args ...string) *served {
 // startServeIn starts gauze serve with this state directory.
 func startServeIn(t *testing.T, state string, args ...string) *served {
 	t.Helper()
-	cmd := exec.Command("gauze", slices.Concat([]string{"serve", "--listen", "127.0.0.1:0"}, args)...)
-	cmd.Env = append(os.Environ(), "GAUZE_STATE_DIR="+state)
+	return startServeWith(t, []string{"GAUZE_STATE_DIR=" + state}, args...)
+}
+
+// startServeWith starts gauze serve with additional variables.
+func startServeWith(t *testing.T, environ []string, args ...string) *served {
+	t.Helper()
+	cmd := program(t, "gauze", slices.Concat([]string{"serve", "--listen", "127.0.0.1:0"}, args)...)
+	cmd.Env = append(os.Environ(), environ...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -53,13 +61,8 @@ func startServeIn(t *testing.T, state string, args ...string) *served {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	alarm := time.AfterFunc(forEver, func() { cmd.Process.Kill() })
 	s.err = bufio.NewReader(stderr)
-	t.Cleanup(func() {
-		alarm.Stop()
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
+	t.Cleanup(func() { cmd.Wait() })
 	line, _ := s.err.ReadString('\n')
 	url, ok := strings.CutPrefix(strings.TrimSpace(line), "gauze: listening on ")
 	if !ok {
@@ -118,6 +121,7 @@ func (s *served) initialize() string {
 }
 
 func TestServeAnswersAndStopsInOrder(t *testing.T) {
+	t.Parallel()
 	status := filepath.Join(t.TempDir(), "status")
 	s := startServe(t, "--status-file", status, "--", "faultyserver")
 	session := s.initialize()
@@ -140,6 +144,7 @@ func TestServeAnswersAndStopsInOrder(t *testing.T) {
 }
 
 func TestASecondSignalHurries(t *testing.T) {
+	t.Parallel()
 	s := startServe(t, "--drain", "10m", "--", "faultyserver")
 	response := s.open(s.initialize(), `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":1},"name":"progress","arguments":{"n":-1,"interval_ms":10}}}`)
 	defer response.Body.Close() // its first bytes have arrived: the call is running
@@ -163,9 +168,9 @@ func TestASecondSignalHurries(t *testing.T) {
 }
 
 func TestServeDoesNotTellItsToken(t *testing.T) {
+	t.Parallel()
 	const token = "a-secret-of-many-characters"
-	t.Setenv("TEST_TOKEN", token)
-	s := startServeIn(t, t.TempDir(), "--token-env", "TEST_TOKEN", "--", "faultyserver")
+	s := startServeWith(t, []string{"GAUZE_STATE_DIR=" + t.TempDir(), "TEST_TOKEN=" + token}, "--token-env", "TEST_TOKEN", "--", "faultyserver")
 	if code, answer, header := s.post("", `{}`); code != 401 || strings.Contains(answer, token) || header.Get("WWW-Authenticate") != "Bearer" {
 		t.Errorf("status %d: %s", code, answer)
 	}
@@ -206,7 +211,7 @@ func (s *served) unfinished() {
 		return
 	}
 	s.t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(forEver))
+	conn.SetDeadline(time.Now().Add(patience.Limit()))
 	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
 		"Accept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n", address, size)
 	io.Copy(conn, io.LimitReader(spaces{}, size-1)) // fails where the body is refused
@@ -222,6 +227,7 @@ func (spaces) Read(b []byte) (int, error) {
 }
 
 func TestUnfinishedBodiesCostLittleAndKeepNobodyOut(t *testing.T) {
+	t.Parallel()
 	s := startServe(t, "--", "faultyserver")
 	serveOne := func() {
 		session := s.initialize()
@@ -239,14 +245,15 @@ func TestUnfinishedBodiesCostLittleAndKeepNobodyOut(t *testing.T) {
 	serveOne() // while those that were accepted are held
 	peak := s.peakRSS()
 	t.Logf("gauze serve used %d MiB", peak>>20)
-	if peak > 400<<20 && !raceEnabled { // the race detector needs more memory
+	if peak > 400<<20 {
 		t.Errorf("gauze serve used %d MiB, want at most 400", peak>>20)
 	}
 }
 
 func TestFaultD10AnAddressOthersCanReachNeedsAToken(t *testing.T) {
+	t.Parallel()
 	for _, address := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:0"} {
-		out, err := exec.Command("gauze", "serve", "--listen", address, "--", "true").CombinedOutput()
+		out, err := program(t, "gauze", "serve", "--listen", address, "--", "true").CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "--token-env") {
 			t.Errorf("%s: %v, %s", address, err, out)
 		}
@@ -256,7 +263,7 @@ func TestFaultD10AnAddressOthersCanReachNeedsAToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	out, err := exec.Command("gauze", "serve", "--no-token", "--listen", taken.Addr().String(), "--", "true").CombinedOutput()
+	out, err := program(t, "gauze", "serve", "--no-token", "--listen", taken.Addr().String(), "--", "true").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "in use") || !strings.Contains(string(out), "--listen") {
 		t.Errorf("%v, %s", err, out)
 	}

@@ -17,6 +17,7 @@ import (
 )
 
 func TestServeCreatesATokenAndKeepsIt(t *testing.T) {
+	t.Parallel()
 	state := filepath.Join(t.TempDir(), "state")
 	s := startServeIn(t, state, "--", "faultyserver")
 	if code, answer, _ := s.post("", `{}`); code != 401 {
@@ -64,6 +65,7 @@ func TestServeCreatesATokenAndKeepsIt(t *testing.T) {
 }
 
 func TestWithoutATokenTheGuardStays(t *testing.T) {
+	t.Parallel()
 	s := startServe(t, "--", "faultyserver")
 	if s.initialize() == "" {
 		t.Error("a token is needed")
@@ -143,6 +145,7 @@ func TestWeakTokensAreRefused(t *testing.T) {
 const goodToken = "5d1f0c7a92e84b36f1a7c03e6d82b549"
 
 func TestServeRefusesWhatDoesNotProtect(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := func(name, text string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
@@ -173,7 +176,7 @@ func TestServeRefusesWhatDoesNotProtect(t *testing.T) {
 			state := filepath.Join(dir, "state")
 			os.MkdirAll(state, 0o700)
 			file("state/serve-token", goodToken, 0o644)
-			cmd := exec.Command("gauze", append(append([]string{"serve", "--listen", "127.0.0.1:0"}, test.args...), "--", "faultyserver")...)
+			cmd := program(t, "gauze", append(append([]string{"serve", "--listen", "127.0.0.1:0"}, test.args...), "--", "faultyserver")...)
 			cmd.Env = append(os.Environ(), "WEAK=passwordpassword", "GAUZE_STATE_DIR="+state)
 			out := runUntilListening(t, cmd)
 			flat := strings.ToLower(strings.Join(strings.Fields(out), " ")) // errors are wrapped and begin with a capital

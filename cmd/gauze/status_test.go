@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -86,7 +85,7 @@ func TestStatusNeverScrollsATerminal(t *testing.T) {
 // gauzeIn runs gauze with a state directory, and returns its output and exit status.
 func gauzeIn(t *testing.T, dir string, args ...string) (out string, status int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "gauze", args...)
+	cmd := program(t, "gauze", args...)
 	cmd.Env = append(os.Environ(), "GAUZE_STATE_DIR="+dir)
 	text, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {

@@ -110,11 +110,15 @@ func (f *taskFlags) open(cmd *cobra.Command) (err error) {
 	return err
 }
 
+// taskBackoff is how long a task waits before it tries a server again, or 0 for the default. The tests
+// set it.
+var taskBackoff time.Duration
+
 // options returns how tasks are run. Configured servers are up to the caller. finish exports what is
 // left.
 func (f *taskFlags) options(events *event.Stream, unrecorded func() int) (o taskrun.Options, finish func()) {
 	machine := doctor.ThisMachine()
-	o = taskrun.Options{Model: f.chooser, Events: events, Wrap: proxy.Options{
+	o = taskrun.Options{Model: f.chooser, Events: events, Backoff: taskBackoff, Wrap: proxy.Options{
 		Timeout: f.timeout, StartTimeout: f.startTimeout, Patience: f.patience, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
 	}}
 	exporter := newExporter(&o.Wrap, "")

@@ -9,6 +9,7 @@ import (
 )
 
 func TestTaskRemove(t *testing.T) {
+	t.Parallel()
 	k, stopped := finished(t)
 	k.write("short.yaml", "name: short\n"+theServer+"steps:\n  - {id: a, server: s, tool: append, arguments: {key: short}}\n")
 	k.gauze("run", "short.yaml").want(0)
@@ -34,6 +35,7 @@ func TestTaskRemove(t *testing.T) {
 }
 
 func TestTaskRemoveRefusesARunningTask(t *testing.T) {
+	t.Parallel()
 	k, id := finished(t)
 	j, err := journal.Open(k.journal())
 	if err != nil {

@@ -38,6 +38,7 @@ func (a *awaited) Write(b []byte) (int, error) {
 // A task is followed while a different goroutine runs it: it goes on only when its first step was
 // shown.
 func TestWatchFollowsARunningTask(t *testing.T) {
+	t.Parallel()
 	s, err := taskrun.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +98,7 @@ func TestTaskBar(t *testing.T) {
 
 // A task does not need the reader of its progress: gauze task run | head must not end it.
 func TestTaskWithoutAReader(t *testing.T) {
+	t.Parallel()
 	k := newTasks(t)
 	k.write("task.yaml", theServer+"steps: [{id: a, server: s, tool: append, arguments: {key: \"${x}\"}, for: 'x in [\"1\", \"2\", \"3\"]'}]\n")
 	read, write, err := os.Pipe()

@@ -40,6 +40,7 @@ func (k *tasks) wantNothingDone() {
 }
 
 func TestTasksOfADamagedJournal(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, text []byte) []byte{
 		"cut off":     func(_ *testing.T, text []byte) []byte { return text[:len(text)/2] },
 		"overwritten": func(_ *testing.T, text []byte) []byte { return bytes.Repeat([]byte("not a database\n"), 1000) },
@@ -80,6 +81,7 @@ func TestTasksOfADamagedJournal(t *testing.T) {
 }
 
 func TestTasksOfANewerJournal(t *testing.T) {
+	t.Parallel()
 	k, id := finished(t)
 	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(k.journal()))
 	if err != nil {
@@ -109,6 +111,7 @@ func TestTasksOfANewerJournal(t *testing.T) {
 
 // A state directory that cannot be one.
 func TestTasksWithoutAStateDirectory(t *testing.T) {
+	t.Parallel()
 	k := newTasks(t)
 	k.write("state", "a file")
 	k.write("task.yaml", "name: kept\n"+theServer+"steps: [{id: a, server: s, tool: append, arguments: {key: one}}]")

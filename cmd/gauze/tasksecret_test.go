@@ -3,7 +3,6 @@ package main
 import (
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 // A secret that a file refers to is in no file of gauze, and nothing that shows a task shows the
 // secrets of its servers.
 func TestSecretsOfTasksAreNotShown(t *testing.T) {
+	t.Parallel()
 	const given, referred = "hunter2horse", "battery-staple"
 	k := newTasks(t)
 	servers := "servers: {s: {command: [taskserver, flags], env: {DB_PASS: " + given + ", NOTES_TOKEN: \"${TASK_CANARY}\"}}}\n"
@@ -33,7 +33,7 @@ func TestSecretsOfTasksAreNotShown(t *testing.T) {
 		outputs[strings.Join(args, " ")] = k.gauze(args...)
 	}
 	for _, args := range [][]string{{"history"}, {"history", "--json"}} {
-		cmd := exec.Command("gauze", args...)
+		cmd := program(t, "gauze", args...)
 		cmd.Dir, cmd.Env = k.dir, append(os.Environ(), k.env...)
 		text, err := cmd.CombinedOutput()
 		if err != nil {

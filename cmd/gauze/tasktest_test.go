@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
@@ -37,7 +36,7 @@ type tasks struct {
 func newTasks(t *testing.T, flags ...string) *tasks {
 	t.Helper()
 	dir := t.TempDir()
-	k := &tasks{t: t, dir: dir, env: []string{"GAUZE_STATE_DIR=" + filepath.Join(dir, "state"), "GORACE=atexit_sleep_ms=0", "HOME=" + dir}}
+	k := &tasks{t: t, dir: dir, env: []string{"GAUZE_STATE_DIR=" + filepath.Join(dir, "state"), "HOME=" + dir}}
 	k.breaks(flags...)
 	return k
 }
@@ -92,8 +91,6 @@ func (k *tasks) gauze(args ...string) *ended {
 	if err := cmd.Start(); err != nil {
 		k.t.Fatal(err)
 	}
-	alarm := time.AfterFunc(2*forEver, func() { cmd.Process.Kill() })
-	defer alarm.Stop()
 	var exit *exec.ExitError
 	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
 		k.t.Fatal(err)
@@ -108,7 +105,7 @@ func (k *tasks) gauze(args ...string) *ended {
 }
 
 func (k *tasks) command(args ...string) *exec.Cmd {
-	cmd := exec.Command("gauze", append([]string{"task"}, args...)...)
+	cmd := program(k.t, "gauze", append([]string{"task"}, args...)...)
 	cmd.Dir, cmd.Env = k.dir, append(os.Environ(), k.env...)
 	return cmd
 }

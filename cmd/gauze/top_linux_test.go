@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,7 +19,7 @@ func TestTopOnATerminal(t *testing.T) {
 	notes := startRun(t, environ, "--quiet", "--name", "notes", "--", "faultyserver").initialize()
 	pid := announced(t, dir, 2)[1].ServerPID
 
-	cmd := exec.Command("gauze", "top")
+	cmd := program(t, "gauze", "top")
 	cmd.Env = append(os.Environ(), "GAUZE_STATE_DIR="+dir, "TERM=vt100", "HOME="+dir)
 	s := startOnScreen(t, 120, 24, cmd)
 	s.want(`^> files +healthy .* 0 +0 .* t `, `^  notes +healthy`, `^q quit .* \? keys$`)
@@ -80,7 +79,7 @@ func TestTopOnATerminal(t *testing.T) {
 		t.Errorf("at the end, colored %v, the screen is:\n%s", s.colored, s)
 	}
 
-	cmd = exec.Command("gauze", "top")
+	cmd = program(t, "gauze", "top")
 	cmd.Env = append(os.Environ(), "GAUZE_STATE_DIR="+dir, "TERM=vt100", "NO_COLOR=yes")
 	plain := startOnScreen(t, 120, 24, cmd)
 	plain.want(`^> files +healthy`, `^  notes +(degraded|healthy)`)
@@ -99,11 +98,11 @@ func TestTopOnATerminal(t *testing.T) {
 
 func TestTopRequiresATerminal(t *testing.T) {
 	t.Parallel()
-	out, err := exec.Command("gauze", "top").CombinedOutput()
+	out, err := program(t, "gauze", "top").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "gauze top: the live view requires a terminal") || !strings.HasSuffix(string(out), "\n    gauze status\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	cmd := exec.Command("gauze", "top")
+	cmd := program(t, "gauze", "top")
 	cmd.Env = append(os.Environ(), "TERM=dumb")
 	s := startOnScreen(t, 80, 24, cmd)
 	cmd.Wait()

@@ -30,6 +30,7 @@ func httpServer(t *testing.T, cfg faultyhttp.Config) *faultyhttp.Server {
 
 // The proxy of the environment is used, except for this machine.
 func TestTheProxyOfTheEnvironmentIsUsed(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var asked []string
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -65,6 +66,7 @@ func TestTheProxyOfTheEnvironmentIsUsed(t *testing.T) {
 
 // No output of gauze contains a credential, whatever goes wrong.
 func TestTheCredentialIsNeverShown(t *testing.T) {
+	t.Parallel()
 	const secret = "canary-0d9f8e7c6b5a"
 	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true, Token: secret})
 	w := startRun(t, []string{"MY_TOKEN=Bearer " + secret}, "--header-env", "Authorization=MY_TOKEN", "--url", server.URL(), "--patience", "200ms")
@@ -90,12 +92,14 @@ func TestTheCredentialIsNeverShown(t *testing.T) {
 
 // The client disconnects, or gauze gets a signal, while the server hangs.
 func TestRunOverAURLEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	for name, leave := range map[string]func(w *wrapped){
 		"stdin ends": func(w *wrapped) { w.in.Close() },
 		"SIGTERM":    func(w *wrapped) { w.cmd.Process.Signal(syscall.SIGTERM) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			windowstest.Skip(t)
+			t.Parallel()
 			server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
 			w := startRun(t, nil, "--quiet", "--url", server.URL())
 			fmt.Fprintln(w.in, hello)

@@ -12,7 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // wrapped is a gauze run process, and the client that started it.
@@ -25,9 +26,6 @@ type wrapped struct {
 	lastID int
 }
 
-// forEver is longer than any test may take.
-const forEver = 2 * time.Minute
-
 // wrap starts gauze run with a server.
 func wrap(t *testing.T, server ...string) *wrapped {
 	t.Helper()
@@ -37,7 +35,7 @@ func wrap(t *testing.T, server ...string) *wrapped {
 // startRun starts gauze run with these arguments and additional variables.
 func startRun(t *testing.T, environ []string, args ...string) *wrapped {
 	t.Helper()
-	return startWrap(t, exec.Command("gauze", append([]string{"run"}, args...)...), environ)
+	return startWrap(t, program(t, "gauze", append([]string{"run"}, args...)...), environ)
 }
 
 // startWrap starts a command that becomes gauze run.
@@ -58,14 +56,15 @@ func startWrap(t *testing.T, cmd *exec.Cmd, environ []string) *wrapped {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// Whatever goes wrong, no process is left, and no read waits indefinitely.
-	alarm := time.AfterFunc(forEver, func() { cmd.Process.Kill() })
-	t.Cleanup(func() {
-		alarm.Stop()
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
+	t.Cleanup(func() { cmd.Wait() })
 	return w
+}
+
+// program returns a command that is killed at the end of the test, or if it hangs: no process is
+// left, and no read waits indefinitely.
+func program(t testing.TB, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	return exec.CommandContext(patience.Context(t), name, args...)
 }
 
 type lockedBuffer struct {

@@ -23,6 +23,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 	"github.com/gauze-mcp/gauze/llm"
 )
@@ -155,7 +156,7 @@ func (a *agent) connect(s settings) (leave func()) {
 			if err != nil {
 				t.Errorf("the server ended with %v", err)
 			}
-		case <-time.After(2 * time.Minute):
+		case <-time.After(patience.Limit()):
 			t.Error("the server does not end with its client")
 		}
 		stop()
@@ -287,6 +288,7 @@ var aHome = map[string]string{
 }
 
 func TestBothErasAreSpoken(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"2024-11-05", "2025-03-26", legacy, "2025-11-25", modern} {
 		a := newAgent(t, settings{version: version, files: aHome})
 		if got := a.session.InitializeResult().ProtocolVersion; got != version {
@@ -300,6 +302,7 @@ func TestBothErasAreSpoken(t *testing.T) {
 }
 
 func TestWhatToolsSayOfThemselves(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{})
 	all, err := a.session.ListTools(context.Background(), nil)
 	if err != nil {
@@ -357,6 +360,7 @@ func TestWhatToolsSayOfThemselves(t *testing.T) {
 }
 
 func TestAnAgentsMistakesAreExplained(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{files: aHome})
 	for _, c := range []struct {
 		tool      string
@@ -398,6 +402,7 @@ func TestAnAgentsMistakesAreExplained(t *testing.T) {
 }
 
 func TestAYesOfThePersonWrites(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{legacy, "2025-11-25", modern} {
 		for _, c := range []struct {
 			name   string
@@ -433,6 +438,7 @@ func TestAYesOfThePersonWrites(t *testing.T) {
 }
 
 func TestWithoutAPersonAnAgentWritesNothing(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{files: aHome})
 	r := a.want(needsPerson, "remove_server", object{"name": "notes"})
 	if r.get("consent") != "" || !strings.Contains(r.get("how"), "gauze remove notes --consent ") {
@@ -458,6 +464,7 @@ func TestWithoutAPersonAnAgentWritesNothing(t *testing.T) {
 
 // Where the client asks, the agent cannot answer.
 func TestAnAgentDoesNotAnswerForItsPerson(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{legacy, modern} {
 		a := newAgent(t, settings{version: version, person: says("decline", nil), files: aHome, allow: true})
 		view := a.fleet.Look()
@@ -471,6 +478,7 @@ func TestAnAgentDoesNotAnswerForItsPerson(t *testing.T) {
 
 // The answer to a question is worth something only with the question.
 func TestAnAnswerToNoQuestionIsNoYes(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{version: modern, person: yes, files: aHome, byHand: true})
 	answer := mcp.InputResponseMap{answerName: yes("")}
 	send := func(name, state string) *mcp.CallToolResult {
@@ -505,6 +513,7 @@ func TestAnAnswerToNoQuestionIsNoYes(t *testing.T) {
 }
 
 func TestATokenIsForOneDeed(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{files: aHome, allow: true})
 	untouched := func(why string) {
 		t.Helper()
@@ -555,6 +564,7 @@ func TestATokenIsForOneDeed(t *testing.T) {
 
 // A server somebody names is not run for that.
 func TestAStrangersCommandWaitsForAYes(t *testing.T) {
+	t.Parallel()
 	windowstest.Skip(t)
 	for _, version := range []string{legacy, modern} {
 		a := newAgent(t, settings{version: version, allow: true, files: map[string]string{
@@ -604,6 +614,7 @@ func plus(o object, key string, value any) object {
 }
 
 func TestConfiguredOnlyAsItWorks(t *testing.T) {
+	t.Parallel()
 	windowstest.Skip(t)
 	for _, c := range []settings{{version: legacy, allow: true}, {version: modern, allow: true}, {version: legacy, person: yes}, {version: modern, person: yes}} {
 		c.environ = []string{"CLOCK_TOKEN=" + secret}
@@ -660,6 +671,7 @@ func TestConfiguredOnlyAsItWorks(t *testing.T) {
 }
 
 func TestUndoShowsNoSecretAndGivesBack(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{files: aHome, allow: true})
 	if r, _ := a.agreeing("remove_server", object{"name": "notes"}); r.get("status") != done {
 		t.Fatalf("%+v", r)
@@ -675,6 +687,7 @@ func TestUndoShowsNoSecretAndGivesBack(t *testing.T) {
 }
 
 func TestWrappedAndGivenBack(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{files: aHome, person: yes, version: modern})
 	a.want(done, "wrap_servers", object{"servers": []string{"notes"}})
 	if !strings.Contains(a.read(".cursor/mcp.json"), "gauze") {
@@ -688,6 +701,7 @@ func TestWrappedAndGivenBack(t *testing.T) {
 }
 
 func TestToldWithoutRunningAnything(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{})
 	r := a.call("diagnose", object{"log": "Error: spawn uvx ENOENT", "command": "uvx mcp-server-time"})
 	if r.get("category") != "command_not_found" {

@@ -21,6 +21,7 @@ func (m *scripted) Ask(_ context.Context, q llm.Question) (llm.Answer, error) {
 }
 
 func TestAFailingServerIsJudged(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{files: map[string]string{
 		".claude.json":      `{"mcpServers": {"gone": {"command": "/nowhere/at/all"}}}`,
 		"project/.mcp.json": `{"mcpServers": {"theirs": {"command": "/nowhere/else"}}}`,
@@ -62,6 +63,7 @@ func TestAFailingServerIsJudged(t *testing.T) {
 }
 
 func TestAModelJudgesWithinTheBounds(t *testing.T) {
+	t.Parallel()
 	m := &scripted{answer: `{"action":"stop_task","reason":"All or nothing.","confidence":0.9}`}
 	a := newAgent(t, settings{model: m, environ: []string{"SOME_TOKEN=" + secret}})
 	open := object{"health": "dead", "reconnects": 5, "needs": "some", "others_healthy": true, "goal": "all or nothing, with " + secret}
@@ -81,6 +83,7 @@ func TestAModelJudgesWithinTheBounds(t *testing.T) {
 }
 
 func TestAModelRanksAnUnknownCause(t *testing.T) {
+	t.Parallel()
 	m := &scripted{answer: `{"causes":["env_not_set"],"blanks":[{"name":"variable","value":"GLORP_LEVEL"}]}`}
 	log := object{"command": "some-server --serve", "log": "thing 4711 went sideways because GLORP_LEVEL was glum"}
 	a := newAgent(t, settings{model: m})

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -60,6 +61,7 @@ func hostileConfigs(payload string) (all []string) {
 }
 
 func TestHostileTextChangesNothing(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int64
 	trap := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer trap.Close()
@@ -95,6 +97,14 @@ func TestHostileTextChangesNothing(t *testing.T) {
 		}
 		return r
 	}
+	// Every payload and tool is tried; only with everything, each with each.
+	tool := oneOf(4)
+	sometimes := func(name string, arguments object) {
+		t.Helper()
+		if tool() {
+			harmless(name, arguments)
+		}
+	}
 	random := sample.Random(sample.Seed(t), 1)
 	for i, payload := range payloads {
 		payload = fill(payload)
@@ -120,14 +130,14 @@ func TestHostileTextChangesNothing(t *testing.T) {
 			}
 		}
 		a.write("bin/words", payload+"\n")
-		harmless("diagnose", object{"log": payload, "command": payload})
-		harmless("test_connection", object{"command": "touch", "args": []string{mark, payload}, "env": object{"A_TOKEN": canary}})
-		harmless("test_connection", object{"url": trap.URL + "/mcp", "headers": object{"Authorization": canary}})
-		harmless("configure_server", object{"name": "x", "command": payload, "args": []string{mark}, "clients": []string{"cursor"}})
-		harmless("remove_server", object{"name": payload})
-		harmless("undo", object{"id": payload})
-		harmless("verify", object{"file": payload})
-		harmless("repair_arguments", object{"schema": object{"type": "object", "description": payload, "properties": object{"a": object{"type": "integer"}}}, "arguments": payload})
+		sometimes("diagnose", object{"log": payload, "command": payload})
+		sometimes("test_connection", object{"command": "touch", "args": []string{mark, payload}, "env": object{"A_TOKEN": canary}})
+		sometimes("test_connection", object{"url": trap.URL + "/mcp", "headers": object{"Authorization": canary}})
+		sometimes("configure_server", object{"name": "x", "command": payload, "args": []string{mark}, "clients": []string{"cursor"}})
+		sometimes("remove_server", object{"name": payload})
+		sometimes("undo", object{"id": payload})
+		sometimes("verify", object{"file": payload})
+		sometimes("repair_arguments", object{"schema": object{"type": "object", "description": payload, "properties": object{"a": object{"type": "integer"}}}, "arguments": payload})
 		entry, _ := json.Marshal(object{"servers": []any{object{"server": object{
 			"name": "io.example/x" + fmt.Sprint(i), "description": payload, "version": payload, "title": payload,
 			"packages": []any{object{"registryType": "npm", "identifier": payload, "version": "1.0.0", "transport": object{"type": "stdio"}, "runtimeHint": payload,
@@ -136,7 +146,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 					"environmentVariables": []any{object{"name": "FINE_TOKEN", "description": payload, "value": payload, "isRequired": true}}}},
 			"remotes": []any{object{"type": "streamable-http", "url": payload}}}}}})
 		answer.Store(string(entry))
-		harmless("search_servers", object{"query": "x" + fmt.Sprint(i), "online": true})
+		sometimes("search_servers", object{"query": "x" + fmt.Sprint(i), "online": true})
 		if i%8 == 0 { // it is really started
 			if r := harmless("test_connection", object{"name": "noisy"}); r.failed || r.data["works"] != false {
 				t.Errorf("%+v", r)
@@ -157,6 +167,16 @@ func TestHostileTextChangesNothing(t *testing.T) {
 		if at := strings.IndexFunc(strings.TrimSuffix(line, "\n"), plaintext.Unseen); at >= 0 {
 			t.Fatalf("told what nobody sees: %q", line[max(0, at-100):min(len(line), at+60)])
 		}
+	}
+}
+
+// oneOf returns a function that reports whether this is one of n turns, or true for every turn if the
+// tests that take samples take everything.
+func oneOf(n int) func() bool {
+	turn, all := 0, os.Getenv("GAUZE_TEST_ALL") != ""
+	return func() bool {
+		turn++
+		return all || turn%n == 0
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 )
 
 func TestStatesAreNamedByWhatWasSeen(t *testing.T) {
+	t.Parallel()
 	web := faultyhttp.New(faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
 	if err := web.Start(); err != nil {
 		t.Fatal(err)
@@ -55,6 +56,7 @@ func TestStatesAreNamedByWhatWasSeen(t *testing.T) {
 }
 
 func TestDriftFromALockIsTold(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{files: map[string]string{"bin/well": script(t)}})
 	a.write(".cursor/mcp.json", fmt.Sprintf(`{"mcpServers": {"well": {"command": %q}}}`, filepath.Join(a.dir, "bin/well")))
 	view := a.fleet.Look()
@@ -82,6 +84,7 @@ func TestDriftFromALockIsTold(t *testing.T) {
 
 // What was agreed to is run, whatever the file says by then.
 func TestTheCommandThatWasShownIsTheOneThatRuns(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{allow: true})
 	shown, other := filepath.Join(a.dir, "shown"), filepath.Join(a.dir, "other")
 	config := `{"mcpServers": {"x": {"command": "touch", "args": ["` + shown + `"]}}}`

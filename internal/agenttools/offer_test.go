@@ -98,6 +98,7 @@ func TestAProjectsPortThatIsDeclined(t *testing.T) {
 
 // What a project's .env has is not offered: it could not be written as it was tested.
 func TestAProjectsVariablesAreNotOffered(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{person: yes, environ: []string{"ORBIT_TEAM=" + secret}})
 	a.write("bin/orbit", "#!/bin/sh\necho 'Error: missing required environment variables: ORBIT_TOKEN, ORBIT_TEAM_ID' >&2\nexit 1\n")
 	a.write("project/.env", "ORBIT_TOKEN="+secret+"\nORBIT_TEAM_ID=1\n")

@@ -10,6 +10,7 @@ import (
 
 // Every byte of tools/list is paid for in the context of every session.
 func TestTheListOfToolsIsSmall(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{version: modern})
 	all, err := a.session.ListTools(context.Background(), nil)
 	if err != nil {

@@ -28,6 +28,7 @@ func touching(dir string, server object) object {
 // An agent's command runs only after the user has seen all of it, outside of the project, in a
 // directory that they have seen.
 func TestCommandInAPlanIsConfirmed(t *testing.T) {
+	t.Parallel()
 	for name, settings := range map[string]settings{"cannot ask": {}, "declined": {person: says("accept", false)}} {
 		a := newAgent(t, settings)
 		for _, server := range []object{{}, {"cwd": "/etc"}, {"cwd": "../../.."}, {"env": object{"LD_PRELOAD": "x.so"}}} {
@@ -55,6 +56,7 @@ func TestCommandInAPlanIsConfirmed(t *testing.T) {
 // A project's server is not the user's, whatever the plan calls it, and what the user allowed is the
 // entry as it was.
 func TestProjectsServerInAPlanIsConfirmed(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{})
 	a.notesIn("project/.mcp.json")
 	r := a.want(needsPerson, "run_task", errand("claude-code/notes", "append a"))
@@ -78,6 +80,7 @@ func TestProjectsServerInAPlanIsConfirmed(t *testing.T) {
 }
 
 func TestHostilePlans(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{person: yes})
 	a.notesIn(ownFile)
 	steps := make([]object, 1001)
@@ -127,6 +130,7 @@ func TestHostilePlans(t *testing.T) {
 }
 
 func TestManyTasksAtTheSameTime(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{person: yes})
 	a.notesIn(ownFile)
 	plan := errand("cursor/notes", "hang x")

@@ -70,6 +70,7 @@ func (a *agent) ends(id string) told {
 }
 
 func TestAgentRunsATask(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{legacy, modern} {
 		a := newAgent(t, settings{version: version, person: yes})
 		a.notesIn(ownFile)
@@ -114,6 +115,7 @@ func TestReferencesInEnvAreExpanded(t *testing.T) {
 
 // What a plan gives to its server in env is not shown, even if the server repeats it.
 func TestSecretsOfAPlanAreNotReported(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{person: yes})
 	command, args, env := faultyserver.Command()
 	variables := object{"DB_PASS": "battery staple"}
@@ -132,6 +134,7 @@ func TestSecretsOfAPlanAreNotReported(t *testing.T) {
 }
 
 func TestPlanIsAlsoText(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{person: yes})
 	a.notesIn(ownFile)
 	r := a.want(done, "run_task", object{"wait_seconds": 60, "plan": "servers: {n: cursor/notes}\nsteps:\n  - {id: a, server: n, tool: echo, arguments: {text: one}}\n  - {id: b, server: n, tool: append, arguments: {key: \"${a.text}\"}}\n"})
@@ -146,6 +149,7 @@ func TestPlanIsAlsoText(t *testing.T) {
 
 // Nothing runs unless the user agrees, and a client that cannot ask gets a command instead.
 func TestTaskIsConfirmed(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		settings
 		status string
@@ -176,6 +180,7 @@ func TestTaskIsConfirmed(t *testing.T) {
 }
 
 func TestAgentDecidesOnlyWithTheUser(t *testing.T) {
+	t.Parallel()
 	agree := true
 	a := newAgent(t, settings{person: func(q string) *mcp.ElicitResult { return says("accept", agree)(q) }})
 	a.notesIn(ownFile)
@@ -207,6 +212,7 @@ func TestAgentDecidesOnlyWithTheUser(t *testing.T) {
 // A task does not end with the call that started it, but with gauze mcp, and a different one continues
 // it after the user has confirmed that.
 func TestTaskEndsWithItsProcessAndIsResumed(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t, settings{person: yes})
 	a.notesIn(ownFile)
 	plan := errand("cursor/notes", "append a", "hang x", "append c")

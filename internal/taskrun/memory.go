@@ -120,7 +120,7 @@ func (m *Memory) lock(id string) (unlock func(), err error) {
 func (o Options) run(ctx context.Context, log task.Log, id string, servers map[string]task.Server) (*task.State, error) {
 	open := &Servers{Plan: servers, Configured: o.Configured, Sessions: o.Sessions, Wrap: o.Wrap, Observe: o.observer(id, servers)}
 	defer open.Close(o.Hurry)
-	r := &task.Runner{ID: id, Log: log, Servers: open, Model: o.Model, Hurry: o.Hurry, Tell: o.teller(id, open)}
+	r := &task.Runner{ID: id, Log: log, Servers: open, Model: o.Model, Hurry: o.Hurry, Backoff: o.Backoff, Tell: o.teller(id, open)}
 	return r.Run(ctx)
 }
 

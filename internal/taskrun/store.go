@@ -61,6 +61,7 @@ type Options struct {
 	Observe    func(server string, e event.Event)
 	Events     *event.Stream // receives the events of all servers, with the id of the task
 	Hurry      <-chan struct{}
+	Backoff    time.Duration // as of task.Runner
 }
 
 // Start records a new task and returns its id. Run runs it.
