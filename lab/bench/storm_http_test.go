@@ -2,17 +2,17 @@ package main
 
 import (
 	"testing"
-	"time"
 
+	samples "github.com/gauze-mcp/gauze/internal/testonly/sample"
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 	"github.com/gauze-mcp/gauze/lab/bench/history"
 )
 
 // smallWebStorms returns storms that are as rough as the big ones, but shorter.
-func smallWebStorms(t *testing.T, era, bug string) []webStorm {
+func smallWebStorms(t *testing.T, gauze, era, bug string) []webStorm {
 	t.Helper()
 	storms, err := configureWeb(webStorm{
-		calls: 600, faults: 90, callers: 32, large: 1 << 20, seed: 1, bug: bug, silenceTimeout: 20 * time.Second,
+		calls: 600, faults: 90, callers: 32, large: 1 << 20, seed: samples.Seed(t, gauze), bug: bug, silenceTimeout: 2 * silence(bug),
 	}, era, "both")
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func smallWebStorms(t *testing.T, era, bug string) []webStorm {
 func TestSmallWebStormKeepsEveryPromise(t *testing.T) {
 	windowstest.Skip(t)
 	b, gauze := buildWithBugs(t)
-	for _, s := range smallWebStorms(t, "both", "") {
+	for _, s := range smallWebStorms(t, gauze, "both", "") {
 		t.Run(s.String(), func(t *testing.T) {
 			r, err := s.run(b, gauze)
 			if err != nil {
@@ -40,7 +40,7 @@ func TestSmallWebStormKeepsEveryPromise(t *testing.T) {
 func TestSeededBugIsCaughtOverHTTP(t *testing.T) {
 	windowstest.Skip(t)
 	b, gauze := buildWithBugs(t)
-	for _, s := range smallWebStorms(t, "modern", "replay-everything") {
+	for _, s := range smallWebStorms(t, gauze, "modern", "replay-everything") {
 		t.Run(s.String(), func(t *testing.T) {
 			r, err := s.run(b, gauze)
 			if err != nil {

@@ -25,6 +25,7 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 func main() {
@@ -59,9 +60,6 @@ func check(ctx context.Context, args []string, out io.Writer) int {
 	return report(ctx, chosen, out, *everything)
 }
 
-// envAll makes every sample as large as it can be.
-const envAll = "GAUZE_TEST_ALL"
-
 // prepare sets the variables that tests read.
 func prepare(everything bool, seed string, out io.Writer) {
 	os.Setenv("CI", "true") // a real part that is missing is a failure
@@ -69,12 +67,12 @@ func prepare(everything bool, seed string, out io.Writer) {
 	// so that the same tree gives the same bytes everywhere. Only the race detector needs cgo.
 	os.Setenv("GOFLAGS", "-trimpath -buildvcs=false")
 	os.Setenv("CGO_ENABLED", "0")
-	os.Unsetenv(envAll)
+	os.Unsetenv(sample.EnvAll)
 	if everything {
-		os.Setenv(envAll, "1")
+		os.Setenv(sample.EnvAll, "1")
 	}
 	if seed != "" {
-		os.Setenv("GAUZE_SEED", seed)
+		os.Setenv(sample.EnvSeed, seed)
 	}
 	pace := measurePace()
 	os.Setenv(patience.EnvPace, strconv.Itoa(pace))

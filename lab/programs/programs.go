@@ -25,6 +25,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 // Program is a command that is built from this tree.
@@ -170,7 +171,7 @@ func RemoveOld() error {
 }
 
 // Everything reports whether this is a run of everything, with the whole samples.
-func Everything() bool { return os.Getenv("GAUZE_TEST_ALL") != "" }
+func Everything() bool { return os.Getenv(sample.EnvAll) != "" }
 
 // Root returns the root of the tree that this process was started in.
 func Root(ctx context.Context) (string, error) {
