@@ -54,6 +54,7 @@ var doors = map[string][]string{
 	"internal/proxy":                  {"llm", "internal/correct", "internal/upstream", "internal/repair", "internal/wire", "internal/health", "internal/launch", "internal/login"},
 	"internal/upstream":               {"internal/wire", "internal/health", "internal/launch", "internal/login"},
 	"internal/testonly/patience":      {},
+	"internal/testonly/census":        {"internal/testonly/patience"},
 	"internal/testonly/logintest":     {"internal/launch"},
 	"internal/login":                  {"internal/launch", "internal/backup", "internal/filelock", "internal/httpguard"},
 	"internal/filelock":               {},
