@@ -13,16 +13,6 @@ import (
 
 // What a server or a client may put on the wire that does not belong there.
 
-// shortOfTime gives these tools little time, for calls that will never be
-// answered.
-func shortOfTime(o Options, tools ...string) Options {
-	o.Tools = map[string]Policy{}
-	for _, tool := range tools {
-		o.Tools[tool] = Policy{Timeout: 100 * time.Millisecond}
-	}
-	return o
-}
-
 // details are what the events of a kind say.
 func (s *story) details(kind event.Kind) (all []string) {
 	for _, e := range s.timeline() {
@@ -383,7 +373,7 @@ func TestFaultS16IDThatIsNearlyThatOfACallInFlight(t *testing.T) {
 
 func TestFaultS17IDOfAnotherType(t *testing.T) {
 	t.Parallel()
-	s := begin(t, shortOfTime(unprobed(), "wrong_id")).initialize()
+	s := begin(t, unprobed()).initialize()
 	for _, kind := range []string{"null", "missing", "object"} {
 		id := s.start("wrong_id", `{"kind":"`+kind+`","then":true}`)
 		if got := s.text(s.answer(id)); got != "right id" {
@@ -397,7 +387,10 @@ func TestFaultS17IDOfAnotherType(t *testing.T) {
 			t.Errorf("%s: %q", kind, got)
 		}
 	}
+	dropped := s.happened(event.Dropped)
 	id := s.start("wrong_id", `{"kind":"null"}`)
+	s.await(event.Dropped, dropped+1) // its answer, which is nobody's
+	s.later(time.Hour)
 	s.wantFault(id, fault.CallTimeout)
 	s.wantOneAnswer(id)
 	s.wantAlive()
