@@ -22,6 +22,7 @@ func (c *client) logging(tool, arguments string) *answer {
 // A log message over stdio names no request. It may be a late one of a client
 // that has its answer, so the next client must not get it.
 func TestALateLogMessageReachesNoOtherClient(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	first, second := f.client(), f.client()
 	if m := first.logging("notify", `{"message":"`+logLine+`"}`).next(); m.Method != "notifications/message" {
@@ -39,6 +40,7 @@ func TestALateLogMessageReachesNoOtherClient(t *testing.T) {
 }
 
 func TestAProxyHidesWhoTheClientIs(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	c := f.client("X-Forwarded-For", "192.0.2.1")
 	if m := c.logging("notify", `{"message":"`+logLine+`"}`).next(); m.Method != "" {
@@ -47,6 +49,7 @@ func TestAProxyHidesWhoTheClientIs(t *testing.T) {
 }
 
 func TestARequestNamedLikeANotificationIsNotForwarded(t *testing.T) {
+	t.Parallel()
 	for _, era := range []faultyhttp.Era{faultyhttp.Legacy, faultyhttp.Modern} {
 		t.Run(fmt.Sprint(era), func(t *testing.T) {
 			server := faultyhttp.New(faultyhttp.Config{Era: era})
@@ -82,6 +85,7 @@ func TestARequestNamedLikeANotificationIsNotForwarded(t *testing.T) {
 // Ids towards a server that clients share cannot be guessed, nor can progress
 // tokens.
 func TestIDsTowardsASharedServerCannotBeGuessed(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for range 2 {
 		f := serve(t, quickly())

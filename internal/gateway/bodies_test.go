@@ -11,6 +11,7 @@ import (
 var alice, bob = principal{1}, principal{2}
 
 func TestAQuotaKeepsAPartForEachPrincipal(t *testing.T) {
+	t.Parallel()
 	q := newQuota(8, []principal{alice, bob, bob})
 	takes := func(who principal) (n int) {
 		for q.allows(who, 1) {
@@ -37,6 +38,7 @@ func TestAQuotaKeepsAPartForEachPrincipal(t *testing.T) {
 }
 
 func TestAQuotaForOnePrincipalIsAllItsOwn(t *testing.T) {
+	t.Parallel()
 	for limit := range 5 {
 		if q := newQuota(limit, nil); !q.allows(principal{}, limit) || q.allows(principal{}, limit+1) {
 			t.Errorf("of %d, %+v", limit, q)
@@ -45,6 +47,7 @@ func TestAQuotaForOnePrincipalIsAllItsOwn(t *testing.T) {
 }
 
 func TestAQuotaSmallerThanThePrincipalsAreMany(t *testing.T) {
+	t.Parallel()
 	q := newQuota(2, []principal{{1}, {2}, {3}})
 	if !q.allows(principal{1}, 2) || q.allows(principal{1}, 3) {
 		t.Errorf("%+v", q)
@@ -64,6 +67,7 @@ func begun(s *bodies, who principal, now time.Time) *reader {
 }
 
 func TestAStalledBodyGivesWay(t *testing.T) {
+	t.Parallel()
 	s := newBodies(newQuota(100, nil))
 	now := time.Now()
 	stalled := begun(&s, alice, now)
@@ -112,6 +116,7 @@ func TestAStalledBodyGivesWay(t *testing.T) {
 
 // What one principal holds within its part is not taken for another.
 func TestOnePrincipalsBodiesDoNotGiveWayWithinItsPart(t *testing.T) {
+	t.Parallel()
 	s := newBodies(newQuota(100, []principal{alice, bob}))
 	now := time.Now()
 	hers := begun(&s, alice, now)
@@ -124,6 +129,7 @@ func TestOnePrincipalsBodiesDoNotGiveWayWithinItsPart(t *testing.T) {
 }
 
 func TestALargeBodyWithoutRoomIsRefusedClearly(t *testing.T) {
+	t.Parallel()
 	o := quickly()
 	o.MaxBodyBytes = 1 << 20
 	f := serve(t, o)

@@ -66,6 +66,7 @@ func (o oracle) Ask(context.Context, llm.Question) (llm.Answer, error) {
 }
 
 func TestTheCallsOfAllClientsAreCorrected(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
 			server := openBookings(t)
@@ -95,6 +96,7 @@ func TestTheCallsOfAllClientsAreCorrected(t *testing.T) {
 }
 
 func TestTheModelOfALegacyClientIsAskedOnItsStream(t *testing.T) {
+	t.Parallel()
 	server := openBookings(t)
 	o := quickly()
 	o.Session.Models = func(_ string, client proxy.Sampler) llm.Model {

@@ -205,6 +205,7 @@ func (c crafted) wired(addr string) string {
 }
 
 func TestNoCraftedRequestReachesAServer(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	o := quickly()
 	o.BodyTimeout = 50 * time.Millisecond
@@ -244,6 +245,7 @@ func TestNoCraftedRequestReachesAServer(t *testing.T) {
 }
 
 func TestNamesOfTheAddressAreAllowed(t *testing.T) {
+	t.Parallel()
 	f := serve(t, Options{Hosts: []string{"mcp.example.com", "other.example.com:8443"}, Origins: []string{"https://app.example.com"}})
 	for _, head := range []string{
 		"Host: HOST\n", "Host: localhost:PORT\n", "Host: LocalhosT:PORT\n", "Host: [::1]:PORT\n",
@@ -260,6 +262,7 @@ func TestNamesOfTheAddressAreAllowed(t *testing.T) {
 }
 
 func TestFaultD01OnlyTheTokenOpens(t *testing.T) {
+	t.Parallel()
 	o := quickly()
 	o.Tokens = []string{"0123456789abcdef"}
 	f := serve(t, o)
@@ -287,6 +290,7 @@ func TestFaultD01OnlyTheTokenOpens(t *testing.T) {
 }
 
 func TestAWebPageThatWasNamedMaySpeak(t *testing.T) {
+	t.Parallel()
 	o := quickly()
 	o.Origins, o.Tokens = []string{"https://app.example.com/"}, []string{"0123456789abcdef"}
 	f := serve(t, o)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestADrainLetsAnswersArriveAndListenersGo(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	legacy, modern := f.client().initialize("2025-06-18"), f.client()
 	listening := legacy.request("GET", "").want(200)
@@ -38,6 +39,7 @@ func TestADrainLetsAnswersArriveAndListenersGo(t *testing.T) {
 }
 
 func TestADrainThatTakesTooLongAnswersHonestly(t *testing.T) {
+	t.Parallel()
 	o := quickly()
 	o.Drain = time.Millisecond
 	f := serve(t, o)
@@ -50,6 +52,7 @@ func TestADrainThatTakesTooLongAnswersHonestly(t *testing.T) {
 }
 
 func TestNothingNewIsTakenWhileDraining(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	c := f.client().initialize("2025-06-18")
 	a := c.request("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"method":"roots/list"}}}`).want(200)
@@ -85,6 +88,7 @@ func (f *front) ready(status int) (now state) {
 }
 
 func TestReadinessIsThatOfTheServers(t *testing.T) {
+	t.Parallel()
 	o := quickly()
 	reachable := errors.New("no such command")
 	o.Reachable = func(context.Context) error { return reachable }

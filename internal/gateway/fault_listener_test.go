@@ -5,15 +5,20 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // What an address has to stand, whatever is behind it.
 
 func TestFaultD01TokensAreNotGuessed(t *testing.T) {
+	t.Parallel()
 	o := quickly()
 	o.Tokens = []string{"0123456789abcdef"}
 	f := serve(t, o)
 	refused, burst := map[int]int{}, f.g.guard.Guesses.Burst()
+	f.g.guard.Guesses.SetLimit(rate.Every(time.Hour)) // none is added, however long the machine takes
 	for i := range 2 * burst {
 		response := f.rawExchange(crafted{text: to(fmt.Sprintf("Host: HOST\nAuthorization: Bearer guess-number-%04d\n", i))}.wired(f.addr))
 		if response == nil {
@@ -21,7 +26,7 @@ func TestFaultD01TokensAreNotGuessed(t *testing.T) {
 		}
 		refused[response.StatusCode]++
 	}
-	if refused[401] < burst || refused[429] == 0 || refused[401]+refused[429] != 2*burst {
+	if refused[401] != burst || refused[429] != burst {
 		t.Errorf("answered %v", refused)
 	}
 	// In the URL it would be in every log, so it does not count there.
@@ -35,6 +40,7 @@ func TestFaultD01TokensAreNotGuessed(t *testing.T) {
 var everyPath = []string{"/", "/mcp", "/healthz", "/readyz", "/nothing", "/mcp/../healthz"}
 
 func TestFaultD02ForeignHostOnEveryPathAndMethod(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	for _, path := range everyPath {
 		for _, method := range []string{"GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD"} {
@@ -59,6 +65,7 @@ func (f *front) wantNothingStarted() {
 
 // What a page elsewhere can make a browser send without asking first.
 func TestFaultD03CrossSiteRequests(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
 		for _, from := range []string{"Origin: https://evil.example.com\nSec-Fetch-Site: cross-site\nSec-Fetch-Mode: no-cors\n", "Origin: null\n", "Sec-Fetch-Site: cross-site\n", ""} {
@@ -72,6 +79,7 @@ func TestFaultD03CrossSiteRequests(t *testing.T) {
 }
 
 func TestFaultD04StreamsFromAnotherOrigin(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	for _, path := range everyPath {
 		for _, kind := range []string{"Accept: text/event-stream\n", "Connection: Upgrade\nUpgrade: websocket\nSec-WebSocket-Version: 13\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\n"} {
@@ -85,6 +93,7 @@ func TestFaultD04StreamsFromAnotherOrigin(t *testing.T) {
 
 // Connections that say nothing take places, but not all of them.
 func TestFaultD08ManyConnections(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	for range 1000 {
 		conn, err := net.Dial("tcp", f.addr)
@@ -97,6 +106,7 @@ func TestFaultD08ManyConnections(t *testing.T) {
 }
 
 func TestFaultD09GetHasNoEffect(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	for _, path := range append(everyPath, "/mcp?method=initialize", "/mcp?action=restart", "/api/servers") {
 		for _, override := range []string{"", "X-HTTP-Method-Override: POST\n", "X-HTTP-Method: DELETE\nX-Method-Override: PUT\n"} {

@@ -12,6 +12,7 @@ import (
 // Named faults of the side that faces clients.
 
 func TestFaultW35ALegacyClientThatVanishesFindsItsResult(t *testing.T) {
+	t.Parallel()
 	o := quickly()
 	o.Resumable = true
 	f := serve(t, o)
@@ -52,6 +53,7 @@ func primed(a *answer) {
 }
 
 func TestFaultW35AModernClientThatVanishesCancels(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	c := f.client()
 	c.modern("0", "server/discover", "{}").want(200).result()
@@ -66,6 +68,7 @@ func TestFaultW35AModernClientThatVanishesCancels(t *testing.T) {
 }
 
 func TestFaultW36EqualIDsAtTheSameTimeNeverMeet(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	const clients, calls = 4, 25
 	var all sync.WaitGroup
@@ -90,6 +93,7 @@ func TestFaultW36EqualIDsAtTheSameTimeNeverMeet(t *testing.T) {
 }
 
 func TestFaultW36EqualProgressTokensNeverMeet(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	var all sync.WaitGroup
 	for n := range 4 {
@@ -117,6 +121,7 @@ func TestFaultW36EqualProgressTokensNeverMeet(t *testing.T) {
 }
 
 func TestFaultW37ASessionBelongsToItsToken(t *testing.T) {
+	t.Parallel()
 	o := quickly()
 	o.Tokens = []string{"the-token-of-alice", "the-token-of-bob-x"}
 	f := serve(t, o)
@@ -143,6 +148,7 @@ func TestFaultW37ASessionBelongsToItsToken(t *testing.T) {
 }
 
 func TestFaultW38HeadersThatDifferFromTheBodyAreRefused(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	c := f.client()
 	body, right := modernRequest("5", "tools/call", `{"name":"append","arguments":{"key":"k","value":"v"}}`, "")

@@ -8,6 +8,7 @@ import (
 // A gateway whose clients are silent has nothing to do until the first of its
 // sessions expires.
 func TestTheHouseRestsWhileNothingIsDue(t *testing.T) {
+	t.Parallel()
 	g := New(Options{MaxSessions: 2, Tokens: []string{"a"}, Idle: 2 * time.Minute}, addr{})
 	var tidy tidier
 	now := time.Now()
@@ -57,6 +58,7 @@ func TestTheHouseRestsWhileNothingIsDue(t *testing.T) {
 
 // A session with an answer due stays, and is looked at again.
 func TestABusySessionOutlivesItsTime(t *testing.T) {
+	t.Parallel()
 	g := New(Options{MaxSessions: 2, Tokens: []string{"a"}, Idle: time.Minute}, addr{})
 	s := newSession("s", g.guard.Tokens.All[0], g)
 	s.ready, s.used = true, time.Now()

@@ -11,11 +11,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // HTTP on both sides.
 
 func TestTheGoSDKKeepsWorkingThroughRestartsOfAnHTTPServer(t *testing.T) {
+	t.Parallel()
 	for _, era := range []faultyhttp.Era{faultyhttp.Legacy, faultyhttp.Modern} {
 		t.Run(string(era), func(t *testing.T) {
 			server := faultyhttp.New(faultyhttp.Config{Era: era, Stateful: true})
@@ -24,8 +26,7 @@ func TestTheGoSDKKeepsWorkingThroughRestartsOfAnHTTPServer(t *testing.T) {
 			}
 			t.Cleanup(func() { server.Close() })
 			f := serveURL(t, quickly(), server.URL())
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
-			defer cancel()
+			ctx := patience.Context(t)
 			session, err := mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, nil).
 				Connect(ctx, &mcp.StreamableClientTransport{Endpoint: "http://" + f.addr + Path}, nil)
 			if err != nil {
@@ -68,6 +69,7 @@ func marked(t *testing.T) (address string, calls func() int) {
 }
 
 func TestArgumentsInHeadersMustEqualTheBody(t *testing.T) {
+	t.Parallel()
 	address, calls := marked(t)
 	f := serveURL(t, quickly(), address)
 	c := f.client()
@@ -102,6 +104,7 @@ func TestArgumentsInHeadersMustEqualTheBody(t *testing.T) {
 }
 
 func TestAnHTTPServersLogGoesToTheOneWhoCaused(t *testing.T) {
+	t.Parallel()
 	server := faultyhttp.New(faultyhttp.Config{Era: faultyhttp.Modern})
 	if err := server.Start(); err != nil {
 		t.Fatal(err)

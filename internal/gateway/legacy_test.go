@@ -9,9 +9,11 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 func TestASessionBeginsWorksAndEnds(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	c := f.client().initialize("2025-06-18")
 	a := c.call("1", "echo", `{"text":"hello"}`).want(200)
@@ -26,6 +28,7 @@ func TestASessionBeginsWorksAndEnds(t *testing.T) {
 }
 
 func TestAServerKilledInTheMiddleCostsNoSession(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	c := f.client().initialize("2025-06-18")
 	c.call("1", "die", `{}`).want(200).result().wantText(t, "outcome-unknown")
@@ -33,6 +36,7 @@ func TestAServerKilledInTheMiddleCostsNoSession(t *testing.T) {
 }
 
 func TestEachSessionHasAServerOfItsOwn(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	one, two := f.client().initialize("2025-06-18"), f.client().initialize("2025-06-18")
 	first, second := one.call("1", "pid", `{}`).result(), two.call("1", "pid", `{}`).result()
@@ -42,6 +46,7 @@ func TestEachSessionHasAServerOfItsOwn(t *testing.T) {
 }
 
 func TestACallInFlightIsAnsweredWhenItsSessionIsEnded(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	c := f.client().initialize("2025-06-18")
 	a := c.request("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":1},"name":"progress","arguments":{"n":-1,"interval_ms":5}}}`).want(200)
@@ -54,6 +59,7 @@ func TestACallInFlightIsAnsweredWhenItsSessionIsEnded(t *testing.T) {
 }
 
 func TestAnInitializeThatIsRefusedLeavesNoSession(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly(), "-era", "modern")
 	a := f.client().request("POST", fmt.Sprintf(hello, "2025-06-18"))
 	if m := a.result(); m.Error == nil {
@@ -70,12 +76,14 @@ func TestAnInitializeThatIsRefusedLeavesNoSession(t *testing.T) {
 }
 
 func TestASessionIsInitializedOnce(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	c := f.client().initialize("2025-06-18")
 	c.request("POST", fmt.Sprintf(hello, "2025-06-18")).want(400)
 }
 
 func TestAnIDInUseIsRefusedAndItsFirstUserGetsTheAnswer(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	c := f.client().initialize("2025-06-18")
 	slow := make(chan *answer)
@@ -95,6 +103,7 @@ func TestAnIDInUseIsRefusedAndItsFirstUserGetsTheAnswer(t *testing.T) {
 }
 
 func TestAQuestionOfTheServerFindsItsWay(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	c := f.client().initialize("2025-06-18")
 	a := c.call("1", "ask", `{"method":"roots/list"}`).want(200)
@@ -107,6 +116,7 @@ func TestAQuestionOfTheServerFindsItsWay(t *testing.T) {
 }
 
 func TestBatchesExistInOneVersionOnly(t *testing.T) {
+	t.Parallel()
 	batch := `[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"one"}}},
 		{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"two"}}},
 		{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}]`
@@ -119,6 +129,7 @@ func TestBatchesExistInOneVersionOnly(t *testing.T) {
 }
 
 func TestAMessageOnManyLinesIsOneMessage(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	c := f.client().initialize("2025-06-18")
 	c.request("POST", "{\n \"jsonrpc\": \"2.0\",\r\n\t\"id\": 1,\n \"method\": \"tools/call\",\n \"params\": {\"name\": \"echo\",\n\n \"arguments\": {\"text\": \"a\\nb\"}}\n}\n").
@@ -126,6 +137,7 @@ func TestAMessageOnManyLinesIsOneMessage(t *testing.T) {
 }
 
 func TestWhatBelongsToNoRequestWaitsForAListener(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	c := f.client().initialize("2025-06-18")
 	c.request("POST", `{"jsonrpc":"2.0","id":0,"method":"tools/list"}`).result()
@@ -140,6 +152,7 @@ func TestWhatBelongsToNoRequestWaitsForAListener(t *testing.T) {
 }
 
 func TestAStreamGivesSignsOfLife(t *testing.T) {
+	t.Parallel()
 	o := quickly()
 	o.KeepAlive = 2 * time.Millisecond
 	f := serve(t, o)
@@ -159,6 +172,7 @@ func TestAStreamGivesSignsOfLife(t *testing.T) {
 }
 
 func TestAResumedStreamTakesOverFromTheBrokenOne(t *testing.T) {
+	t.Parallel()
 	o := quickly()
 	o.Resumable = true
 	f := serve(t, o)
@@ -181,6 +195,7 @@ func TestAResumedStreamTakesOverFromTheBrokenOne(t *testing.T) {
 }
 
 func TestTooManySessionsAreRefusedClearly(t *testing.T) {
+	t.Parallel()
 	o := quickly()
 	o.MaxSessions = 1
 	f := serve(t, o)
@@ -198,6 +213,7 @@ func TestTooManySessionsAreRefusedClearly(t *testing.T) {
 }
 
 func TestAnIdleSessionIsEnded(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	began := time.Now()
 	idle, listening := f.client().initialize("2025-06-18"), f.client().initialize("2025-06-18")
@@ -217,7 +233,7 @@ func TestAnIdleSessionIsEnded(t *testing.T) {
 // quiet waits until the handlers of what was answered have left.
 func (f *front) quiet() {
 	f.t.Helper()
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(patience.Limit()); ; {
 		f.g.mu.Lock()
 		asked := f.g.asked
 		f.g.mu.Unlock()
@@ -232,6 +248,7 @@ func (f *front) quiet() {
 }
 
 func TestAStuckClientHoldsUpNobody(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	stuck := f.client().initialize("2025-06-18")
 	// Its answers are larger than what fits on the way, and it reads nothing.
@@ -250,6 +267,7 @@ func TestAStuckClientHoldsUpNobody(t *testing.T) {
 }
 
 func TestAStreamNobodyReadsIsGivenUp(t *testing.T) {
+	t.Parallel()
 	s := newSession("x", principal{}, &Gateway{})
 	s.listen.out = newStream()
 	out := s.listen.out
@@ -266,6 +284,7 @@ func TestAStreamNobodyReadsIsGivenUp(t *testing.T) {
 }
 
 func TestWhatIsKeptHasLimits(t *testing.T) {
+	t.Parallel()
 	s := newSession("x", principal{}, &Gateway{Options: Options{Resumable: true}})
 	line := []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 	for range 3 * maxKeptEvents {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestModernClientsShareOneServer(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	first, second := f.client().modernCall("1", "pid", `{}`).want(200).result(), f.client().modernCall("1", "pid", `{}`).want(200).result()
 	if first.raw != second.raw {
@@ -20,6 +21,7 @@ func TestModernClientsShareOneServer(t *testing.T) {
 }
 
 func TestTwoPrincipalsShareNothing(t *testing.T) {
+	t.Parallel()
 	o := quickly()
 	o.Tokens = []string{"the-token-of-alice", "the-token-of-bob-x"}
 	f := serve(t, o)
@@ -30,6 +32,7 @@ func TestTwoPrincipalsShareNothing(t *testing.T) {
 }
 
 func TestARefusalHasItsStatus(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	for _, test := range []struct {
 		name, method, params string
@@ -52,6 +55,7 @@ func TestARefusalHasItsStatus(t *testing.T) {
 const listenForTools = `{"notifications":{"toolsListChanged":true}}`
 
 func TestEachListenerHearsItsOwnUnderItsOwnID(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	tools := f.client().modern("7", "subscriptions/listen", listenForTools).want(200)
 	others := f.client().modern("7", "subscriptions/listen", `{"notifications":{"promptsListChanged":true}}`).want(200)
@@ -87,6 +91,7 @@ func TestEachListenerHearsItsOwnUnderItsOwnID(t *testing.T) {
 
 // A thousand listeners with the same wishes are one to the server.
 func TestListenersShareAStreamOfTheServers(t *testing.T) {
+	t.Parallel()
 	server := faultyhttp.New(faultyhttp.Config{Era: faultyhttp.Modern})
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -122,6 +127,7 @@ func TestListenersShareAStreamOfTheServers(t *testing.T) {
 }
 
 func TestAListenerOutlivesItsServer(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	a := f.client().modern("7", "subscriptions/listen", listenForTools).want(200)
 	a.next()
@@ -134,6 +140,7 @@ func TestAListenerOutlivesItsServer(t *testing.T) {
 }
 
 func TestACancelThatNamesAnIDCancelsNobody(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	body, headers := modernRequest("1", "tools/call", `{"name":"progress","arguments":{"n":20,"interval_ms":2}}`, `"progressToken":"p"`)
 	a := f.client().request("POST", body, headers...).want(200)
@@ -146,6 +153,7 @@ func TestACancelThatNamesAnIDCancelsNobody(t *testing.T) {
 }
 
 func TestModernNeedsNoSession(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	c := f.client()
 	c.session = "some id of another era"

@@ -21,6 +21,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/testonly/bearertest"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // protectedFront is a gateway that accepts the access tokens of an issuer.
@@ -77,6 +78,7 @@ func challenged(t *testing.T, r *http.Response, want map[string]string) {
 }
 
 func TestOnlyAnAccessTokenOpens(t *testing.T) {
+	t.Parallel()
 	p := protect(t, quickly(), "")
 	valid := p.token(nil)
 	location := strings.Replace(p.resource, Path, metadataPath+Path, 1)
@@ -118,6 +120,7 @@ func TestOnlyAnAccessTokenOpens(t *testing.T) {
 }
 
 func TestTheMetadataOfTheResource(t *testing.T) {
+	t.Parallel()
 	p := protect(t, quickly(), "")
 	for _, test := range []struct {
 		request string
@@ -157,6 +160,7 @@ func TestTheMetadataOfTheResource(t *testing.T) {
 }
 
 func TestAnIssuerThatIsDownIsNotTheClientsFault(t *testing.T) {
+	t.Parallel()
 	p := protect(t, quickly(), "")
 	p.issuer.SetDown(true)
 	a := p.as("alice", "editor").request("POST", fmt.Sprintf(hello, "2025-06-18")).want(503)
@@ -167,6 +171,7 @@ func TestAnIssuerThatIsDownIsNotTheClientsFault(t *testing.T) {
 }
 
 func TestASessionBelongsToAPersonAndAClient(t *testing.T) {
+	t.Parallel()
 	p := protect(t, quickly(), "")
 	alice := p.as("alice", "editor").initialize("2025-06-18")
 	alice.call("1", "append", `{"key":"a","value":"by alice"}`).want(200).result()
@@ -191,6 +196,7 @@ func TestASessionBelongsToAPersonAndAClient(t *testing.T) {
 }
 
 func TestNothingOfATokenGoesUpstream(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var received strings.Builder
 	server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
@@ -230,6 +236,7 @@ func TestNothingOfATokenGoesUpstream(t *testing.T) {
 
 // A real client that was given nothing but the URL finds the issuer, logs in and calls a tool.
 func TestTheGoSDKLogsIn(t *testing.T) {
+	t.Parallel()
 	p := protect(t, quickly(), "")
 	logins := 0
 	handler, err := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{
@@ -255,8 +262,7 @@ func TestTheGoSDKLogsIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := patience.Context(t)
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, nil).
 		Connect(ctx, &mcp.StreamableClientTransport{Endpoint: p.resource, OAuthHandler: handler}, nil)
 	if err != nil {
@@ -270,6 +276,7 @@ func TestTheGoSDKLogsIn(t *testing.T) {
 }
 
 func TestUsersDoNotKeepEachOtherOut(t *testing.T) {
+	t.Parallel()
 	o := quickly()
 	o.MaxSessions = 4
 	p := protect(t, o, "")
@@ -295,6 +302,7 @@ func TestUsersDoNotKeepEachOtherOut(t *testing.T) {
 }
 
 func TestAnOpenQuotaKeepsAShareForOthers(t *testing.T) {
+	t.Parallel()
 	q := newOpenQuota(8)
 	alice, bob := principal{1}, principal{2}
 	n := 0
@@ -326,6 +334,7 @@ func TestAnOpenQuotaKeepsAShareForOthers(t *testing.T) {
 // A client that listens is disconnected when its token expires, and connects again with a new one. A
 // call that began before is answered.
 func TestListenersEndWithTheirToken(t *testing.T) {
+	t.Parallel()
 	p := protect(t, quickly(), "")
 	legacy := p.as("ada", "editor").initialize("2025-06-18")
 	// listen opens a stream with a token that was issued for a moment, in the leeway for clocks.

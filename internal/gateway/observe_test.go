@@ -9,6 +9,7 @@ import (
 )
 
 func TestTheSessionsOfAGatewayAreSummedUp(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	if seen, sessions := f.g.Observe(true); seen.State != StateIdle || sessions != 0 || seen.Calls != 0 {
 		t.Errorf("%d sessions, %+v", sessions, seen)

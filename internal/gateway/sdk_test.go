@@ -6,18 +6,20 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // A real client, through the gateway, to servers that die.
 func TestTheGoSDKKeepsWorkingThroughDeaths(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"legacy", "modern"} {
 		for _, resumable := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, resumable %v", era, resumable), func(t *testing.T) {
 				o := quickly()
 				o.Resumable = resumable
 				f := serve(t, o, "-era", era)
-				ctx, cancel := context.WithTimeout(context.Background(), patience)
-				defer cancel()
+				ctx := patience.Context(t)
 				changed := make(chan struct{}, 10)
 				client := mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, &mcp.ClientOptions{
 					ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },

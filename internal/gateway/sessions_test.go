@@ -10,6 +10,7 @@ import (
 )
 
 func TestOnePrincipalDoesNotTakeAllSessions(t *testing.T) {
+	t.Parallel()
 	o := quickly()
 	o.Tokens, o.MaxSessions = []string{"the-token-of-alice", "the-token-of-bob-x"}, 4
 	f := serve(t, o)
@@ -31,6 +32,7 @@ func TestOnePrincipalDoesNotTakeAllSessions(t *testing.T) {
 // Otherwise a client that keeps beginning and ending sessions would keep the
 // others out.
 func TestEndingSessionsCountForTheirPrincipal(t *testing.T) {
+	t.Parallel()
 	g := New(Options{MaxSessions: 2, Tokens: []string{"a", "b"}}, addr{})
 	who := g.guard.Tokens.All
 	for range 3 { // of 4 processes
@@ -47,6 +49,7 @@ func (addr) Network() string { return "tcp" }
 func (addr) String() string  { return "127.0.0.1:1" }
 
 func TestASessionThatIsNeverInitializedEndsSoon(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	began := time.Now()
 	done := f.client().initialize("2025-06-18")
@@ -66,6 +69,7 @@ func TestASessionThatIsNeverInitializedEndsSoon(t *testing.T) {
 // Clients that left without DELETE must not keep others out until their
 // sessions expire.
 func TestTheLongestUnusedSessionMakesRoom(t *testing.T) {
+	t.Parallel()
 	o := quickly()
 	o.MaxSessions = 3
 	f := serve(t, o)
@@ -83,6 +87,7 @@ func TestTheLongestUnusedSessionMakesRoom(t *testing.T) {
 }
 
 func TestASessionWithACallInFlightIsNotEvicted(t *testing.T) {
+	t.Parallel()
 	o := quickly()
 	o.MaxSessions = 1
 	f := serve(t, o)
@@ -103,6 +108,7 @@ func TestASessionWithACallInFlightIsNotEvicted(t *testing.T) {
 // Room is made in the principal's own share first, then in what others hold
 // beyond their part, and never in what is in use.
 func TestWhoMakesRoom(t *testing.T) {
+	t.Parallel()
 	const alice, bob = 0, 1
 	type held struct {
 		who  int

@@ -20,13 +20,15 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/testonly/census"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 func TestMain(m *testing.M) {
 	faultyserver.RunIfAsked()
-	os.Exit(m.Run())
+	os.Exit(census.Run(m))
 }
 
 // front is a gateway that serves on a real address, with faulty servers behind
@@ -42,9 +44,6 @@ type front struct {
 	once   sync.Once
 	err    error
 }
-
-// patience of a test: longer than anything may take.
-const patience = 2 * time.Minute
 
 // serve starts a gateway in front of faulty servers with these flags.
 func serve(t *testing.T, o Options, flags ...string) *front {
@@ -81,6 +80,9 @@ func listen(t *testing.T) net.Listener {
 func serveOn(t *testing.T, o Options, l net.Listener) *front {
 	t.Helper()
 	f := &front{t: t, served: make(chan error, 1)}
+	if mark := census.Mark(t); o.Session.Spec.Command != "" {
+		o.Session.Spec.Env = append(slices.Clip(o.Session.Spec.Environment()), mark)
+	}
 	o.Session.Name = "faulty"
 	o.Session.Restart = upstream.Restart{Backoff: time.Millisecond, Limit: -1}
 	o.Session.Events = event.New()
@@ -105,7 +107,7 @@ func (f *front) end() error {
 		f.cancel()
 		select {
 		case f.err = <-f.served:
-		case <-time.After(patience):
+		case <-time.After(patience.Limit()):
 			f.t.Error("the gateway does not end")
 		}
 		f.g.mu.Lock()
@@ -126,7 +128,7 @@ func (f *front) await(kind event.Kind) event.Event {
 // awaitAny waits for the first event of one of these kinds.
 func (f *front) awaitAny(kinds ...event.Kind) event.Event {
 	f.t.Helper()
-	alarm := time.After(patience)
+	alarm := time.After(patience.Limit())
 	for {
 		select {
 		case e := <-f.events:
@@ -179,7 +181,7 @@ func (c *client) request(method, body string, headers ...string) *answer {
 }
 
 func (c *client) try(method, body string, headers ...string) (*answer, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Limit())
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+c.addr+Path, strings.NewReader(body))
 	if err != nil {
 		cancel()
@@ -339,7 +341,7 @@ func (c *client) modernCall(id, tool, arguments string) *answer {
 
 // quickly are settings that do not wait for what a test has not in mind.
 func quickly() Options {
-	return Options{Session: proxy.Options{Timeout: time.Minute, Patience: time.Minute}}
+	return Options{Session: proxy.Options{Timeout: patience.Limit(), Patience: patience.Limit()}}
 }
 
 // rawExchange sends bytes as they are and reads one response; nil if the
@@ -351,7 +353,7 @@ func (f *front) rawExchange(text string) *http.Response {
 		f.t.Fatal(err)
 	}
 	f.t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(patience))
+	conn.SetDeadline(time.Now().Add(patience.Limit()))
 	go io.Copy(conn, strings.NewReader(text)) // the answer may come before all is written
 	method, _, _ := strings.Cut(text, " ")    // HEAD has no body
 	response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,10 +8,12 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // Who reads more slowly than its call speaks still gets the answer.
 func TestAnAnswerIsNeverLeftOut(t *testing.T) {
+	t.Parallel()
 	large := []byte(strings.Repeat("x", 1<<20))
 	s := callStream()
 	for range 20 {
@@ -38,6 +39,7 @@ func TestAnAnswerIsNeverLeftOut(t *testing.T) {
 
 // A session that ends between a request and its answer still answers it.
 func TestARequestAtTheVeryEndIsAnswered(t *testing.T) {
+	t.Parallel()
 	s := newSession("x", principal{}, &Gateway{})
 	messages, _, refused := parse([]byte(`{"jsonrpc":"2.0","id":5,"method":"ping"}`))
 	if refused != nil {
@@ -55,6 +57,7 @@ func TestARequestAtTheVeryEndIsAnswered(t *testing.T) {
 }
 
 func TestACancelledCallLeavesNoLane(t *testing.T) {
+	t.Parallel()
 	s := newSession("x", principal{}, &Gateway{Options: Options{Resumable: true}})
 	for i := range 100 {
 		messages, _, _ := parse(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i))
@@ -73,6 +76,7 @@ func TestACancelledCallLeavesNoLane(t *testing.T) {
 
 // A session that ends here ends at the server, too: it would fill up.
 func TestASessionIsEndedAtItsServer(t *testing.T) {
+	t.Parallel()
 	server := faultyhttp.New(faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -80,8 +84,7 @@ func TestASessionIsEndedAtItsServer(t *testing.T) {
 	defer server.Close()
 	f := serveURL(t, quickly(), server.URL())
 	f.client().initialize("2025-06-18").request("DELETE", "").want(204)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := patience.Context(t)
 	if _, err := server.Await(ctx, func(r faultyhttp.Request) bool { return r.Verb == "DELETE" && r.Session != "" }); err != nil {
 		t.Error(err)
 	}

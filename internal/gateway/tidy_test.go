@@ -6,6 +6,7 @@ import (
 )
 
 func TestMemoryIsGivenBackOnceAfterABusyTime(t *testing.T) {
+	t.Parallel()
 	var tidy tidier
 	now := time.Now()
 	look := func(requests uint64) bool {

@@ -8,11 +8,13 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // Every legacy client has a process of its own, but all of them write to the
 // same place: repeating set(x,1) after another client's set(x,2) undoes it.
 func TestAnotherClientsWriteIsNotUndone(t *testing.T) {
+	t.Parallel()
 	f := serve(t, quickly())
 	first, second := f.client().initialize("2025-06-18"), f.client().initialize("2025-06-18")
 	for _, c := range []*client{first, second} {
@@ -48,7 +50,7 @@ func (f *front) untilEffect(value string) faultyserver.Entry {
 	f.t.Helper()
 	look := time.NewTicker(time.Millisecond)
 	defer look.Stop()
-	for limit := time.After(patience); ; {
+	for limit := time.After(patience.Limit()); ; {
 		entries, _, _ := faultyserver.ReadLedger(f.ledger)
 		for _, e := range entries {
 			if e.Value == value {

@@ -51,6 +51,7 @@ func (s *story) result(id string) (r result) {
 }
 
 func TestAValidCallGoesAsItCame(t *testing.T) {
+	t.Parallel()
 	s := beginPicky(t, quick())
 	const params = `{ "name" : "book","arguments":{"days":5 ,"city":"Os\u006co"},"x":1 }`
 	if got := s.text(s.answer(s.request("tools/call", params))); got != params {
@@ -60,6 +61,7 @@ func TestAValidCallGoesAsItCame(t *testing.T) {
 }
 
 func TestARepairedCallCarriesItsReceipt(t *testing.T) {
+	t.Parallel()
 	s := beginPicky(t, quick())
 	r := s.result(s.request("tools/call", `{"x":1,"arguments":{"City":"Oslo","days":"5","units":"Celsius"},"name":"book"}`))
 	if got, want := r.Content[0].Text, `{"x":1,"arguments":{"city":"Oslo","days":5,"units":"celsius"},"name":"book"}`; got != want {
@@ -81,6 +83,7 @@ func TestARepairedCallCarriesItsReceipt(t *testing.T) {
 
 // Repairs with more than one reading are made only for safe tools, and reported to the model.
 func TestOnlyHarmlessToolsAreRepairedFurther(t *testing.T) {
+	t.Parallel()
 	s := beginPicky(t, strict())
 	s.wantFault(s.start("book", `{"city":"Oslo","tags":"a"}`), fault.ArgumentsInvalid)
 	r := s.result(s.start("weather.get_forecast", `{"city":"Oslo","tags":"a"}`))
@@ -93,6 +96,7 @@ func TestOnlyHarmlessToolsAreRepairedFurther(t *testing.T) {
 }
 
 func TestTheUserDecidesAboutRepair(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.Repair = "silent"
 	o.Tools = map[string]Policy{"book": {Repair: "off"}, "open": {Repair: "report"}, "hidden": {Repair: "off"}}
@@ -113,6 +117,7 @@ func TestTheUserDecidesAboutRepair(t *testing.T) {
 }
 
 func TestReceiptsFindTheirPlace(t *testing.T) {
+	t.Parallel()
 	s := beginPicky(t, quick())
 	r := s.result(s.start("book", `{"city":"with-meta","days":"5"}`))
 	if r.Meta.A != 1 || len(r.Meta.Repair.Changes) != 1 {
@@ -127,6 +132,7 @@ func TestReceiptsFindTheirPlace(t *testing.T) {
 }
 
 func TestARefusedCallIsExplained(t *testing.T) {
+	t.Parallel()
 	s := beginPicky(t, strict())
 	var said []string
 	for range 4 {
@@ -149,6 +155,7 @@ func TestARefusedCallIsExplained(t *testing.T) {
 }
 
 func TestToolNames(t *testing.T) {
+	t.Parallel()
 	s := beginPicky(t, strict())
 	for _, name := range []string{"get_forecast", "Weather_GetForecast", "mcp.weather.get_forecast"} {
 		r := s.result(s.start(name, `{"city":"Oslo"}`))
@@ -163,6 +170,7 @@ func TestToolNames(t *testing.T) {
 }
 
 func TestAbsentArguments(t *testing.T) {
+	t.Parallel()
 	s := beginPicky(t, strict())
 	s.wantFault(s.request("tools/call", `{"name":"book"}`), fault.ArgumentsInvalid)
 	if r := s.result(s.request("tools/call", `{"name":"change"}`)); len(r.Meta.Repair.Changes) != 0 {
@@ -174,6 +182,7 @@ func TestAbsentArguments(t *testing.T) {
 // After the server has announced new tools, no call is checked against the old ones. The first such
 // call makes the session list the new ones, so only its response does not depend on timing.
 func TestTheCatalogueFollowsTheServer(t *testing.T) {
+	t.Parallel()
 	s := beginPicky(t, strict())
 	s.answer(s.start("change", `{}`))
 	s.notice("notifications/tools/list_changed", 1)
@@ -188,6 +197,7 @@ func TestTheCatalogueFollowsTheServer(t *testing.T) {
 }
 
 func TestAServersOwnComplaintIsExplained(t *testing.T) {
+	t.Parallel()
 	s := beginPicky(t, quick())
 	m := s.answer(s.start("book", `{"city":"complain-error","days":5}`))
 	if m.Error == nil || m.Error.Code != -32602 || !strings.HasPrefix(m.Error.Message, "MCP error -32602: Invalid arguments for tool book: ") ||
@@ -205,6 +215,7 @@ func TestAServersOwnComplaintIsExplained(t *testing.T) {
 }
 
 func TestAnUnknownKeyIsMentioned(t *testing.T) {
+	t.Parallel()
 	s := beginPicky(t, quick())
 	r := s.result(s.start("open", `{"city":"Oslo","unit":"celsius"}`))
 	if len(r.Meta.Repair.Notes) != 1 || len(r.Content) != 2 || !strings.Contains(r.Content[1].Text, "units") {
@@ -216,6 +227,7 @@ func TestAnUnknownKeyIsMentioned(t *testing.T) {
 }
 
 func TestAWaitingCallIsRepairedToo(t *testing.T) {
+	t.Parallel()
 	s := beginPicky(t, quick())
 	s.kill()
 	if got := s.call("open", `{"city":"Oslo","days":"5"}`); !strings.Contains(got, `"days":5`) {
@@ -224,6 +236,7 @@ func TestAWaitingCallIsRepairedToo(t *testing.T) {
 }
 
 func TestRepairCannotBeHadByAnotherName(t *testing.T) {
+	t.Parallel()
 	o := strict()
 	o.Tools = map[string]Policy{"weather.get_forecast": {Repair: "off"}}
 	s := beginPicky(t, o)
@@ -233,6 +246,7 @@ func TestRepairCannotBeHadByAnotherName(t *testing.T) {
 }
 
 func TestReceiptsKeepSecretsAndLength(t *testing.T) {
+	t.Parallel()
 	s := beginPicky(t, quick())
 	long := strings.Repeat("x", 5000)
 	m := s.answer(s.start("open", `{"city":"Oslo","tags":["a"],"params":{"password":"correct horse","note":"`+long+`"},"days":"5"}`))

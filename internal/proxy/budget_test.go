@@ -8,6 +8,7 @@ import (
 // In front of a server that answers, repetitions never run out as long as they
 // are a fifth of the calls; in front of one that does not, they do.
 func TestRepetitionsAreEarnedByAnswers(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 	b := budget{size: 10}
 	for n := range 1000 {

@@ -34,6 +34,7 @@ func pausedInn(t *testing.T, o Options) (i *inn, reply func()) {
 }
 
 func TestACancelledCallIsNotCorrected(t *testing.T) {
+	t.Parallel()
 	i, reply := pausedInn(t, quick())
 	id := i.consult("book", threeDays)
 	i.withdraw(id)
@@ -49,6 +50,7 @@ func TestACancelledCallIsNotCorrected(t *testing.T) {
 }
 
 func TestTheRejectionIsTheAnswerIfTheServerDiesMeanwhile(t *testing.T) {
+	t.Parallel()
 	for _, tool := range []string{"find", "book"} {
 		t.Run(tool, func(t *testing.T) {
 			i, reply := pausedInn(t, quick())
@@ -71,6 +73,7 @@ func TestTheRejectionIsTheAnswerIfTheServerDiesMeanwhile(t *testing.T) {
 }
 
 func TestTheRejectionIsTheAnswerIfTheClientLeaves(t *testing.T) {
+	t.Parallel()
 	i, _ := pausedInn(t, quick())
 	id := i.consult("book", threeDays)
 	i.cancel()
@@ -83,6 +86,7 @@ func TestTheRejectionIsTheAnswerIfTheClientLeaves(t *testing.T) {
 }
 
 func TestAStrictRefusalIsTheAnswerIfTheClientLeaves(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.Repair = "strict"
 	i, _ := pausedInn(t, o)
@@ -92,6 +96,7 @@ func TestAStrictRefusalIsTheAnswerIfTheClientLeaves(t *testing.T) {
 }
 
 func TestACorrectedWriteDoesNotOvertakeALaterOne(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"", "strict"} {
 		t.Run("mode "+mode, func(t *testing.T) {
 			o := quick()
@@ -117,6 +122,7 @@ func TestACorrectedWriteDoesNotOvertakeALaterOne(t *testing.T) {
 }
 
 func TestACallOfAToolThatChangedIsNotCorrected(t *testing.T) {
+	t.Parallel()
 	i, reply := pausedInn(t, quick())
 	id := i.consult("find", threeDays)
 	i.answer(i.start("change", ""))
@@ -127,6 +133,7 @@ func TestACallOfAToolThatChangedIsNotCorrected(t *testing.T) {
 }
 
 func TestAnIdIsInUseWhileAModelIsAsked(t *testing.T) {
+	t.Parallel()
 	i, reply := pausedInn(t, quick())
 	id := i.consult("find", threeDays)
 	i.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`)
@@ -139,6 +146,7 @@ func TestAnIdIsInUseWhileAModelIsAsked(t *testing.T) {
 }
 
 func TestFewModelsAreAskedAtTheSameTime(t *testing.T) {
+	t.Parallel()
 	i, reply := pausedInn(t, quick())
 	var ids []string
 	for range maxConsultations {
@@ -157,6 +165,7 @@ func TestFewModelsAreAskedAtTheSameTime(t *testing.T) {
 }
 
 func TestOtherCallsGoOnWhileAModelIsAsked(t *testing.T) {
+	t.Parallel()
 	i, reply := pausedInn(t, quick())
 	id := i.consult("book", threeDays)
 	for range 20 {
@@ -170,6 +179,7 @@ func TestOtherCallsGoOnWhileAModelIsAsked(t *testing.T) {
 }
 
 func TestACorrectedCallThatEndsTheServerHasOneAnswer(t *testing.T) {
+	t.Parallel()
 	i := openInn(t, &scripted{json: `{"arguments":{"city":"fatal","days":3}}`}, quick())
 	id := i.start("book", `{"city":"fatal","days":"3 days"}`)
 	got := i.wantFault(id, fault.OutcomeUnknown).raw
@@ -182,6 +192,7 @@ func TestACorrectedCallThatEndsTheServerHasOneAnswer(t *testing.T) {
 }
 
 func TestACorrectedCallWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.Tools = map[string]Policy{"find": {MaxInFlight: 1}}
 	i, reply := pausedInn(t, o)
@@ -212,6 +223,7 @@ func (s *Session) inState(in state) (n int) {
 }
 
 func TestACauseInTheSetupIsNotCorrected(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.Calls = &callQuack{}
 	model := &scripted{json: rightDays}
@@ -226,6 +238,7 @@ func TestACauseInTheSetupIsNotCorrected(t *testing.T) {
 }
 
 func TestSecretsDoNotReachTheModel(t *testing.T) {
+	t.Parallel()
 	const secret = "hunter2-correct-horse"
 	model := &scripted{json: `{"arguments":{"city":"Oslo","days":3,"token":"<secret-1>"}}`}
 	i := openInn(t, model, quick())
@@ -268,6 +281,7 @@ func (s *story) reply(question message, members string) {
 }
 
 func TestTheClientsModelIsAsked(t *testing.T) {
+	t.Parallel()
 	i := samplingInn(t, samplingHello)
 	id := i.start("book", threeDays)
 	question := i.notice("sampling/createMessage", 1)
@@ -284,6 +298,7 @@ func TestTheClientsModelIsAsked(t *testing.T) {
 }
 
 func TestTheClientMayRefuseToSample(t *testing.T) {
+	t.Parallel()
 	i := samplingInn(t, samplingHello)
 	id := i.start("book", threeDays)
 	i.reply(i.notice("sampling/createMessage", 1), `"error":{"code":-1,"message":"the user said no"}`)
@@ -296,6 +311,7 @@ func TestTheClientMayRefuseToSample(t *testing.T) {
 }
 
 func TestAClientWithoutSamplingIsNotAsked(t *testing.T) {
+	t.Parallel()
 	i := samplingInn(t, helloParams)
 	if got := i.answer(i.start("book", threeDays)).raw; !strings.Contains(got, rejectedBy) || i.notices("sampling/createMessage") != 0 {
 		t.Errorf("%d questions: %s", i.notices("sampling/createMessage"), got)
@@ -303,6 +319,7 @@ func TestAClientWithoutSamplingIsNotAsked(t *testing.T) {
 }
 
 func TestTheQuestionToTheClientIsWithdrawnWithItsCall(t *testing.T) {
+	t.Parallel()
 	i := samplingInn(t, samplingHello)
 	id := i.start("book", threeDays)
 	question := i.notice("sampling/createMessage", 1)
@@ -317,6 +334,7 @@ func TestTheQuestionToTheClientIsWithdrawnWithItsCall(t *testing.T) {
 // Servers behind a URL.
 
 func TestACallOverHTTPIsCorrected(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
 			dir := t.TempDir()

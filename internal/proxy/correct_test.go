@@ -79,6 +79,7 @@ const (
 )
 
 func TestARejectedCallIsCorrectedAndSentOnce(t *testing.T) {
+	t.Parallel()
 	for _, tool := range []string{"find", "book"} {
 		t.Run(tool, func(t *testing.T) { correctedOnce(t, tool, quick()) })
 	}
@@ -116,6 +117,7 @@ func uncorrected(t *testing.T, o Options) (raw string) {
 }
 
 func TestWithoutACorrectionTheAnswerIsTheSame(t *testing.T) {
+	t.Parallel()
 	want := uncorrected(t, quick())
 	if !strings.Contains(want, rejectedBy) {
 		t.Fatal(want)
@@ -148,6 +150,7 @@ func TestWithoutACorrectionTheAnswerIsTheSame(t *testing.T) {
 }
 
 func TestACallThatMayHaveActedIsOnlyOffered(t *testing.T) {
+	t.Parallel()
 	const sent, right = `{"city":"Oslo","days":3,"when":"March 5, 2026"}`, `{"city":"Oslo","days":3,"when":"2026-03-05"}`
 	for tool, want := range map[string]string{"book": "book Oslo", "find": "find Oslo, find Oslo"} {
 		t.Run(tool, func(t *testing.T) {
@@ -174,6 +177,7 @@ func TestACallThatMayHaveActedIsOnlyOffered(t *testing.T) {
 }
 
 func TestBothFailuresAreInOneAnswer(t *testing.T) {
+	t.Parallel()
 	i := openInn(t, &scripted{json: `{"arguments":{"city":"full","days":3}}`}, quick())
 	id := i.start("book", `{"city":"full","days":"3 days"}`)
 	got := i.answer(id).raw
@@ -195,6 +199,7 @@ func TestBothFailuresAreInOneAnswer(t *testing.T) {
 }
 
 func TestStrictModeAsksBeforeItRefuses(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.Repair = "strict"
 	t.Run("corrected", func(t *testing.T) { correctedOnce(t, "book", o) })
@@ -216,6 +221,7 @@ func TestStrictModeAsksBeforeItRefuses(t *testing.T) {
 }
 
 func TestThePolicyDecidesWhetherAModelIsAsked(t *testing.T) {
+	t.Parallel()
 	off, on := correct.Policy{Off: true}, correct.Policy{}
 	if err := on.Set("enabled", "true"); err != nil {
 		t.Fatal(err)
@@ -245,6 +251,7 @@ func TestThePolicyDecidesWhetherAModelIsAsked(t *testing.T) {
 }
 
 func TestThePolicyNamesTheModel(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.Tools = map[string]Policy{AllTools: {Correct: correct.Policy{Model: "openai:small"}}}
 	o.Models = func(name string, client Sampler) llm.Model {
@@ -259,6 +266,7 @@ func TestThePolicyNamesTheModel(t *testing.T) {
 }
 
 func TestOtherFailuresAreNotCorrected(t *testing.T) {
+	t.Parallel()
 	i := openInn(t, &scripted{json: rightDays}, quick())
 	i.answer(i.start("book", `{"city":"locked","days":"3 days"}`))
 	i.answer(i.start("missing", `{"city":"Oslo","days":"3 days"}`))
@@ -287,6 +295,7 @@ func TestASuccessfulCallIsNotHeld(t *testing.T) {
 }
 
 func TestAPolicyAboutCorrectionsIsParsed(t *testing.T) {
+	t.Parallel()
 	tool, p, err := ParsePolicy("pay:replay=never,correct.max-retries=0,Correct.Timeout=5s,correct.open=true")
 	if err != nil || tool != "pay" || p.Replay != "never" || !p.Correct.OfferOnly || p.Correct.Timeout != 5*time.Second || !p.Correct.Open {
 		t.Errorf("%q, %+v, %v", tool, p, err)

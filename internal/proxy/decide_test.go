@@ -11,6 +11,7 @@ import (
 // What becomes of a lost call. A row changes what it names in an otherwise ordinary loss: delivered,
 // nothing known, by a session that may repeat.
 func TestWhatBecomesOfALostCall(t *testing.T) {
+	t.Parallel()
 	tool := func(class Class) lostCall { return lostCall{class: class, method: "tools/call", deaths: 1} }
 	with := func(c lostCall, change func(*lostCall)) lostCall { change(&c); return c }
 	usual := lossPolicy{quarantine: true, budget: true, inTime: true, settled: true}
@@ -105,6 +106,7 @@ func TestWhatBecomesOfALostCall(t *testing.T) {
 // The licence, by class and by what is known of the loss: how often a call is
 // repeated that is lost in the same way each time.
 func TestHowOftenALostCallIsRepeated(t *testing.T) {
+	t.Parallel()
 	unsent := upstream.Loss{Delivery: fault.Unsent}
 	unknown := upstream.Loss{Delivery: fault.Unknown}
 	refused := upstream.Loss{Delivery: fault.Refused}
@@ -152,6 +154,7 @@ func TestHowOftenALostCallIsRepeated(t *testing.T) {
 
 // What was sent once is not unsent because its repetition was not sent.
 func TestASentCallStaysSent(t *testing.T) {
+	t.Parallel()
 	if got := overall(&call{deaths: 1}, fault.Unsent); got != fault.Unknown {
 		t.Errorf("%v", got)
 	}
@@ -164,6 +167,7 @@ func TestASentCallStaysSent(t *testing.T) {
 }
 
 func TestACallThatWaitsForTheFirstStartSaysSo(t *testing.T) {
+	t.Parallel()
 	f := troubled(nil, &call{}, time.Now())
 	if f.Code != fault.ServerStarting || f.Delivery != fault.Unsent {
 		t.Errorf("%s, %v", f.Code, f.Delivery)

@@ -323,6 +323,7 @@ func (a *actingServer) serveStream(w http.ResponseWriter, r *http.Request) {
 // was not, every call has one answer, and what is safe to repeat is repeated
 // where that helps.
 func TestEffectsByStatusBodyAndEra(t *testing.T) {
+	t.Parallel()
 	rows := 0
 	for _, era := range []string{"plain", "session", "sse", "modern"} {
 		t.Run(era, func(t *testing.T) {
@@ -382,6 +383,7 @@ func (s *webStory) wantRow(a *actingServer, r httpReply, tool, id string) {
 
 // An error response is the answer, whatever its text says.
 func TestAnErrorThatSpeaksOfAClosedConnectionIsAnAnswer(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"plain", "session", "modern"} {
 		a := startActing(t, era)
 		s := a.begin(t)
@@ -401,6 +403,7 @@ func TestAnErrorThatSpeaksOfAClosedConnectionIsAnAnswer(t *testing.T) {
 // A session that is really gone, which every request in it shows, is renewed,
 // and the call the server refused for it is sent once more.
 func TestUnsafeCallIsSentOnceMoreInANewSession(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"session", "sse"} {
 		t.Run(era, func(t *testing.T) {
 			a := startActing(t, era)
@@ -416,6 +419,7 @@ func TestUnsafeCallIsSentOnceMoreInANewSession(t *testing.T) {
 // A refusal that recurs in a new session had a different reason, and so had one
 // after which the server gives out the same session again.
 func TestSecondSessionRefusalIsUnknown(t *testing.T) {
+	t.Parallel()
 	for _, fixed := range []bool{false, true} {
 		t.Run(fmt.Sprint("same id ", fixed), func(t *testing.T) {
 			a := startActing(t, "session")
@@ -446,6 +450,7 @@ func TestSecondSessionRefusalIsUnknown(t *testing.T) {
 // The old transport's stream is cut while a POST waits for its response: the
 // answer cannot come any more, whatever becomes of the POST.
 func TestStreamCutUnderAPost(t *testing.T) {
+	t.Parallel()
 	for _, tool := range []string{"read", "act"} {
 		t.Run(tool, func(t *testing.T) {
 			a := startActing(t, "sse")
@@ -479,6 +484,7 @@ func TestStreamCutUnderAPost(t *testing.T) {
 
 // The same after the POST was accepted.
 func TestStreamCutBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
 	a := startActing(t, "sse")
 	a.silent = map[string]bool{"read k": true, "act k": true}
 	s := a.begin(t)
@@ -501,6 +507,7 @@ func TestStreamCutBeforeTheAnswer(t *testing.T) {
 // reads succeed, a call that may act is executed at most once and fails with
 // the reason, and nothing is taken for a crash.
 func TestReplicasWithoutStickySessions(t *testing.T) {
+	t.Parallel()
 	replicas := []*actingServer{startActing(t, "session"), startActing(t, "session")}
 	replicas[1].last = 1000
 	var mu sync.Mutex
@@ -543,6 +550,7 @@ func TestReplicasWithoutStickySessions(t *testing.T) {
 // A connection that is cut is the network's doing more often than the call's:
 // the client may always try again.
 func TestACallThatIsCutOverHTTPIsNotQuarantined(t *testing.T) {
+	t.Parallel()
 	a := startActing(t, "session")
 	s := a.begin(t)
 	call := `{"key":"k","reply":"cut before the header","always":true}`

@@ -72,6 +72,7 @@ func (s *story) startSaying(members string) string {
 const ourCause = `[gauze] Likely cause: The database is not running. Different arguments are unlikely to help. Tell the user: Start it.`
 
 func TestTheCauseOfAFailedCallFollowsTheServersWords(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ said, want string }{
 		{`"error":{"code":-32603,"message":"it is down"}`, `"error":{"code":-32603,"message":"it is down\n\n` + ourCause + `"}`},
 		{`"error":{"data":{"mine":1},"message":"down","code":7,"x":2}`, `"error":{"data":{"mine":1},"message":"down\n\n` + ourCause + `","code":7,"x":2}`},
@@ -91,6 +92,7 @@ func TestTheCauseOfAFailedCallFollowsTheServersWords(t *testing.T) {
 }
 
 func TestAFailedCallIsReportedOnceUntilItSucceeds(t *testing.T) {
+	t.Parallel()
 	q := &callQuack{}
 	s := parrot(t, q)
 	const down, fine = `"error":{"code":-32603,"message":"down"}`, `"result":{"content":[]}`
@@ -111,6 +113,7 @@ func TestAFailedCallIsReportedOnceUntilItSucceeds(t *testing.T) {
 }
 
 func TestAToolThatFailedInAnEarlierSessionRecovers(t *testing.T) {
+	t.Parallel()
 	q := &callQuack{ailing: "say"}
 	s := parrot(t, q)
 	s.say(`"result":{"content":[]}`)
@@ -118,6 +121,7 @@ func TestAToolThatFailedInAnEarlierSessionRecovers(t *testing.T) {
 }
 
 func TestWhatIsNotSuspectIsNotTouched(t *testing.T) {
+	t.Parallel()
 	q := &callQuack{}
 	s := parrot(t, q)
 	for _, said := range []string{
@@ -138,6 +142,7 @@ func TestWhatIsNotSuspectIsNotTouched(t *testing.T) {
 
 // A result that claims success stays as it is and is not delayed; the person is told.
 func TestAFailureThatClaimsSuccessIsOnlyReported(t *testing.T) {
+	t.Parallel()
 	q := &callQuack{begin: make(chan struct{})}
 	s := parrot(t, q)
 	const said = `"result":{"content":[{"type":"text","text":"down: 401 Unauthorized"}]}`
@@ -151,6 +156,7 @@ func TestAFailureThatClaimsSuccessIsOnlyReported(t *testing.T) {
 
 // With --repair off a response stays as the server wrote it; the person is told.
 func TestAResponseIsNotChangedIfRepairsAreOff(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.Calls, o.Repair = &callQuack{}, "off"
 	s := beginListed(t, "parrot", o)
@@ -164,6 +170,7 @@ func TestAResponseIsNotChangedIfRepairsAreOff(t *testing.T) {
 
 // A doctor that takes too long costs the explanation, not the response; other calls do not wait.
 func TestASlowExaminationDelaysNothingElse(t *testing.T) {
+	t.Parallel()
 	q := &callQuack{begin: make(chan struct{})}
 	s := parrot(t, q)
 	const down = `"error":{"code":-32603,"message":"down"}`
@@ -195,6 +202,7 @@ func TestASlowExaminationDelaysNothingElse(t *testing.T) {
 
 // The client leaves while a call is examined: its response still comes.
 func TestAnExaminationEndsWithItsSession(t *testing.T) {
+	t.Parallel()
 	q := &callQuack{begin: make(chan struct{})}
 	s := parrot(t, q)
 	id := s.startSaying(`"error":{"code":-32603,"message":"down"}`)

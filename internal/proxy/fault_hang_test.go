@@ -10,6 +10,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 )
 
@@ -24,10 +25,11 @@ func watchful() Options {
 }
 
 func TestFaultH01NeverAnswersInitialize(t *testing.T) {
-	o := quick()
-	o.StartTimeout = 2 * time.Second // it has to get as far as its banner
-	s := begin(t, o, "-ignore-initialize", "-stray=banner")
+	t.Parallel()
+	s := begin(t, quick(), "-ignore-initialize", "-stray=banner")
 	id := s.request("initialize", initializeParams)
+	s.await(event.Stray, 1) // its banner
+	s.later(time.Hour)
 	m := s.wantFault(id, fault.StartTimeout)
 	if !strings.Contains(m.raw, "Server started") {
 		t.Errorf("what it said instead is missing: %s", m.raw)
@@ -45,6 +47,7 @@ func TestFaultH01NeverAnswersInitialize(t *testing.T) {
 }
 
 func TestFaultH01NeverAnswersDiscover(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.discoverWait = 100 * time.Millisecond
 	s := begin(t, o, "-ignore-discover", "-era=legacy")
@@ -58,6 +61,7 @@ func TestFaultH01NeverAnswersDiscover(t *testing.T) {
 }
 
 func TestFaultH02SlowToInitialize(t *testing.T) {
+	t.Parallel()
 	// Everything but the start is impatient.
 	o := watchful()
 	o.Timeout = 50 * time.Millisecond
@@ -78,6 +82,7 @@ func TestFaultH02SlowToInitialize(t *testing.T) {
 }
 
 func TestFaultH03OneCallNeverAnswers(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	limit := Policy{Timeout: 100 * time.Millisecond}
 	o.Tools = map[string]Policy{"hang": limit, "hang_unsafe": limit}
@@ -115,6 +120,7 @@ func TestFaultH03OneCallNeverAnswers(t *testing.T) {
 }
 
 func TestFaultH04WholeServerWedged(t *testing.T) {
+	t.Parallel()
 	type start = func(tool, arguments string) string
 	for name, meet := range map[string]func(s *story) start{
 		"legacy": func(s *story) start { return s.initialize().start },
@@ -122,19 +128,20 @@ func TestFaultH04WholeServerWedged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := watchful()
-			// Room for a busy machine: three probes have to be missed first, and to
-			// read them must not look like work.
-			o.Timeout, o.HangGrace, o.ProbeInterval = time.Minute, 400*time.Millisecond, 200*time.Millisecond
+			// To read the probes must not look like work.
+			o.Timeout, o.HangGrace, o.ProbeInterval = patience.Limit(), 400*time.Millisecond, 200*time.Millisecond
 			s := begin(t, o, "-serial")
 			start := meet(s)
-			const limit = 4 * time.Second // a busy machine takes longer for three probes
-			s.hurry(func(o *Options) { o.Timeout = limit })
 			wedge := start("wedge", "")
 			s.withdraw(wedge)
 			began := time.Now()
 			safe, unsafe := start("echo", `{"text":"at last"}`), start("append", `{"key":"k"}`)
+			s.until("it looks hung", s.looksHung)
+			s.want(event.Hung, 0)                             // not while its calls have time
+			limit := time.Since(began) + 200*time.Millisecond // a little more
+			s.hurry(func(o *Options) { o.Timeout = limit })
 			hung := s.await(event.Hung, 1)
-			s.hurry(func(o *Options) { o.Timeout = time.Minute }) // the next server is not hung
+			s.hurry(func(o *Options) { o.Timeout = patience.Limit() }) // the next server is not hung
 			if got := s.text(s.answer(safe)); got != "at last" {
 				t.Errorf("answered %s", got)
 			}
@@ -164,7 +171,17 @@ func TestFaultH04WholeServerWedged(t *testing.T) {
 	}
 }
 
+// looksHung reports whether the server has missed enough probes, and used no CPU for long enough, to
+// be replaced.
+func (s *story) looksHung() bool {
+	s.session.mu.Lock()
+	defer s.session.mu.Unlock()
+	p := s.session.pulse
+	return p.misses >= missesToKill && !p.idleSince.IsZero() && p.looked.Sub(p.idleSince) >= s.session.HangGrace
+}
+
 func TestFaultH05BusyIsNotHung(t *testing.T) {
+	t.Parallel()
 	t.Run("within its time", func(t *testing.T) {
 		o := watchful()
 		o.Timeout, o.hangWait = 0, time.Hour
@@ -183,14 +200,14 @@ func TestFaultH05BusyIsNotHung(t *testing.T) {
 	t.Run("past its time, at work", func(t *testing.T) {
 		windowstest.Skip(t)
 		o := watchful()
-		o.HangGrace = 500 * time.Millisecond
-		o.Timeout = time.Minute
+		o.HangGrace = time.Second // a hundredth of it is work, which a busy server does on a busy machine, too
+		o.Timeout = patience.Limit()
 		o.Tools = map[string]Policy{"busy": {Timeout: 150 * time.Millisecond}}
 		s := begin(t, o, "-serial").initialize()
 		pid := s.pid()
-		id := s.outlasts("busy", 800)
+		id := s.outlasts("busy", 1500)
 		s.call("echo", "") // answered when it is done
-		for ms := 1600; s.happened(event.ProbeMissed) < 3; ms *= 2 {
+		for ms := 3000; s.happened(event.ProbeMissed) < 3; ms *= 2 {
 			s.outlasts("busy", ms)
 			s.call("echo", "")
 		}
@@ -204,6 +221,7 @@ func TestFaultH05BusyIsNotHung(t *testing.T) {
 }
 
 func TestFaultH06Stopped(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.HangGrace, o.hangWait = 100*time.Millisecond, 100*time.Millisecond
 	t.Run("with calls", func(t *testing.T) {
@@ -253,6 +271,7 @@ func TestFaultH06Stopped(t *testing.T) {
 }
 
 func TestFaultH07StoppedAndContinued(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.HangGrace = time.Hour
 	s := begin(t, o).initialize()
@@ -279,11 +298,12 @@ func TestFaultH07StoppedAndContinued(t *testing.T) {
 // untimed is for tests whose server may take as long as the machine takes.
 func untimed() Options {
 	o := unprobed()
-	o.Timeout, o.MaxTime, o.Patience = 0, 0, patience
+	o.Timeout, o.MaxTime, o.Patience = 0, 0, patience.Limit()
 	return o
 }
 
 func TestFaultH08StopsReading(t *testing.T) {
+	t.Parallel()
 	s := begin(t, untimed(), "-stop-reading=1,n=4").initialize()
 	talks := s.request("tools/call", `{"name":"progress","arguments":{"n":-1,"interval_ms":5},"_meta":{"progressToken":"tok"}}`)
 	s.notice("notifications/progress", 1)
@@ -305,6 +325,7 @@ func TestFaultH08StopsReading(t *testing.T) {
 // What waits for a server that is down is bounded: beyond that the client waits,
 // too, and nothing is refused.
 func TestFaultH08QueueIsBoundedWhileItIsDown(t *testing.T) {
+	t.Parallel()
 	gate := newGate(t)
 	const size, maxQueued = 512 << 10, 2 << 20
 	o := untimed()
@@ -339,6 +360,7 @@ func TestFaultH08QueueIsBoundedWhileItIsDown(t *testing.T) {
 }
 
 func TestFaultH09ClientStopsReading(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.ProbeTimeout = 20 * time.Millisecond
 	s := begin(t, o).initialize()
@@ -369,18 +391,30 @@ func TestFaultH09ClientStopsReading(t *testing.T) {
 }
 
 func TestFaultH10AnswerDrips(t *testing.T) {
+	t.Parallel()
 	t.Run("to its end", func(t *testing.T) {
-		o := quick()
-		o.Timeout = 2 * time.Second // the answer takes twice as long
+		const limit = time.Hour
+		o := unprobed()
+		o.Timeout, o.MaxTime = limit, 0
 		s := begin(t, o).initialize()
 		text := strings.Repeat("drop ", 8)
-		id := s.start("drip", `{"text":"`+text+`","interval_ms":35}`)
-		if got := s.text(s.answer(id)); got != text {
-			t.Errorf("answered %q", got)
+		for ms, looked := 5, false; !looked; ms *= 2 { // slower, if the answer was complete too soon
+			id := s.start("drip", fmt.Sprintf(`{"text":%q,"interval_ms":%d}`, text, ms))
+			s.taken()
+			sent := time.Now()
+			s.until("a part of the answer is there", func() bool {
+				looked = s.conn().MidLine() && s.conn().LastHeard().After(sent)
+				return looked || s.answers(id) > 0
+			})
+			s.session.tick(sent.Add(limit)) // when its time is over, if nothing was heard
+			if got := s.text(s.answer(id)); got != text {
+				t.Errorf("answered %q", got)
+			}
+			s.wantOneAnswer(id)
 		}
+		s.want(event.TimedOut, 0)
 		s.want(event.Stray, 0)
 		s.want(event.Died, 0)
-		s.wantOneAnswer(id)
 	})
 	t.Run("for longer than anyone waits", func(t *testing.T) {
 		const limit = 400 * time.Millisecond
@@ -397,6 +431,7 @@ func TestFaultH10AnswerDrips(t *testing.T) {
 }
 
 func TestFaultH11ProgressForEver(t *testing.T) {
+	t.Parallel()
 	const limit = 400 * time.Millisecond
 	s := begin(t, quick()).initialize()
 	s.hurry(func(o *Options) { o.Timeout, o.MaxTime = 0, limit })
@@ -416,14 +451,17 @@ func TestFaultH11ProgressForEver(t *testing.T) {
 }
 
 func TestFaultH13AnswersAfterTheClientCancelled(t *testing.T) {
+	t.Parallel()
 	t.Run("the answer is dropped", func(t *testing.T) {
-		s := begin(t, quick()).initialize()
-		id := s.start("late", `{"ms":30}`)
+		s, open := beginJournal(t, unprobed())
+		id := s.start("stall", "")
 		s.withdraw(id)
+		s.taken()
+		open()
 		if e := s.await(event.Dropped, 1); !strings.Contains(e.Detail, "too late") {
 			t.Errorf("dropped: %s", e.Detail)
 		}
-		s.call("echo", "")
+		s.call("count", "")
 		if n := s.answers(id); n != 0 {
 			t.Errorf("%d answers to a call that was cancelled", n)
 		}
@@ -468,6 +506,7 @@ func (s *story) outlasts(tool string, ms int) (id string) {
 }
 
 func TestFaultH14AnswersAfterItsTime(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.Tools = map[string]Policy{"late": {Timeout: 50 * time.Millisecond}}
 	s := begin(t, o).initialize()

@@ -22,6 +22,7 @@ import (
 // What breaks between us and a server behind a URL.
 
 func TestFaultW01ConnectionRefused(t *testing.T) {
+	t.Parallel()
 	eras(t, func(t *testing.T, s *webStory) {
 		s.web.Stop()
 		id := s.start("append", `{"key":"k"}`)
@@ -35,6 +36,7 @@ func TestFaultW01ConnectionRefused(t *testing.T) {
 }
 
 func TestFaultW01NeverBack(t *testing.T) {
+	t.Parallel()
 	o := unprobed()
 	o.Patience = 200 * time.Millisecond
 	s := beginWeb(t, stateful, o)
@@ -48,6 +50,7 @@ func TestFaultW01NeverBack(t *testing.T) {
 }
 
 func TestFaultW02NoSuchHost(t *testing.T) {
+	t.Parallel()
 	o := unprobed()
 	o.Spec.URL = "http://no-such-host.invalid/mcp"
 	s := beginWeb(t, stateful, o)
@@ -55,6 +58,7 @@ func TestFaultW02NoSuchHost(t *testing.T) {
 }
 
 func TestFaultW04CertificateIsChecked(t *testing.T) {
+	t.Parallel()
 	reached := make(chan struct{}, 1)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached <- struct{}{} }))
 	defer server.Close()
@@ -74,6 +78,7 @@ func TestFaultW04CertificateIsChecked(t *testing.T) {
 }
 
 func TestFaultW05ResetOnAccept(t *testing.T) {
+	t.Parallel()
 	eras(t, func(t *testing.T, s *webStory) {
 		s.web.DropConnections()
 		s.web.Arm(faultyhttp.RSTOnAccept, 1)
@@ -95,6 +100,7 @@ func (s *webStory) wantOneOf(id string) {
 }
 
 func TestFaultW06ResetInTheBody(t *testing.T) {
+	t.Parallel()
 	eras(t, func(t *testing.T, s *webStory) {
 		s.web.Arm(faultyhttp.RSTInBody, 1)
 		id := s.start("append", `{"key":"k","value":"`+strings.Repeat("x", 8<<20)+`"}`) // more than socket buffers hold
@@ -106,6 +112,7 @@ func TestFaultW06ResetInTheBody(t *testing.T) {
 
 // After the whole request was sent, only its class decides.
 func TestFaultW07BrokenBeforeTheFirstByte(t *testing.T) {
+	t.Parallel()
 	for _, f := range []faultyhttp.Fault{faultyhttp.RSTBeforeEffect, faultyhttp.FINBeforeEffect, faultyhttp.RSTAfterEffect, faultyhttp.FINAfterEffect} {
 		t.Run(string(f), func(t *testing.T) {
 			eras(t, func(t *testing.T, s *webStory) { s.wantByClass(f) })
@@ -146,6 +153,7 @@ func (s *webStory) wantByClass(f faultyhttp.Fault) {
 }
 
 func TestFaultW08CutBody(t *testing.T) {
+	t.Parallel()
 	t.Run("json", func(t *testing.T) {
 		cfg := stateful
 		cfg.Answers = faultyhttp.JSON
@@ -163,6 +171,7 @@ func TestFaultW08CutBody(t *testing.T) {
 }
 
 func TestFaultW09CutStreamIsResumed(t *testing.T) {
+	t.Parallel()
 	cfg := stateful
 	cfg.EventIDs = true
 	s := beginWeb(t, cfg, unprobed())
@@ -190,6 +199,7 @@ func TestFaultW09CutStreamIsResumed(t *testing.T) {
 // A call whose stream ended in good order was executed, whatever becomes of the
 // TCP connection it came on.
 func TestFaultW09ConnectionBreaksUnderAnother(t *testing.T) {
+	t.Parallel()
 	cfg := stateful
 	cfg.EventIDs = true
 	s := beginWeb(t, cfg, unprobed())
@@ -202,7 +212,7 @@ func TestFaultW09ConnectionBreaksUnderAnother(t *testing.T) {
 		return slices.ContainsFunc(s.web.Requests(), func(r faultyhttp.Request) bool { return r.Header.Get("Last-Event-ID") != "" })
 	})
 	s.web.Arm(faultyhttp.RSTInBody, 1)
-	other := s.start("echo", `{"text":"b","x":"`+strings.Repeat("x", 12<<20)+`"}`) // takes the free connection, and its write fails
+	other := s.start("echo", `{"text":"b","x":"`+strings.Repeat("x", 8<<20)+`"}`) // takes the free connection, and its write fails
 	s.web.ExpireSessions()
 	m := s.answer(id)
 	if code, _ := s.faultOf(m); code != "" && code != fault.OutcomeUnknown {
@@ -214,6 +224,7 @@ func TestFaultW09ConnectionBreaksUnderAnother(t *testing.T) {
 }
 
 func TestFaultW10CutStreamThatCannotBeResumed(t *testing.T) {
+	t.Parallel()
 	for _, f := range []faultyhttp.Fault{faultyhttp.CutSSE, faultyhttp.EndSSE} {
 		t.Run(string(f), func(t *testing.T) {
 			eras(t, func(t *testing.T, s *webStory) { s.wantByClass(f) })
@@ -222,6 +233,7 @@ func TestFaultW10CutStreamThatCannotBeResumed(t *testing.T) {
 }
 
 func TestFaultW11StandingStreamCut(t *testing.T) {
+	t.Parallel()
 	t.Run("legacy", func(t *testing.T) {
 		s := beginWeb(t, stateful, unprobed())
 		s.initialize()
@@ -265,6 +277,7 @@ func (s *webStory) gets() (n int) {
 }
 
 func TestFaultW12ResumedStreamRepeatsItself(t *testing.T) {
+	t.Parallel()
 	cfg := stateful
 	cfg.EventIDs = true
 	s := beginWeb(t, cfg, unprobed())
@@ -304,6 +317,7 @@ func TestFaultW13OddStreams(t *testing.T) {
 
 // The reason for it all: the session is gone, and nobody notices.
 func TestFaultW14SessionGone(t *testing.T) {
+	t.Parallel()
 	for name, how := range map[string]func(s *webStory){
 		"expired":   func(s *webStory) { s.web.ExpireSessions() },
 		"restarted": func(s *webStory) { s.restart() },
@@ -335,6 +349,7 @@ func TestFaultW14SessionGone(t *testing.T) {
 
 // Sessions that do not last are no crashes, as long as each is of use.
 func TestFaultW14SessionsAreShortLived(t *testing.T) {
+	t.Parallel()
 	o := unprobed()
 	o.Restart = upstream.Restart{} // the limits as they are
 	s := beginWeb(t, stateful, o)
@@ -350,6 +365,7 @@ func TestFaultW14SessionsAreShortLived(t *testing.T) {
 // A server that answers calls with 404 and still knows the session has not lost
 // it.
 func TestFaultW15SessionNeverLasts(t *testing.T) {
+	t.Parallel()
 	s := beginWeb(t, stateful, unprobed())
 	s.initialize()
 	s.web.Arm(faultyhttp.Status404, 1000)
@@ -363,6 +379,7 @@ func TestFaultW15SessionNeverLasts(t *testing.T) {
 }
 
 func TestFaultW16UnknownMethodOfAModernServer(t *testing.T) {
+	t.Parallel()
 	s := beginWeb(t, faultyhttp.Config{Era: faultyhttp.Modern}, unprobed())
 	s.modern = true
 	s.discover()
@@ -375,6 +392,7 @@ func TestFaultW16UnknownMethodOfAModernServer(t *testing.T) {
 const canary = "canary-7f3a91c2d4e5b6"
 
 func TestFaultW17Unauthorized(t *testing.T) {
+	t.Parallel()
 	for name, f := range map[string]faultyhttp.Fault{"401": faultyhttp.Status401, "W18 metadata elsewhere": faultyhttp.Status401Elsewhere, "W20 403": faultyhttp.Status403} {
 		t.Run(name, func(t *testing.T) {
 			o := unprobed()
@@ -401,6 +419,7 @@ func TestFaultW17Unauthorized(t *testing.T) {
 }
 
 func TestFaultW17NoCredential(t *testing.T) {
+	t.Parallel()
 	cfg := stateful
 	cfg.Token = canary
 	s := beginWeb(t, cfg, unprobed())
@@ -411,6 +430,7 @@ func TestFaultW17NoCredential(t *testing.T) {
 }
 
 func TestFaultW21Throttled(t *testing.T) {
+	t.Parallel()
 	for f, again := range map[faultyhttp.Fault]bool{
 		faultyhttp.Status429Seconds: true, faultyhttp.Status429Date: true, faultyhttp.Status429Garbage: true, faultyhttp.Status429Day: false,
 	} {
@@ -435,6 +455,7 @@ func TestFaultW21Throttled(t *testing.T) {
 }
 
 func TestFaultW22Gateway(t *testing.T) {
+	t.Parallel()
 	for _, f := range []faultyhttp.Fault{faultyhttp.Status502, faultyhttp.Status504, faultyhttp.Status500, faultyhttp.Status502AfterEffect, faultyhttp.Status504AfterEffect} {
 		t.Run(string(f), func(t *testing.T) {
 			eras(t, func(t *testing.T, s *webStory) { s.wantByClass(f) })
@@ -443,6 +464,7 @@ func TestFaultW22Gateway(t *testing.T) {
 }
 
 func TestFaultW23Unavailable(t *testing.T) {
+	t.Parallel()
 	cfg := stateful
 	cfg.RetryAfter = "1"
 	s := beginWeb(t, cfg, unprobed())
@@ -455,6 +477,7 @@ func TestFaultW23Unavailable(t *testing.T) {
 }
 
 func TestFaultW24LoginPage(t *testing.T) {
+	t.Parallel()
 	s := beginWeb(t, stateful, unprobed())
 	s.initialize()
 	m := s.wantFault(s.faulty("append", "k", faultyhttp.HTML), fault.NotMCP)
@@ -465,6 +488,7 @@ func TestFaultW24LoginPage(t *testing.T) {
 }
 
 func TestFaultW25GiantHeaders(t *testing.T) {
+	t.Parallel()
 	for _, f := range []faultyhttp.Fault{faultyhttp.GiantHeaders, faultyhttp.ManyHeaders} {
 		t.Run(string(f), func(t *testing.T) {
 			s := beginWeb(t, stateful, unprobed())
@@ -475,6 +499,7 @@ func TestFaultW25GiantHeaders(t *testing.T) {
 }
 
 func TestFaultW26NoLineEndGetsIntoAHeader(t *testing.T) {
+	t.Parallel()
 	s := beginWeb(t, faultyhttp.Config{Era: faultyhttp.Modern}, unprobed())
 	s.modern = true
 	s.discover()
@@ -489,6 +514,7 @@ func TestFaultW26NoLineEndGetsIntoAHeader(t *testing.T) {
 }
 
 func TestFaultW27RedirectAtHome(t *testing.T) {
+	t.Parallel()
 	s := beginWeb(t, stateful, unprobed())
 	s.initialize()
 	for _, f := range []faultyhttp.Fault{faultyhttp.Redirect301, faultyhttp.Redirect302, faultyhttp.Redirect303} {
@@ -505,6 +531,7 @@ func TestFaultW27RedirectAtHome(t *testing.T) {
 }
 
 func TestFaultW28RedirectElsewhere(t *testing.T) {
+	t.Parallel()
 	other := faultyhttp.New(faultyhttp.Config{})
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
@@ -545,6 +572,7 @@ func TestFaultW32ProtocolGarbage(t *testing.T) {
 // An idle connection that the server closes while we write: what was not
 // written goes again, what was is judged by its class.
 func TestFaultW34IdleConnectionClosed(t *testing.T) {
+	t.Parallel()
 	eras(t, func(t *testing.T, s *webStory) {
 		for i := range 50 {
 			key := fmt.Sprint("k", i)
@@ -563,6 +591,7 @@ func TestFaultW34IdleConnectionClosed(t *testing.T) {
 // The old transport: found by trying, remembered, and healed when its stream
 // ends.
 func TestTheOldTransportIsFoundAndHealed(t *testing.T) {
+	t.Parallel()
 	s := beginWeb(t, faultyhttp.Config{Transport: faultyhttp.OldSSE, Era: faultyhttp.Legacy}, unprobed())
 	s.initialize()
 	s.text(s.answer(s.start("append", `{"key":"a"}`)))
@@ -576,6 +605,7 @@ func TestTheOldTransportIsFoundAndHealed(t *testing.T) {
 
 // Its stream breaks again while it is opened: that is no reason to wait.
 func TestTheOldTransportsStreamBreaksWhileItOpens(t *testing.T) {
+	t.Parallel()
 	o := unprobed()
 	o.StartTimeout = time.Hour
 	s := beginWeb(t, faultyhttp.Config{Transport: faultyhttp.OldSSE, Era: faultyhttp.Legacy}, o)
@@ -587,6 +617,7 @@ func TestTheOldTransportsStreamBreaksWhileItOpens(t *testing.T) {
 }
 
 func TestQuestionsAndProgressTravelOverHTTP(t *testing.T) {
+	t.Parallel()
 	s := beginWeb(t, stateful, unprobed())
 	s.initialize()
 	id := s.start("ask", `{"text":"name?"}`)
@@ -611,6 +642,7 @@ func TestQuestionsAndProgressTravelOverHTTP(t *testing.T) {
 
 // A cancel: the legacy server is told, the modern one is hung up on.
 func TestACancelReachesTheServer(t *testing.T) {
+	t.Parallel()
 	eras(t, func(t *testing.T, s *webStory) {
 		id := s.start("slow", `{"key":"never"}`)
 		<-s.web.Reached("never")
@@ -634,6 +666,7 @@ func TestACancelReachesTheServer(t *testing.T) {
 }
 
 func TestTheServersSessionIsEndedWithOurs(t *testing.T) {
+	t.Parallel()
 	s := beginWeb(t, stateful, unprobed())
 	s.initialize()
 	s.end()
@@ -644,6 +677,7 @@ func TestTheServersSessionIsEndedWithOurs(t *testing.T) {
 
 // An address that takes no connection and refuses none is given up on.
 func TestFaultW03Blackhole(t *testing.T) {
+	t.Parallel()
 	o := unprobed()
 	o.Patience = 500 * time.Millisecond
 	// An address that is routed nowhere, reserved for documentation.
@@ -657,6 +691,7 @@ func TestFaultW03Blackhole(t *testing.T) {
 
 // A server that is late is waited for, whatever is asked first.
 func TestFaultW01ServerComesLater(t *testing.T) {
+	t.Parallel()
 	o := unprobed()
 	s := beginWeb(t, faultyhttp.Config{Era: faultyhttp.Modern}, o)
 	s.modern = true
@@ -716,6 +751,7 @@ func plainWeb(t *testing.T, get http.HandlerFunc, mount string) *webStory {
 
 // Many servers route POST only, and answer everything else with 404.
 func TestAServerWithoutAStandingStreamIsNotGone(t *testing.T) {
+	t.Parallel()
 	s := plainWeb(t, http.NotFound, "/mcp")
 	s.initialize()
 	for range 10 {
@@ -726,6 +762,7 @@ func TestAServerWithoutAStandingStreamIsNotGone(t *testing.T) {
 
 // Some mounts redirect /mcp to /mcp/: the standing stream is there, too.
 func TestARedirectIsFollowedByEverything(t *testing.T) {
+	t.Parallel()
 	streamed := make(chan struct{})
 	deleted := make(chan struct{}, 1)
 	s := plainWeb(t, func(w http.ResponseWriter, r *http.Request) {
@@ -751,6 +788,7 @@ func TestARedirectIsFollowedByEverything(t *testing.T) {
 // A server that takes nothing new, as in a rolling restart, still answers what
 // it has: nobody hangs up on it.
 func TestACallOutlivesARefusedConnection(t *testing.T) {
+	t.Parallel()
 	reached, release := make(chan struct{}), make(chan struct{})
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close") // each call needs a connection of its own

@@ -53,6 +53,7 @@ func (s *story) wantNoStart(code fault.Code, words ...string) {
 }
 
 func TestFaultP01CommandNotFound(t *testing.T) {
+	t.Parallel()
 	s := beginCommand(t, quick(), "no-such-bin-xyz")
 	s.wantNoStart(fault.CommandNotFound, "no-such-bin-xyz", filepath.SplitList(os.Getenv("PATH"))[0])
 }
@@ -70,6 +71,7 @@ func plainDir(t *testing.T) string {
 }
 
 func TestFaultP02CommandNotExecutable(t *testing.T) {
+	t.Parallel()
 	windowstest.Skip(t)
 	script := filepath.Join(plainDir(t), "server")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nexit 0\n"), 0); err != nil {
@@ -91,6 +93,7 @@ func programName(name string) string {
 }
 
 func TestFaultP03NotAProgram(t *testing.T) {
+	t.Parallel()
 	for name, content := range map[string]string{
 		"interpreter missing": "#!/no/such/interp\n",
 		"random bytes":        "\x07\xc4\x91\x00\xff\xfe\x03nonsense",
@@ -107,6 +110,7 @@ func TestFaultP03NotAProgram(t *testing.T) {
 }
 
 func TestFaultP04WorkingDirectoryMissing(t *testing.T) {
+	t.Parallel()
 	missing := filepath.Join(plainDir(t), "no", "such")
 	o := quick()
 	path, args, env := faultyserver.Command()
@@ -119,6 +123,7 @@ func TestFaultP04WorkingDirectoryMissing(t *testing.T) {
 }
 
 func TestFaultP06ExitsAtOnceWithoutAWord(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick(), "-exit-at-start=code=0", "-stderr=log")
 	id := s.request("initialize", initializeParams)
 	m := s.wantFault(id, fault.ServerExitsEarly)
@@ -137,6 +142,7 @@ func TestFaultP06ExitsAtOnceWithoutAWord(t *testing.T) {
 }
 
 func TestFaultP07DiesAtOnceWithAStackTrace(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick(), "-exit-at-start=code=1", "-stderr=secret+escapes+prompt+trace")
 	m := s.wantFault(s.request("initialize", initializeParams), fault.ServerExitsEarly)
 	s.want(event.Started, 3)
@@ -178,6 +184,7 @@ func (s *story) wantOneHandshake(id string, generation int) {
 }
 
 func TestFaultP08KilledBeforeItAnswersInitialize(t *testing.T) {
+	t.Parallel()
 	for _, flag := range []string{"-exit-at-start=1,signal=KILL", "-exit-on-initialize=1,signal=KILL"} {
 		t.Run(flag, func(t *testing.T) {
 			s := begin(t, unprobed(), flag)
@@ -192,6 +199,7 @@ func TestFaultP08KilledBeforeItAnswersInitialize(t *testing.T) {
 }
 
 func TestFaultP09DiesAfterReadingInitialize(t *testing.T) {
+	t.Parallel()
 	s := begin(t, unprobed(), "-exit-on-initialize=2")
 	id := s.request("initialize", initializeParams)
 	if m := s.answer(id); m.Error != nil {
@@ -202,6 +210,7 @@ func TestFaultP09DiesAfterReadingInitialize(t *testing.T) {
 }
 
 func TestFaultP10DiesBetweenInitializeAndInitialized(t *testing.T) {
+	t.Parallel()
 	s := begin(t, unprobed(), "-exit-after-initialize=1")
 	id := s.request("initialize", initializeParams)
 	if m := s.answer(id); m.Error != nil {
@@ -212,6 +221,7 @@ func TestFaultP10DiesBetweenInitializeAndInitialized(t *testing.T) {
 }
 
 func TestFaultP11ExitsWhileIdle(t *testing.T) {
+	t.Parallel()
 	s := begin(t, unprobed(), "-exit-after=1,n=3,code=0").initialize()
 	told := s.said()
 	s.send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`) // the fourth message: it leaves
@@ -243,6 +253,7 @@ func (s *story) saw(kind event.Kind, words string) bool {
 }
 
 func TestFaultP12CrashesWhileIdle(t *testing.T) {
+	t.Parallel()
 	s := begin(t, unprobed(), "-exit-after=1,n=6,signal=SEGV").initialize()
 	s.answer(s.request("logging/setLevel", `{"level":"warning"}`))
 	s.answer(s.request("resources/subscribe", `{"uri":"mem://1"}`))
@@ -267,6 +278,7 @@ func TestFaultP12CrashesWhileIdle(t *testing.T) {
 }
 
 func TestFaultP13DiesBeforeAnyByteIsWritten(t *testing.T) {
+	t.Parallel()
 	t.Run("while it is down", func(t *testing.T) {
 		gate := newGate(t)
 		s := begin(t, quick(), gate.flag())
@@ -317,6 +329,7 @@ func TestFaultP13DiesBeforeAnyByteIsWritten(t *testing.T) {
 }
 
 func TestFaultP14DiesWithHalfACallWritten(t *testing.T) {
+	t.Parallel()
 	for name, flags := range map[string][]string{
 		"nobody reads":                nil,
 		"a grandchild may still read": {"-grandchild=1,kind=stdin,setsid=true"},
@@ -343,6 +356,7 @@ func TestFaultP14DiesWithHalfACallWritten(t *testing.T) {
 const provesUnread = runtime.GOOS == "linux" || runtime.GOOS == "windows"
 
 func TestFaultP15WrittenButNeverRead(t *testing.T) {
+	t.Parallel()
 	begun := func(t *testing.T, flags ...string) (s *story, ids []string) {
 		o := unprobed()
 		o.Window = 8
@@ -414,6 +428,7 @@ func TestFaultP15WrittenButNeverRead(t *testing.T) {
 }
 
 func TestFaultP16UnsafeCallConsumed(t *testing.T) {
+	t.Parallel()
 	for when, effects := range map[string]int{"before-effect": 0, "after-effect": 1} {
 		t.Run(when, func(t *testing.T) {
 			s := begin(t, quick()).initialize()
@@ -450,6 +465,7 @@ func (s *story) words(m message) string {
 }
 
 func TestFaultP17ReadOnlyCallConsumed(t *testing.T) {
+	t.Parallel()
 	t.Run("once", func(t *testing.T) {
 		s := begin(t, quick()).initialize()
 		id := s.start("die_read", `{"key":"k","times":1}`)
@@ -480,6 +496,7 @@ func TestFaultP17ReadOnlyCallConsumed(t *testing.T) {
 }
 
 func TestFaultP18IdempotentCallOvertaken(t *testing.T) {
+	t.Parallel()
 	t.Run("by a later write", func(t *testing.T) {
 		s := begin(t, quick()).initialize()
 		earlier := s.start("set", `{"key":"x","value":"1","ms":60000}`)
@@ -503,6 +520,7 @@ func TestFaultP18IdempotentCallOvertaken(t *testing.T) {
 }
 
 func TestFaultP19DiesAfterProgress(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick()).initialize()
 	id := s.request("tools/call", `{"name":"progress","arguments":{"n":50,"die":true,"times":1},"_meta":{"progressToken":"tok"}}`)
 	s.text(s.answer(id))
@@ -541,6 +559,7 @@ func (s *story) wantProgressUp(id string, to float64) {
 }
 
 func TestFaultP20DiesWithAQuestionOpen(t *testing.T) {
+	t.Parallel()
 	answer := func(s *story, question message) {
 		s.send(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":{"action":"accept","content":{"name":"too late"}}}`)
 	}
@@ -590,6 +609,7 @@ func (s *story) wantWithdrawn(question message) {
 }
 
 func TestFaultP21AnswersAndDies(t *testing.T) {
+	t.Parallel()
 	t.Run("at once", func(t *testing.T) {
 		s := begin(t, quick()).initialize()
 		for i := range 5 {
@@ -629,6 +649,7 @@ func TestFaultP21AnswersAndDies(t *testing.T) {
 const pipeGrace = 250 * time.Millisecond
 
 func TestFaultP22DiesInTheMiddleOfAnAnswer(t *testing.T) {
+	t.Parallel()
 	key := strings.Repeat("k", 4000)
 	wantDiscarded := func(s *story) {
 		s.t.Helper()
@@ -677,6 +698,7 @@ func crashLoop(t *testing.T, o Options, pause time.Duration) (s *story, id strin
 
 // While the restarts pause, a call fails immediately and reports when to come back.
 func TestFaultP26CallInACrashLoop(t *testing.T) {
+	t.Parallel()
 	o := unprobed()
 	o.Patience = time.Millisecond // less than the pause: a call that could wait for its end would
 	s, id := crashLoop(t, o, time.Hour)
@@ -713,6 +735,7 @@ func TestFaultP26CallInACrashLoop(t *testing.T) {
 }
 
 func TestFaultP26CrashLoop(t *testing.T) {
+	t.Parallel()
 	s, id := crashLoop(t, unprobed(), 20*time.Millisecond)
 	first := s.await(event.Opened, 1)
 	if n := s.startedBefore(first); n != 6 {
@@ -745,6 +768,7 @@ func (s *story) startedBefore(last event.Event) (n int) {
 }
 
 func TestFaultP27PoisonCall(t *testing.T) {
+	t.Parallel()
 	t.Run("safe to repeat", func(t *testing.T) {
 		s := begin(t, quick()).initialize()
 		var innocent []string
@@ -784,6 +808,7 @@ func TestFaultP27PoisonCall(t *testing.T) {
 }
 
 func TestFaultP29GrandchildHoldsThePipes(t *testing.T) {
+	t.Parallel()
 	for _, apart := range []string{"false", "true"} {
 		t.Run("setsid="+apart, func(t *testing.T) {
 			s := begin(t, quick(), "-grandchild=1,kind=stdout+stderr,setsid="+apart).initialize()
@@ -809,6 +834,7 @@ func TestFaultP29GrandchildHoldsThePipes(t *testing.T) {
 }
 
 func TestFaultP32TurnsIntoADaemon(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.Restart = upstream.Restart{Backoff: time.Millisecond, Cap: 5 * time.Millisecond, Limit: 1, Open: time.Hour}
 	s := begin(t, o, "-daemonise")
@@ -835,6 +861,7 @@ func TestFaultP32TurnsIntoADaemon(t *testing.T) {
 }
 
 func TestFaultP33ComesBackWithOtherTools(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"annotate", "schema"} {
 		t.Run(kind, func(t *testing.T) {
 			s := begin(t, quick(), "-tools-change="+kind).initialize()
@@ -857,6 +884,7 @@ func TestFaultP33ComesBackWithOtherTools(t *testing.T) {
 }
 
 func TestFaultP34ComesBackWithAnotherVersion(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick(), "-other-version").initialize()
 	s.kill()
 	s.await(event.GaveUp, 1)
@@ -872,6 +900,7 @@ func TestFaultP34ComesBackWithAnotherVersion(t *testing.T) {
 }
 
 func TestFaultP34ComesBackWithoutACapability(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick(), "-drop-capability=resources").initialize()
 	s.answer(s.request("resources/list", ""))
 	s.terminate()

@@ -19,6 +19,7 @@ import (
 // What the protocol remembers, and what a restart must not make it forget.
 
 func TestFaultM01CancelledThenKilled(t *testing.T) {
+	t.Parallel()
 	s := begin(t, unprobed()).initialize()
 	ids := []string{s.start("hang", ""), s.request("tools/call", `{"name":"hang_unsafe","arguments":{"key":"k"}}`)}
 	s.state() // it has both
@@ -43,6 +44,7 @@ func TestFaultM01CancelledThenKilled(t *testing.T) {
 }
 
 func TestFaultM02TaskCreationInterrupted(t *testing.T) {
+	t.Parallel()
 	for _, when := range []string{"before-effect", "after-effect"} {
 		t.Run(when, func(t *testing.T) {
 			s := begin(t, unprobed()).initialize()
@@ -91,6 +93,7 @@ func (s *story) createTask() string {
 }
 
 func TestFaultM03TaskSurvivesARestart(t *testing.T) {
+	t.Parallel()
 	s, dir := beginTasks(t, true)
 	task := s.createTask()
 	s.kill()
@@ -116,6 +119,7 @@ func TestFaultM03TaskSurvivesARestart(t *testing.T) {
 }
 
 func TestFaultM04TaskLostByARestart(t *testing.T) {
+	t.Parallel()
 	s, dir := beginTasks(t, false)
 	task := s.createTask()
 	s.kill()
@@ -129,6 +133,7 @@ func TestFaultM04TaskLostByARestart(t *testing.T) {
 }
 
 func TestFaultM06ManySubscriptionsRestored(t *testing.T) {
+	t.Parallel()
 	const all = 1500 // more than may wait for a server that does not read
 	s := begin(t, unprobed(), fmt.Sprintf("-resources=%d", all), "-forget-resources=n=3").initialize()
 	for from := 0; from < all; from += 500 {
@@ -159,6 +164,7 @@ func TestFaultM06ManySubscriptionsRestored(t *testing.T) {
 }
 
 func TestFaultM07LogLevelRestored(t *testing.T) {
+	t.Parallel()
 	s := begin(t, unprobed()).initialize()
 	for _, level := range []string{"error", "debug"} {
 		s.answer(s.request("logging/setLevel", `{"level":"`+level+`"}`))
@@ -177,6 +183,7 @@ func TestFaultM07LogLevelRestored(t *testing.T) {
 }
 
 func TestFaultM08RootsChangedWhileDown(t *testing.T) {
+	t.Parallel()
 	const changed = `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`
 	g := newGate(t)
 	o := unprobed()
@@ -196,6 +203,7 @@ func TestFaultM08RootsChangedWhileDown(t *testing.T) {
 }
 
 func TestFaultM08RootsChangedAndNeverRead(t *testing.T) {
+	t.Parallel()
 	if !provesUnread {
 		t.Skip("this system does not tell what was read")
 	}
@@ -221,6 +229,7 @@ func TestFaultM08RootsChangedAndNeverRead(t *testing.T) {
 }
 
 func TestFaultM09CursorOfADeadProcess(t *testing.T) {
+	t.Parallel()
 	s := begin(t, unprobed(), "-page-size=5").initialize()
 	var page struct {
 		Tools []json.RawMessage
@@ -253,6 +262,7 @@ func TestFaultM09CursorOfADeadProcess(t *testing.T) {
 }
 
 func TestFaultM10DiscoverIgnored(t *testing.T) {
+	t.Parallel()
 	o := unprobed()
 	o.discoverWait = 100 * time.Millisecond
 	s := begin(t, o, "-era=legacy", "-ignore-discover")
@@ -269,6 +279,7 @@ func TestFaultM10DiscoverIgnored(t *testing.T) {
 }
 
 func TestFaultM10DiscoverRefused(t *testing.T) {
+	t.Parallel()
 	s := begin(t, unprobed(), "-era=legacy")
 	m := s.answer(s.request("server/discover", "{"+modernMeta+"}"))
 	if code, _ := s.faultOf(m); code != "" || m.Error == nil || m.Error.Code != -32601 {
@@ -279,6 +290,7 @@ func TestFaultM10DiscoverRefused(t *testing.T) {
 }
 
 func TestFaultM10DiscoverKills(t *testing.T) {
+	t.Parallel()
 	s := begin(t, unprobed(), "-era=legacy", "-exit-on-discover=code=1")
 	id := s.request("server/discover", "{"+modernMeta+"}")
 	m := s.wantFault(id, fault.MethodUnknownEra)
@@ -294,6 +306,7 @@ func TestFaultM10DiscoverKills(t *testing.T) {
 }
 
 func TestFaultM11UnsupportedVersion(t *testing.T) {
+	t.Parallel()
 	s := begin(t, unprobed(), "-era=modern", "-unsupported-version=1,2027-01-01+2026-07-28")
 	m := s.answer(s.request("server/discover", "{"+modernMeta+"}"))
 	want := `"error":{"code":-32022,"message":"unsupported protocol version","data":{"supported":["2027-01-01","2026-07-28"],"requested":"2026-07-28"}}}`
@@ -335,6 +348,7 @@ func painfulSchemas(t *testing.T, schemas map[string]string) {
 }
 
 func TestFaultM12SchemaThatRefersToItself(t *testing.T) {
+	t.Parallel()
 	painfulSchemas(t, map[string]string{
 		"cycle":      `{"$ref":"#"}`,
 		"cycle-defs": `{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"$ref":"#/$defs/a"}}}`,
@@ -342,12 +356,14 @@ func TestFaultM12SchemaThatRefersToItself(t *testing.T) {
 }
 
 func TestFaultM13SchemaBomb(t *testing.T) {
+	t.Parallel()
 	painfulSchemas(t, map[string]string{
 		"bomb": `{"$ref":"#/$defs/d0","$defs":{"d0":{"allOf":[{"$ref":"#/$defs/d1"},{"$ref":"#/$defs/d1"}]},`,
 	})
 }
 
 func TestFaultM14SchemaOutside(t *testing.T) {
+	t.Parallel()
 	painfulSchemas(t, map[string]string{
 		"file": `{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`,
 		"http": `{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1:9/schema.json"}}}`,
@@ -355,6 +371,7 @@ func TestFaultM14SchemaOutside(t *testing.T) {
 }
 
 func TestFaultM15SchemaWithARegularExpression(t *testing.T) {
+	t.Parallel()
 	const trap = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"
 	o := unprobed()
 	o.Repair = "strict"
@@ -392,6 +409,7 @@ func TestFaultM16TenThousandTools(t *testing.T) {
 }
 
 func TestFaultM16ListTooLarge(t *testing.T) {
+	t.Parallel()
 	s := beginPlain(t, "too-many-tools", "")
 	s.wantFault("2", fault.ResponseTooLarge)
 	if m := s.answer(s.request("ping", "")); m.Error != nil {
@@ -405,6 +423,7 @@ func TestFaultM16ListTooLarge(t *testing.T) {
 }
 
 func TestFaultM17ToolsChangeUnderACall(t *testing.T) {
+	t.Parallel()
 	s := begin(t, unprobed()).initialize()
 	id := s.start("ask", "")
 	question := s.notice("elicitation/create", 1)
@@ -428,6 +447,7 @@ func TestFaultM17ToolsChangeUnderACall(t *testing.T) {
 }
 
 func TestFaultM17ToolChangedByARestart(t *testing.T) {
+	t.Parallel()
 	for _, change := range []string{"schema", "annotate"} {
 		t.Run(change, func(t *testing.T) {
 			s := begin(t, unprobed(), "-tools-change="+change).initialize()

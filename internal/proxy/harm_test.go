@@ -145,11 +145,13 @@ func (s *story) wantOrder() {
 }
 
 func TestOrderInIsOrderOut(t *testing.T) {
+	t.Parallel()
 	s, _ := beginJournal(t, unhurried())
 	s.wantOrder()
 }
 
 func TestOrderInIsOrderOutAfterACrash(t *testing.T) {
+	t.Parallel()
 	s, _ := beginJournal(t, unhurried())
 	s.kill()
 	s.await(event.Restored, 1)
@@ -158,6 +160,7 @@ func TestOrderInIsOrderOutAfterACrash(t *testing.T) {
 
 // A server that has not crashed gets calls with side effects as they come.
 func TestAHealthyServerHasNoWindow(t *testing.T) {
+	t.Parallel()
 	s, _ := beginJournal(t, unhurried())
 	var ids []string
 	for range 200 {
@@ -178,6 +181,7 @@ func TestAHealthyServerHasNoWindow(t *testing.T) {
 
 // The window appears with a crash, widens with every success, and goes away.
 func TestTheWindowFollowsACrash(t *testing.T) {
+	t.Parallel()
 	start := time.Now()
 	allowed := func(a *admission, now time.Time) (n int) {
 		for a.unsafe = 0; a.allows(now) && n < 1000; n++ {
@@ -221,6 +225,7 @@ func (s *story) later(after time.Duration) {
 }
 
 func TestALongCallOfALivingServerHasNoDeadline(t *testing.T) {
+	t.Parallel()
 	s, _ := beginJournal(t, unhurried())
 	id := s.start("append", `{"key":"k"}`)
 	s.taken()
@@ -234,8 +239,8 @@ func TestALongCallOfALivingServerHasNoDeadline(t *testing.T) {
 }
 
 func TestTheClocksStandStillWhileTheUserIsAsked(t *testing.T) {
-	o := watchful()
-	s, _ := beginJournal(t, o)
+	t.Parallel()
+	s, _ := beginJournal(t, unprobed())
 	id := s.start("ask", "")
 	question := s.notice("elicitation/create", 1)
 	for n := range 10 {
@@ -253,6 +258,7 @@ func TestTheClocksStandStillWhileTheUserIsAsked(t *testing.T) {
 // A server that handles one call at a time may wait for something without using
 // its CPU or answering probes. As long as the client waits, so do we.
 func TestASilentServerIsKeptWhileTheClientWaits(t *testing.T) {
+	t.Parallel()
 	o := watchful()
 	o.Timeout, o.hangWait = 0, time.Nanosecond
 	s, open := beginJournal(t, o)
@@ -271,6 +277,7 @@ func TestASilentServerIsKeptWhileTheClientWaits(t *testing.T) {
 // client gave up on another one is hung, and its calls are judged as after any
 // death.
 func TestAHungServerIsReplacedWithoutATimeout(t *testing.T) {
+	t.Parallel()
 	o := watchful()
 	o.Timeout, o.hangWait = 0, 400*time.Millisecond
 	s, _ := beginJournal(t, o)
@@ -287,6 +294,7 @@ func TestAHungServerIsReplacedWithoutATimeout(t *testing.T) {
 // How long a call waits for the next server does not depend on how long the
 // last one worked on it.
 func TestALongCallIsRepeatedAfterACrash(t *testing.T) {
+	t.Parallel()
 	o := unhurried()
 	gate := newGate(t)
 	s := begin(t, o, gate.flag())
@@ -311,6 +319,7 @@ func TestALongCallIsRepeatedAfterACrash(t *testing.T) {
 
 // A session that nobody uses does nothing.
 func TestAnIdleSessionDozes(t *testing.T) {
+	t.Parallel()
 	s, _ := beginJournal(t, unhurried())
 	dozes := func() bool {
 		s.session.mu.Lock()
@@ -332,6 +341,7 @@ func TestAnIdleSessionDozes(t *testing.T) {
 // A call that is cancelled takes its question with it: the client closes the
 // dialog, and a server that waits for the answer goes on.
 func TestACancelledCallWithdrawsItsQuestion(t *testing.T) {
+	t.Parallel()
 	s, _ := beginJournal(t, unhurried())
 	id := s.start("ask", "")
 	question := s.notice("elicitation/create", 1)
@@ -349,6 +359,7 @@ func TestACancelledCallWithdrawsItsQuestion(t *testing.T) {
 
 // A question that belongs to no call outlives every call.
 func TestAQuestionOfNoCallStays(t *testing.T) {
+	t.Parallel()
 	o := unhurried()
 	o.Spec = plainServer("parrot", t.TempDir())
 	s := begin(t, o).initialize()
@@ -364,6 +375,7 @@ func TestAQuestionOfNoCallStays(t *testing.T) {
 // What a busy server does not read for long waits, and so does the client; none
 // of it is refused, dropped or reordered.
 func TestABusyServerGetsEverythingInOrder(t *testing.T) {
+	t.Parallel()
 	s, open := beginJournal(t, unhurried())
 	stall := s.start("stall", "")
 	var ids, want []string
@@ -399,6 +411,7 @@ func TestABusyServerGetsEverythingInOrder(t *testing.T) {
 
 // A success proves that a call does not kill the server.
 func TestASuccessLiftsTheQuarantine(t *testing.T) {
+	t.Parallel()
 	s, _ := beginJournal(t, unhurried())
 	id := s.start("append", `{"key":"k"}`)
 	s.taken()
@@ -415,6 +428,7 @@ func TestASuccessLiftsTheQuarantine(t *testing.T) {
 }
 
 func TestEveryListChangedIsPassedOn(t *testing.T) {
+	t.Parallel()
 	o := unhurried()
 	o.Spec = plainServer("parrot", t.TempDir())
 	s := begin(t, o).initialize()
@@ -429,6 +443,7 @@ func TestEveryListChangedIsPassedOn(t *testing.T) {
 // Clients that write every member of a message send notifications with a null
 // id. Servers accept them, so they arrive as they were sent.
 func TestANotificationWithANullIDArrives(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick()).initialize()
 	s.send(`{"jsonrpc":"2.0","id":null,"method":"notifications/test"}`)
 	s.call("echo", "")

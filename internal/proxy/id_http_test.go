@@ -14,6 +14,7 @@ import (
 // A server behind a URL that keeps ids as strings, and begins its answers with
 // a byte order mark, is read as JavaScript clients read it.
 func TestAnOddlyEncodedAnswerOverHTTP(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var m plainMessage

@@ -11,6 +11,7 @@ import (
 // Whatever the client's ids are, the server gets integers. Clients read "5" and
 // 5.0 as the answer to 5, so it is one here.
 func TestAServerThatAcceptsIntegerIDsOnly(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"integers", "integers-as-strings", "integers-as-floats"} {
 		t.Run(kind, func(t *testing.T) {
 			s := beginPlain(t, kind, "")
@@ -24,6 +25,7 @@ func TestAServerThatAcceptsIntegerIDsOnly(t *testing.T) {
 
 // A client counts its own streams as it likes: its numbers never meet ours.
 func TestStreamsKeepTheClientsNumbers(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick(), "-era", "modern").discover()
 	open := func(id int) {
 		s.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},%s}}`, id, modernMeta))
@@ -68,6 +70,7 @@ func TestStreamsKeepTheClientsNumbers(t *testing.T) {
 // Streams that are opened again have another id of ours, and the same of the
 // client's.
 func TestAReopenedStreamKeepsTheClientsID(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick(), "-era", "modern").discover()
 	s.send(strings.Replace(listen, `"L"`, `2`, 1))
 	s.notice("notifications/subscriptions/acknowledged", 1)

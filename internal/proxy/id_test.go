@@ -10,6 +10,7 @@ import (
 )
 
 func TestOurIDsAreReadBack(t *testing.T) {
+	t.Parallel()
 	for _, n := range []uint64{1, 2, 10, 1 << 53, 9_999_999_999_999_999_999} {
 		id := AppendID(nil, n)
 		for _, sent := range []string{string(id), `"` + string(id) + `"`, string(id) + ".0"} {
@@ -29,6 +30,7 @@ func TestOurIDsAreReadBack(t *testing.T) {
 var whole = regexp.MustCompile("^" + idPattern + "$")
 
 func TestNothingElseIsAnIDOfOurs(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{
 		``, `0`, `-1`, `+1`, `01`, `1.5`, `1.00`, `1e1`, `"1`, `1"`, `""`, `"`, `"0"`, `"1 "`, `" 1"`, `null`, `.0`, `"\u0031"`, `"१"`, `"g1-1"`, `"g1-s1"`, `18446744073709551616`,
 	} {
@@ -39,6 +41,7 @@ func TestNothingElseIsAnIDOfOurs(t *testing.T) {
 }
 
 func TestRandomIDsAreExactInFloatingPoint(t *testing.T) {
+	t.Parallel()
 	seen := map[uint64]bool{}
 	for range 1000 {
 		n := RandomID()

@@ -78,6 +78,7 @@ func direct(serve func(in *bytes.Reader, out *bytes.Buffer), lines []string) []s
 
 // If a server accepts what its schema does not allow, its responses are the same as without gauze.
 func TestACallTheServerAcceptsIsNotRefused(t *testing.T) {
+	t.Parallel()
 	s := beginListed(t, "lenient", quick())
 	var params []string
 	for _, arguments := range oddArguments {
@@ -104,6 +105,7 @@ func TestACallTheServerAcceptsIsNotRefused(t *testing.T) {
 
 // A string in the wrong format is sent as it is, and the model reads a note after the result.
 func TestAWrongFormatIsNoted(t *testing.T) {
+	t.Parallel()
 	s := beginListed(t, "lenient", quick())
 	const arguments = `{"city":"Oslo","when":"tomorrow"}`
 	got := s.answer(s.request("tools/call", `{"name":"write","arguments":`+arguments+`}`)).raw
@@ -118,6 +120,7 @@ func TestAWrongFormatIsNoted(t *testing.T) {
 
 // Repairs that mean the same to a server that does not validate are made before any rejection.
 func TestHarmlessRepairsNeedNoProof(t *testing.T) {
+	t.Parallel()
 	s := beginListed(t, "lenient", quick())
 	for sent, want := range map[string]string{
 		`{"city":"Oslo","days":"5"}`:                `{"city":"Oslo","days":5}`,
@@ -163,6 +166,7 @@ func splitError(t *testing.T, m message, original string) (ours string) {
 }
 
 func TestARejectedCallIsExplainedAfterTheServersWords(t *testing.T) {
+	t.Parallel()
 	for _, library := range []string{"zod", "data", "bare"} {
 		t.Run(library, func(t *testing.T) {
 			s := beginListed(t, "checking", quick())
@@ -203,6 +207,7 @@ func TestARejectedCallIsExplainedAfterTheServersWords(t *testing.T) {
 
 // Nothing is added to a failure that is not about arguments.
 func TestAFailureOfAnotherKindIsNotExplained(t *testing.T) {
+	t.Parallel()
 	s := beginListed(t, "checking", quick())
 	for _, city := range []string{"internal", "failing"} {
 		id := s.start("read", `{"city":"`+city+`","days":"five"}`)
@@ -215,6 +220,7 @@ func TestAFailureOfAnotherKindIsNotExplained(t *testing.T) {
 // After the server has rejected a call for its values, its schema is enforced for that tool: repairs
 // with two readings are made for safe tools.
 func TestARejectionProvesThatTheSchemaCounts(t *testing.T) {
+	t.Parallel()
 	s := beginListed(t, "checking", quick())
 	const single, null = `{"city":"zod","tags":"a"}`, `{"city":"zod","tags":null}`
 	for _, tool := range []string{"read", "write"} {
@@ -235,6 +241,7 @@ func TestARejectionProvesThatTheSchemaCounts(t *testing.T) {
 
 // A rejection by a different tool, or one that is not about values, proves nothing.
 func TestARejectionProvesNoMoreThanItSays(t *testing.T) {
+	t.Parallel()
 	for said, want := range map[string]repair.Aspect{
 		`MCP error -32602: Invalid arguments for tool x: [{"code":"invalid_type","expected":"string","received":"undefined","path":["city"]}]`: repair.Keys | repair.Values,
 		`1 validation error for call[x]` + "\n" + `days` + "\n" + `  Input should be a valid integer`:                                          repair.Values,
@@ -257,6 +264,7 @@ func TestARejectionProvesNoMoreThanItSays(t *testing.T) {
 // A call of a tool that is not listed is sent. After the server has rejected it, the only tool that can
 // be meant is called instead.
 func TestAToolNameIsCorrectedAfterTheServerRejectedIt(t *testing.T) {
+	t.Parallel()
 	s := beginListed(t, "checking", quick())
 	ours := splitError(t, s.answer(s.start("mcp.read", `{"city":"Oslo"}`)), `"error":{"code":-32602,"message":"Unknown tool: mcp.read"}`)
 	if !strings.Contains(ours, "[gauze] The server does not list a tool `mcp.read`") || !strings.Contains(ours, "`read`") {
@@ -272,6 +280,7 @@ func TestAToolNameIsCorrectedAfterTheServerRejectedIt(t *testing.T) {
 }
 
 func TestStrictRefusesBeforeTheServerSeesIt(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.Tools = map[string]Policy{"write": {Repair: "strict"}}
 	s := beginListed(t, "lenient", o)

@@ -59,6 +59,7 @@ func (s *story) saved(n int) (last event.Event) {
 }
 
 func TestAReplayedCallIsSavedIfItSucceeds(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.Spec = plainServer("mortal", t.TempDir())
 	s := (&story{t: t, ended: make(chan error, 1)}).run(o).initialize()
@@ -87,6 +88,7 @@ func TestAReplayedCallIsSavedIfItSucceeds(t *testing.T) {
 }
 
 func TestACallThatWaitedForTheServerIsSaved(t *testing.T) {
+	t.Parallel()
 	g := newGate(t)
 	s := begin(t, quick(), g.flag())
 	go g.Open()
@@ -107,6 +109,7 @@ func TestACallThatWaitedForTheServerIsSaved(t *testing.T) {
 }
 
 func TestARepairIsSavedOnlyIfTheServerEnforcesIt(t *testing.T) {
+	t.Parallel()
 	s := beginPicky(t, quick())
 	s.answer(s.start("book", `{"city":"Oslo","days":"5"}`))
 	e := s.await(event.Repaired, 1)
@@ -145,6 +148,7 @@ func TestARepairIsSavedOnlyIfTheServerEnforcesIt(t *testing.T) {
 }
 
 func TestACorrectedCallIsSavedIfItSucceeds(t *testing.T) {
+	t.Parallel()
 	i := openInn(t, &scripted{json: rightDays}, quick())
 	i.call("find", threeDays)
 	e := i.saved(1)
@@ -158,6 +162,7 @@ func TestACorrectedCallIsSavedIfItSucceeds(t *testing.T) {
 }
 
 func TestACorrectedCallThatFailsIsNotSaved(t *testing.T) {
+	t.Parallel()
 	i := openInn(t, &scripted{json: `{"arguments":{"city":"full","days":3}}`}, quick())
 	i.answer(i.start("book", `{"city":"full","days":"3 days"}`))
 	i.await(event.Corrected, 1)
@@ -165,6 +170,7 @@ func TestACorrectedCallThatFailsIsNotSaved(t *testing.T) {
 }
 
 func TestEveryToolCallIsCountedOnce(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick()).initialize()
 	s.call("echo", `{"text":"x"}`)
 	s.answer(s.start("raw", `{"result":"{\"content\":[],\"isError\":true}"}`))
@@ -206,6 +212,7 @@ func TestEveryToolCallIsCountedOnce(t *testing.T) {
 }
 
 func TestTheClientIntroducesItself(t *testing.T) {
+	t.Parallel()
 	s := New(Options{})
 	if got := s.introduced([]byte(`{"name":"` + strings.Repeat("long ", 50) + `\u001b[31m","version":"1"}`)); len([]rune(got)) > maxClientLen || strings.ContainsRune(got, '\x1b') || got == "" {
 		t.Errorf("%q", got)
@@ -232,6 +239,7 @@ func ended(s *Session, tool string, n int) {
 }
 
 func TestWhatIsKeptOfCallsIsBounded(t *testing.T) {
+	t.Parallel()
 	s := New(Options{})
 	for i := range 3 * maxTallied {
 		ended(s, fmt.Sprint("tool ", i), 1)
@@ -279,6 +287,7 @@ func BenchmarkCountingACall(b *testing.B) {
 }
 
 func TestTheUserRestartsAServer(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick()).initialize()
 	pid := s.pid()
 	id := s.start("ask_read", `{"method":"roots/list"}`)
@@ -326,6 +335,7 @@ func TestTheUserRestartsAServer(t *testing.T) {
 }
 
 func TestARestartFailsIfTheServerDoesNotStartAgain(t *testing.T) {
+	t.Parallel()
 	program := filepath.Join(t.TempDir(), "server.exe")
 	self, err := os.Executable()
 	if err != nil {
@@ -350,6 +360,7 @@ func TestARestartFailsIfTheServerDoesNotStartAgain(t *testing.T) {
 }
 
 func TestAServerThatCannotBeStartedIsDead(t *testing.T) {
+	t.Parallel()
 	s := New(Options{Spec: launch.Spec{Command: "no-such-program-of-gauze"}})
 	in, client := io.Pipe()
 	answers, out := io.Pipe()

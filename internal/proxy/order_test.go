@@ -14,6 +14,7 @@ import (
 // An idempotent call that is to be repeated goes before every write that came
 // after it, even if it has to wait for its turn.
 func TestALaterWriteDoesNotOvertakeARepetition(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick()).initialize()
 	reading := s.start("sleep", `{"ms":300}`)
 	first := s.start("die_set", `{"key":"x","when":"before-effect","times":1}`)
@@ -48,6 +49,7 @@ func (s *story) wantSeen(want ...string) {
 
 // A client that says everything in one breath, before the server runs.
 func TestAGreetingFollowsItsInitialize(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick(), "-era", "legacy")
 	s.send(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` +
 		"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized","params":{"_meta":{"own":1}}}` +
@@ -60,6 +62,7 @@ func TestAGreetingFollowsItsInitialize(t *testing.T) {
 
 // The same, and the server dies with it unanswered.
 func TestAGreetingFollowsARepeatedInitialize(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick(), "-era", "legacy", "-exit-on-initialize=1")
 	s.send(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` +
 		"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
@@ -68,6 +71,7 @@ func TestAGreetingFollowsARepeatedInitialize(t *testing.T) {
 }
 
 func TestALogLineWithOneOfOurIDsEndsNoCall(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick()).initialize()
 	slow := s.start("sleep", `{"ms":200}`)
 	id := s.upstreamID("sleep")
@@ -83,6 +87,7 @@ const listen = `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","param
 // The first acknowledgement is news, whichever process sends it; the second is
 // not.
 func TestAStreamIsAcknowledgedOnce(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick(), "-era", "modern").discover()
 	s.send(listen)
 	s.notice("notifications/subscriptions/acknowledged", 1)
@@ -98,6 +103,7 @@ func TestAStreamIsAcknowledgedOnce(t *testing.T) {
 
 // A server that dies before it acknowledged: then the next one's is the first.
 func TestAStreamIsAcknowledgedByTheNextServer(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick(), "-era", "modern", "-exit-after=1,n=2").discover()
 	s.send(listen) // the third message
 	s.await(event.Died, 1)
@@ -105,6 +111,7 @@ func TestAStreamIsAcknowledgedByTheNextServer(t *testing.T) {
 }
 
 func TestAServerMayEndAStream(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick(), "-era", "modern").discover()
 	s.send(listen)
 	s.notice("notifications/subscriptions/acknowledged", 1)
@@ -125,6 +132,7 @@ func TestAServerMayEndAStream(t *testing.T) {
 
 // A burst is passed on at the speed of the server; nobody is turned away.
 func TestABurstIsNotTurnedAway(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick()).initialize()
 	var burst strings.Builder
 	for n := range 5000 {
@@ -140,6 +148,7 @@ func TestABurstIsNotTurnedAway(t *testing.T) {
 
 // The id of a message that is refused is found wherever it stands.
 func TestARefusalNamesItsRequest(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick()).initialize()
 	s.send(`{"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + strings.Repeat("x", 17<<20) + `"}},"jsonrpc":"2.0","id":"late"}`)
 	s.wantFault(`"late"`, fault.RequestTooLarge)
@@ -151,6 +160,7 @@ func TestARefusalNamesItsRequest(t *testing.T) {
 
 // A refused message must not take the answer of a request with the same id.
 func TestARefusalLeavesTheRequestInFlightAlone(t *testing.T) {
+	t.Parallel()
 	s := begin(t, quick()).initialize()
 	s.send(`{"jsonrpc":"2.0","id":"same","method":"tools/call","params":{"name":"sleep","arguments":{"ms":100}}}`)
 	s.send(`{"jsonrpc":"2.0","id":"same","method":"ping","Method":"x"}`)
@@ -165,6 +175,7 @@ func TestARefusalLeavesTheRequestInFlightAlone(t *testing.T) {
 // A server that closed its stdin can never be asked again: it is replaced at
 // once, and the call that could not be written happens on the next one.
 func TestAServerThatClosedItsStdinIsReplaced(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.Spec = plainServer("deaf", "")
 	s := begin(t, o)
@@ -178,6 +189,7 @@ func TestAServerThatClosedItsStdinIsReplaced(t *testing.T) {
 // A client that does not read while a session is restored is no reason to
 // replace the server.
 func TestADeafClientDoesNotCostAHealthyServer(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	s := begin(t, o, "-era", "legacy").initialize()
 	s.answer(s.request("resources/subscribe", `{"uri":"mem://0"}`))

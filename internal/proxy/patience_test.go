@@ -5,10 +5,12 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // A pause of the restarts that ends within a call's patience is waited out.
 func TestACallWaitsOutAPauseOfTheRestarts(t *testing.T) {
+	t.Parallel()
 	o := unprobed()
 	o.Patience = time.Hour
 	s, _ := crashLoop(t, o, 150*time.Millisecond)
@@ -23,6 +25,7 @@ func TestACallWaitsOutAPauseOfTheRestarts(t *testing.T) {
 // Calls that fail together because their server died share one restart, and are repeated on the new
 // generation.
 func TestCallsThatFailTogetherShareOneRestart(t *testing.T) {
+	t.Parallel()
 	const calls = 8
 	s := begin(t, unprobed()).initialize()
 	var ids []string
@@ -42,6 +45,7 @@ func TestCallsThatFailTogetherShareOneRestart(t *testing.T) {
 // Tools that the client never listed are read in the background, once, and then
 // a read-only one is repeated like any other.
 func TestToolsTheClientNeverListedAreReadOnce(t *testing.T) {
+	t.Parallel()
 	s := begin(t, unprobed())
 	if m := s.answer(s.request("initialize", initializeParams)); m.Error != nil {
 		t.Fatalf("initialize: %s", m.raw)
@@ -76,9 +80,10 @@ func TestToolsTheClientNeverListedAreReadOnce(t *testing.T) {
 // A client that closes its side before the server answers, as in `printf ... | gauze run -- server`,
 // gets the answer.
 func TestAClientThatClosesFirstIsAnswered(t *testing.T) {
+	t.Parallel()
 	gate := newGate(t)
 	o := unprobed()
-	o.finishGrace = patience
+	o.finishGrace = patience.Limit()
 	s := begin(t, o, gate.flag())
 	id := s.request("initialize", initializeParams)
 	s.taken()

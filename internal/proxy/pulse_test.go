@@ -10,6 +10,7 @@ import (
 // A hung server that uses a little CPU stays idle for as long as that goes on;
 // one that begins to work is seen working.
 func TestALittleCPUDoesNotAddUpToWork(t *testing.T) {
+	t.Parallel()
 	const grace = 10 * time.Second
 	var p pulse
 	begin := time.Unix(1_000_000, 0)

@@ -89,6 +89,7 @@ func inconsistency(s *Session) error {
 // A call that moves at random, as far as it may, is always where its state says, and is done at most
 // once.
 func TestTheTablesFollowTheState(t *testing.T) {
+	t.Parallel()
 	s := New(Options{Spec: launch.Spec{Command: "none"}})
 	random := rand.New(rand.NewPCG(1, 2))
 	var calls []*call
@@ -127,6 +128,7 @@ func TestTheTablesFollowTheState(t *testing.T) {
 
 // A call that is done stays done: whoever comes second has nothing to say.
 func TestACallIsAnsweredOnce(t *testing.T) {
+	t.Parallel()
 	s := New(Options{Spec: launch.Spec{Command: "none"}})
 	s.check = nil
 	told := 0
@@ -142,6 +144,7 @@ func TestACallIsAnsweredOnce(t *testing.T) {
 }
 
 func TestAnIllegalMovePanicsInTests(t *testing.T) {
+	t.Parallel()
 	s := New(Options{Spec: launch.Spec{Command: "none"}})
 	defer func() {
 		if recover() == nil {
@@ -153,6 +156,7 @@ func TestAnIllegalMovePanicsInTests(t *testing.T) {
 
 // The state of a call and the tables that follow from it are changed by move and its helpers alone.
 func TestOnlyMoveChangesTheTables(t *testing.T) {
+	t.Parallel()
 	tables := []string{"state", "calls", "tokens", "queue", "queuedBytes", "flight", "opened", "effects", "freed"}
 	allowed := []string{"move", "register", "forget", "dequeue", "locked", "later"}
 	files := token.NewFileSet()
@@ -206,6 +210,7 @@ func TestOnlyMoveChangesTheTables(t *testing.T) {
 // A request that was sent on a connection before this one may be rejected late. Nothing will replace
 // this connection because of it, so the request must not wait for that.
 func TestARequestThatAnEarlierConnectionRejectsIsSentOnThisOne(t *testing.T) {
+	t.Parallel()
 	s := New(Options{Spec: launch.Spec{URL: "http://127.0.0.1:1/mcp"}})
 	earlier, current := &upstream.Conn{}, &upstream.Conn{}
 	m, _, err := wire.Scan([]byte(`{"jsonrpc":"2.0","id":1,"method":"prompts/list"}`))

@@ -34,6 +34,7 @@ func (q *quack) Treat(_ context.Context, spec launch.Spec, e upstream.Evidence, 
 	q.asked <- n
 	trying("something")
 	t := q.treat(n, spec)
+	t.Spec.Env = append(t.Spec.Env, spec.Env...) // with the mark of the test
 	t.Cause = q.Diagnose(spec, e)
 	return t
 }
@@ -51,6 +52,7 @@ func failing(stderr string, flags ...string) launch.Spec {
 }
 
 func TestAServerIsHealedWhileItsClientWaits(t *testing.T) {
+	t.Parallel()
 	path, args, env := faultyserver.Command()
 	o := quick()
 	q := doctorWith(func(_ int, spec launch.Spec) upstream.Treated {
@@ -68,6 +70,7 @@ func TestAServerIsHealedWhileItsClientWaits(t *testing.T) {
 
 // What only helped is kept: the server's own next way of failing is what the client is told, with what was changed.
 func TestAFixThatOnlyHelpsIsKeptAndTold(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.Doctor = doctorWith(func(asked int, spec launch.Spec) upstream.Treated {
 		if asked == 1 {
@@ -89,6 +92,7 @@ func TestAFixThatOnlyHelpsIsKeptAndTold(t *testing.T) {
 
 // A change that does not help the server is taken back, and is not told as one.
 func TestAFixThatDoesNotHoldIsUndone(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	q := doctorWith(func(asked int, spec launch.Spec) upstream.Treated {
 		return upstream.Treated{Changed: true, Healed: true, Did: "gives it a hat", Spec: failing("", "-lax")}
@@ -108,6 +112,7 @@ func TestAFixThatDoesNotHoldIsUndone(t *testing.T) {
 
 // A server that fails in ever new ways, each of them "helped", comes to an end.
 func TestTreatmentsAreBounded(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	q := doctorWith(func(asked int, spec launch.Spec) upstream.Treated {
 		word := strings.Repeat("x", asked)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,18 +18,16 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/testonly/census"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 func TestMain(m *testing.M) {
 	faultyserver.RunIfAsked()
 	runPlainServerIfAsked()
-	if r, w, err := os.Pipe(); err == nil { // opens what the runtime polls with, once and for all tests
-		r.Close()
-		w.Close()
-	}
-	os.Exit(m.Run())
+	os.Exit(census.Run(m))
 }
 
 // story is a client, a session and a faulty server, with verbs that read like
@@ -42,16 +39,15 @@ type story struct {
 	cancel  context.CancelFunc
 	ended   chan error
 
-	in       *io.PipeWriter
-	mu       sync.Mutex
-	news     sync.Cond
-	lines    []message // everything the client was told, in order
-	events   []event.Event
-	marks    int // emitted by timeline
-	marked   int // the last one collected
-	finished bool
-	lastID   int
-	reading  chan struct{} // closed: the client reads; a test may replace it to stop reading
+	in      *io.PipeWriter
+	mu      sync.Mutex
+	news    sync.Cond
+	lines   []message // everything the client was told, in order
+	events  []event.Event
+	marks   int // emitted by timeline
+	marked  int // the last one collected
+	lastID  int
+	reading chan struct{} // closed: the client reads; a test may replace it to stop reading
 }
 
 // message is what a client would decode.
@@ -68,15 +64,13 @@ type message struct {
 	} `json:"error"`
 }
 
-// patience of a test: longer than anything may take, short enough to end.
-const patience = 2 * time.Minute
-
 // quick are settings that let a test see in milliseconds what takes minutes.
 func quick() Options {
+	limit := patience.Limit()
 	return Options{
-		Timeout: patience, MaxTime: patience, Patience: time.Minute,
-		StartTimeout: time.Minute, ProbeInterval: 50 * time.Millisecond, ProbeTimeout: 50 * time.Millisecond,
-		HangGrace: 200 * time.Millisecond, discoverWait: time.Minute,
+		Timeout: limit, MaxTime: limit, Patience: limit,
+		StartTimeout: limit, ProbeInterval: 50 * time.Millisecond, ProbeTimeout: 50 * time.Millisecond,
+		HangGrace: 200 * time.Millisecond, discoverWait: limit,
 		Restart: upstream.Restart{Backoff: time.Millisecond, Limit: -1},
 	}
 }
@@ -110,7 +104,9 @@ func (s *story) run(o Options) *story {
 	close(s.reading)
 	o.Events = event.New()
 	heard, stopEvents := o.Events.Subscribe(100_000)
-	before := census()
+	if mark := census.Mark(s.t); o.Spec.Command != "" {
+		o.Spec.Env = append(slices.Clip(o.Spec.Environment()), mark)
+	}
 	s.session = New(o)
 	toServer, in := io.Pipe()
 	s.in = in
@@ -130,19 +126,11 @@ func (s *story) run(o Options) *story {
 		}
 	})
 	go func() { s.ended <- s.session.Serve(ctx, toServer, writer{s}) }()
-	alarm := time.AfterFunc(patience, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.finished = true
-		s.news.Broadcast()
-	})
 	s.t.Cleanup(func() {
-		alarm.Stop()
 		s.end()
 		stopEvents()
 		collecting.Wait()
 		toServer.Close()
-		before.compare(s.t)
 	})
 	return s
 }
@@ -155,7 +143,7 @@ func (s *story) end() error {
 		s.ended <- err
 		s.cancel()
 		return err
-	case <-time.After(patience):
+	case <-time.After(patience.Limit()):
 		s.t.Errorf("the session did not end\n%s", s.told())
 		return nil
 	}
@@ -279,11 +267,19 @@ func (s *story) wait(what string, find func() (message, bool)) message {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	late := false
+	alarm := time.AfterFunc(patience.Limit(), func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		late = true
+		s.news.Broadcast()
+	})
+	defer alarm.Stop()
 	for {
 		if m, ok := find(); ok {
 			return m
 		}
-		if s.finished {
+		if late {
 			s.t.Fatalf("waited in vain for %s\n%s", what, s.toldLocked())
 		}
 		s.news.Wait()
@@ -451,7 +447,7 @@ func (s *story) until(what string, holds func() bool) {
 	s.t.Helper()
 	look := time.NewTicker(time.Millisecond)
 	defer look.Stop()
-	limit := time.After(patience)
+	limit := time.After(patience.Limit())
 	for !holds() {
 		select {
 		case <-look.C:
@@ -518,57 +514,4 @@ func (s *story) toldLocked() string {
 		fmt.Fprintf(&b, "  client was told %.300s\n", m.raw)
 	}
 	return b.String()
-}
-
-// head counts what a process must not leave behind.
-type head struct{ goroutines, files, children int }
-
-func census() head {
-	now := head{goroutines: ours()}
-	if runtime.GOOS == "linux" { // wine shows the /proc of its host
-		files, _ := os.ReadDir("/proc/self/fd")
-		now.files = len(files)
-		threads, _ := filepath.Glob("/proc/self/task/*/children") // each has those that it started
-		for _, file := range threads {
-			pids, _ := os.ReadFile(file)
-			now.children += len(bytes.Fields(pids))
-		}
-	}
-	return now
-}
-
-// ours counts the goroutines that run code of this project.
-func ours() (n int) {
-	stacks := make([]byte, 1<<20)
-	stacks = stacks[:runtime.Stack(stacks, true)]
-	for stack := range strings.SplitSeq(string(stacks), "\n\n") {
-		if strings.Contains(stack, "tied_linux.go") && strings.Contains(stack, "locked to thread") {
-			continue // the thread that starts all servers never ends
-		}
-		if strings.Contains(stack, "gauze/internal/upstream.") || strings.Contains(stack, "gauze/internal/proxy.(*Session)") {
-			n++
-		}
-	}
-	return n
-}
-
-// compare waits for what is ending and complains about what is not.
-func (before head) compare(t *testing.T) {
-	t.Helper()
-	var now head
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); runtime.Gosched() {
-		if now = census(); now.goroutines <= before.goroutines && now.files <= before.files && now.children <= before.children {
-			break
-		}
-	}
-	if now.goroutines > before.goroutines {
-		stacks := make([]byte, 1<<20)
-		t.Errorf("%d goroutines left, %d before\n%s", now.goroutines, before.goroutines, stacks[:runtime.Stack(stacks, true)])
-	}
-	if now.files > before.files {
-		t.Errorf("%d open files left, %d before", now.files, before.files)
-	}
-	if now.children > before.children {
-		t.Errorf("%d children left, %d before", now.children, before.children)
-	}
 }

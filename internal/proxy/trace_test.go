@@ -44,6 +44,7 @@ func (f *followedCall) End(c EndedCall) {
 }
 
 func TestTheServerLearnsItsTraceAndEveryOtherByteStays(t *testing.T) {
+	t.Parallel()
 	f := &followed{}
 	o := quick()
 	o.Tracer, o.Repair = f, "off"
@@ -72,6 +73,7 @@ func TestTheServerLearnsItsTraceAndEveryOtherByteStays(t *testing.T) {
 }
 
 func TestEveryFollowedCallEndsOnce(t *testing.T) {
+	t.Parallel()
 	f := &followed{}
 	o := quick()
 	o.Tracer = f

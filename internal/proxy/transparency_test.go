@@ -22,6 +22,7 @@ import (
 // as each side knows them. Client and server know beforehand what the other
 // will say, for both generate it from the same seed.
 func TestTransparency(t *testing.T) {
+	t.Parallel()
 	total := 0
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
@@ -473,6 +474,7 @@ func (v voice) list(depth int, key func() string) string {
 
 // TestChatterIsJSON makes sure that the other test does not compare rubbish.
 func TestChatterIsJSON(t *testing.T) {
+	t.Parallel()
 	for _, modern := range []bool{false, true} {
 		talk := chatter{seed: 42, modern: modern}
 		for k := range 500 {

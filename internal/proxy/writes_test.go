@@ -13,6 +13,7 @@ import (
 // A write that another session sends while a call waits to be repeated is as
 // final as one it sent before the crash.
 func TestARepetitionYieldsToAWriteOfAnotherSession(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		class  Class
@@ -47,6 +48,7 @@ func TestARepetitionYieldsToAWriteOfAnotherSession(t *testing.T) {
 
 // A call that was never read did not happen yet: sending it is no repetition.
 func TestAnUnreadCallIsSentAfterAWriteOfAnotherSession(t *testing.T) {
+	t.Parallel()
 	var writes atomic.Uint64
 	s := New(Options{Spec: launch.Spec{Command: "none"}, Writes: &writes})
 	c := &call{class: Idempotent, arrived: time.Now()}

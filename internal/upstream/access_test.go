@@ -7,6 +7,7 @@ import (
 
 // Headers that differ in every request must not displace a token that is still in use.
 func TestASecretThatIsStillSentIsNotForgotten(t *testing.T) {
+	t.Parallel()
 	const token = "zq81-plain-words-only"
 	var s remoteSecrets
 	for i := range 3 * maxLatestSecrets {

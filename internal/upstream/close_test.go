@@ -26,6 +26,7 @@ func (l *losses) Lost(*Conn, []byte, Loss) {
 // The request that finds out that the session is gone ends while the link does. Whichever is first,
 // its fate is reported, or known when the link has ended: otherwise its call would wait indefinitely.
 func TestARequestThatEndsWithItsLinkIsNotForgotten(t *testing.T) {
+	t.Parallel()
 	remote, err := NewRemote(launch.Spec{URL: "http://127.0.0.1:1/mcp"})
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/testonly/census"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -34,6 +35,7 @@ func (deafReader) Gap(*Conn)                    {}
 // launched starts a server and ends it with the test.
 func launched(t *testing.T, spec launch.Spec) *Conn {
 	t.Helper()
+	spec.Env = append(spec.Env, census.Mark(t))
 	watchdog := &guard{}
 	c, err := launchConn(spec, 1, deafReader{}, io.Discard, watchdog)
 	if err != nil {
@@ -54,6 +56,7 @@ const provesUnread = runtime.GOOS == "linux" || runtime.GOOS == "windows"
 // reads and whenever it dies. The server reads with a small buffer, records
 // each line it has read, and dies after some of them.
 func TestACallThatTookEffectIsNeverUnsent(t *testing.T) {
+	t.Parallel()
 	const calls, size = 3, 20_000
 	for dies := range calls + 1 {
 		t.Run(fmt.Sprintf("after %d of %d calls", dies, calls), func(t *testing.T) {
@@ -89,6 +92,7 @@ func TestACallThatTookEffectIsNeverUnsent(t *testing.T) {
 
 // The same for a server that is killed while it reads and we write.
 func TestACallThatAKilledServerRanIsNeverUnsent(t *testing.T) {
+	t.Parallel()
 	const calls, size = 100, 20_000
 	ledger := filepath.Join(t.TempDir(), "ledger")
 	c := launched(t, behaving("record", "GAUZE_TEST_LEDGER="+ledger, fmt.Sprintf("GAUZE_TEST_DIES=%d", calls)))
@@ -143,6 +147,7 @@ func TestAServerThatDoesNotReadEnds(t *testing.T) {
 
 // What a server that never reads was sent is provably unsent.
 func TestWhatAServerNeverReadIsUnsent(t *testing.T) {
+	t.Parallel()
 	if !provesUnread {
 		t.Log("this system does not prove it")
 		return
@@ -169,6 +174,7 @@ func TestWhatAServerNeverReadIsUnsent(t *testing.T) {
 
 // The system counts the CPU time of a server at work.
 func TestABusyServerIsSeenWorking(t *testing.T) {
+	t.Parallel()
 	c := launched(t, behaving("spin"))
 	before := c.Vitals()
 	if !before.Known {

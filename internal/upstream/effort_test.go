@@ -8,6 +8,7 @@ import (
 )
 
 func TestEffortTellsWorkFromTimers(t *testing.T) {
+	t.Parallel()
 	start := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		says string
@@ -37,6 +38,7 @@ func TestEffortTellsWorkFromTimers(t *testing.T) {
 }
 
 func TestOverdueIsSilenceNotSlowness(t *testing.T) {
+	t.Parallel()
 	const patience = time.Minute
 	start := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
@@ -90,6 +92,7 @@ type stillLink struct {
 func (l *stillLink) vitals() Vitals { return Vitals{Known: true, CPU: l.cpu(l.now)} }
 
 func TestStartPatienceIsLearned(t *testing.T) {
+	t.Parallel()
 	u := New(Options{Spec: launch.Spec{Command: "server"}}, nil)
 	if got := u.StartPatience(); got != time.Minute {
 		t.Errorf("at first %v, want 1m", got)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestRingKeepsTheLastLines(t *testing.T) {
+	t.Parallel()
 	for _, story := range []struct{ says, stream, want string }{
 		{"nothing of nothing", "", ""},
 		{"all of a few", "a\nb\n", "a|b"},
@@ -31,6 +32,7 @@ func TestRingKeepsTheLastLines(t *testing.T) {
 }
 
 func TestRingIsBounded(t *testing.T) {
+	t.Parallel()
 	var r ring
 	for i := range 10_000 {
 		fmt.Fprintf(&r, "%0100d line %d\n", 0, i)
@@ -69,6 +71,7 @@ func (s *slowReader) String() string {
 }
 
 func TestRelayPassesOnWhatItGets(t *testing.T) {
+	t.Parallel()
 	w := &slowReader{free: make(chan struct{})}
 	close(w.free)
 	r := newRelay(w)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/testonly/census"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
@@ -29,6 +30,7 @@ func exchanged(t *testing.T, handle http.HandlerFunc) (*exchange, *http.Response
 
 func exchangedAt(t *testing.T, address string, headerWait time.Duration) (*exchange, *http.Response, error) {
 	t.Helper()
+	census.Mark(t)
 	remote, err := NewRemote(launch.Spec{URL: address})
 	if err != nil {
 		t.Fatal(err)
@@ -51,6 +53,7 @@ func exchangedAt(t *testing.T, address string, headerWait time.Duration) (*excha
 // Once there was a response, the TCP connection serves others: that their
 // writes fail says nothing about ours.
 func TestAConnectionTestifiesOnlyUntilItsResponse(t *testing.T) {
+	t.Parallel()
 	x, res, err := exchanged(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
 	if err != nil {
 		t.Fatal(err)
@@ -65,6 +68,7 @@ func TestAConnectionTestifiesOnlyUntilItsResponse(t *testing.T) {
 }
 
 func TestWhatWasReadAndCutOffIsUnknown(t *testing.T) {
+	t.Parallel()
 	x, _, err := exchanged(t, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		panic(http.ErrAbortHandler)
@@ -80,6 +84,7 @@ func TestWhatWasReadAndCutOffIsUnknown(t *testing.T) {
 // The transport may read the body on after it reported an error: what it gets
 // then must not be sent.
 func TestASealedBodyIsNotReadOn(t *testing.T) {
+	t.Parallel()
 	x := &exchange{}
 	try := &try{body: []byte(`{"a":1}`)}
 	x.try.Store(try)
@@ -99,6 +104,7 @@ func TestASealedBodyIsNotReadOn(t *testing.T) {
 // A header that comes byte by byte holds nobody up for ever. One that does not
 // come at all is another matter: the tool may take its time.
 func TestFaultW29SlowHeader(t *testing.T) {
+	t.Parallel()
 	server := faultyhttp.New(faultyhttp.Config{})
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -175,6 +181,7 @@ func TestAGoodbyeThatFailsProvesNothing(t *testing.T) {
 // A server that redirects before it has read the request: the transport
 // reports on the first try when the second is long under way.
 func TestALateReportIsAboutItsOwnTry(t *testing.T) {
+	t.Parallel()
 	x := &exchange{}
 	first, second := &try{body: []byte("{}")}, &try{body: []byte("{}")}
 	x.try.Store(first)
@@ -189,6 +196,7 @@ func TestALateReportIsAboutItsOwnTry(t *testing.T) {
 // Servers of the old transport may answer before they say that they took the
 // question.
 func TestAnAnswerMayOvertakeItsReceipt(t *testing.T) {
+	t.Parallel()
 	x, _, err := exchanged(t, func(http.ResponseWriter, *http.Request) {})
 	if err != nil {
 		t.Fatal(err)
@@ -204,6 +212,7 @@ func TestAnAnswerMayOvertakeItsReceipt(t *testing.T) {
 }
 
 func TestWhatWaitsToBeSentCanBeDropped(t *testing.T) {
+	t.Parallel()
 	sent := make(chan struct{}, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { sent <- struct{}{} }))
 	defer server.Close()

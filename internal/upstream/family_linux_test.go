@@ -5,11 +5,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // A server that is killed below its launcher is seen before the launcher has
 // noticed: between kill(2) and its end it may still read its stdin.
 func TestFamilySeesAKilledServerBelowItsLauncher(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command("sh", "-c", "sleep 1000; exec sleep 1000")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -25,7 +28,7 @@ func TestFamilySeesAKilledServerBelowItsLauncher(t *testing.T) {
 	}
 	look := time.NewTicker(time.Millisecond)
 	defer look.Stop()
-	for limit := time.After(time.Minute); len(counted()) < 2; {
+	for limit := time.After(patience.Limit()); len(counted()) < 2; {
 		select {
 		case <-look.C:
 			f.mu.Lock()

@@ -32,6 +32,7 @@ func taken(lines ...string) []string {
 }
 
 func TestTake(t *testing.T) {
+	t.Parallel()
 	const one, two = `{"jsonrpc":"2.0","id":1,"result":1}`, `{"jsonrpc":"2.0","id":2,"result":2}`
 	for _, story := range []struct {
 		says  string
@@ -66,6 +67,7 @@ func TestTake(t *testing.T) {
 }
 
 func TestJoinerIsBounded(t *testing.T) {
+	t.Parallel()
 	var j joiner
 	j.add([]byte("{"))
 	strays := 0
@@ -90,6 +92,7 @@ func TestJoinerIsBounded(t *testing.T) {
 }
 
 func TestAnObjectThatNeverEndsDoesNotSwallowWhatFollows(t *testing.T) {
+	t.Parallel()
 	const message = `{"jsonrpc":"2.0","id":1,"result":1}`
 	lines := []string{"{"}
 	for range maxJoinLines + 100 {
@@ -106,6 +109,7 @@ func TestAnObjectThatNeverEndsDoesNotSwallowWhatFollows(t *testing.T) {
 }
 
 func TestStraysAreKeptAsEvidence(t *testing.T) {
+	t.Parallel()
 	var s strays
 	for i := range 100 {
 		s.add(fmt.Appendf(nil, "line %d %s", i, strings.Repeat("x", 1000)))
@@ -116,6 +120,7 @@ func TestStraysAreKeptAsEvidence(t *testing.T) {
 }
 
 func TestDelivery(t *testing.T) {
+	t.Parallel()
 	const sent, not = fault.Unknown, fault.Unsent
 	for _, story := range []struct {
 		says                 string

@@ -166,6 +166,7 @@ func TestAPersonWhoDeclinesIsNotAskedForOtherScopesEndlessly(t *testing.T) {
 }
 
 func TestLoginCauseNamesTheCommand(t *testing.T) {
+	t.Parallel()
 	n := &login.Needed{URL: "https://a.example/mcp", Account: "work", Why: "the login has expired", Scopes: []string{"x"}}
 	if c := LoginCause(&login.Needed{URL: "https://a.example/mcp", Why: "x", Grant: launch.GrantClient}, nil); strings.Contains(c.Remedy, "gauze login") || !strings.Contains(c.Remedy, "--client-id") {
 		t.Errorf("a machine is told to log in: %s", c.Remedy)
@@ -180,6 +181,7 @@ func TestLoginCauseNamesTheCommand(t *testing.T) {
 }
 
 func TestLoginCauseHasNoSecretOfTheURL(t *testing.T) {
+	t.Parallel()
 	n := &login.Needed{URL: "https://a.example/mcp?api_key=canary", Why: "the login has expired"}
 	if c := LoginCause(n, nil); !strings.Contains(c.Remedy, "`gauze login https://a.example/mcp`") {
 		t.Errorf("%q", c.Remedy)

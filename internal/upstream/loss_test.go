@@ -13,6 +13,7 @@ import (
 
 // What a status says of the request: did it run, and is it worth a second try?
 func TestWhatAStatusMeans(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for status, want := range map[int]Loss{
 		400: {Delivery: fault.Refused, Code: fault.HTTPRefused, Final: true},
@@ -47,6 +48,7 @@ func TestWhatAStatusMeans(t *testing.T) {
 }
 
 func TestRetryAfterInBothForms(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
 		"": 0, "2": 2 * time.Second, " 3 ": 3 * time.Second, "-1": 0, "soon": 0, "1.5": 0, "86400": 24 * time.Hour,
@@ -59,6 +61,7 @@ func TestRetryAfterInBothForms(t *testing.T) {
 }
 
 func TestACredentialIsNamedNeverShown(t *testing.T) {
+	t.Parallel()
 	res := &http.Response{StatusCode: 401, Header: http.Header{"Www-Authenticate": {`Bearer realm="x", error="invalid_token"`}}, Request: &http.Request{URL: &url.URL{}}}
 	got := (&Remote{header: []launch.Header{{Name: "Authorization", Value: "Bearer s3cret-value", Source: "the variable TOKEN"}}}).refusal(res, nil, time.Time{}).Detail
 	for _, word := range []string{"401", "Authorization from the variable TOKEN", "Bearer", `realm="x"`} {
@@ -72,6 +75,7 @@ func TestACredentialIsNamedNeverShown(t *testing.T) {
 }
 
 func TestWhichHeadersAUserMaySet(t *testing.T) {
+	t.Parallel()
 	for name, value := range map[string]string{
 		"Mcp-Session-Id": "x", "mcp-method": "x", "Content-Type": "x", "Idempotency-Key": "x", "X\r\nY": "x", "": "x", "X-A": "a\r\nb", "Accept": "x", "Connection": "x",
 	} {

@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/census"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
 func TestMain(m *testing.M) {
 	faultyserver.RunIfAsked()
 	behaveAsAsked()
-	os.Exit(m.Run())
+	os.Exit(census.Run(m))
 }
 
 // behaviours are those that only some systems have.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/census"
 )
 
 // pipe is an outbox and the server's end of it.
@@ -17,6 +19,7 @@ func (o *outbox) queue(parts ...[]byte) (end int64, err error) { return o.put(pa
 
 func pipe(t *testing.T) (o *outbox, server *os.File) {
 	t.Helper()
+	census.Mark(t)
 	server, write, err := newStdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -59,6 +62,7 @@ func put(t *testing.T, o *outbox, line string) (end int64) {
 const exactWrites = runtime.GOOS != "windows"
 
 func TestOutboxKeepsEveryByteAndTheirOrder(t *testing.T) {
+	t.Parallel()
 	o, server := pipe(t)
 	r := rand.New(rand.NewPCG(1, 1))
 	var sent, got strings.Builder
@@ -106,6 +110,7 @@ func TestOutboxKeepsEveryByteAndTheirOrder(t *testing.T) {
 }
 
 func TestNothingIsSentBeforeFlush(t *testing.T) {
+	t.Parallel()
 	o, _ := pipe(t)
 	put(t, o, "{}\n")
 	put(t, o, "{}\n")
@@ -115,6 +120,7 @@ func TestNothingIsSentBeforeFlush(t *testing.T) {
 }
 
 func TestFlushDoesNotWaitForTheServer(t *testing.T) {
+	t.Parallel()
 	o, server := pipe(t)
 	big := strings.Repeat("x", 1<<20) + "\n"
 	put(t, o, big)
@@ -136,6 +142,7 @@ func TestFlushDoesNotWaitForTheServer(t *testing.T) {
 // Nothing is refused: who says more than the server reads waits until it reads,
 // or is gone.
 func TestOutboxHoldsUpTheClient(t *testing.T) {
+	t.Parallel()
 	for name, release := range map[string]func(o *outbox, server *os.File){
 		"until the server reads":   func(_ *outbox, server *os.File) { go io.Copy(io.Discard, server) },
 		"until the pipe is broken": func(_ *outbox, server *os.File) { server.Close() },
@@ -168,6 +175,7 @@ func TestOutboxHoldsUpTheClient(t *testing.T) {
 }
 
 func TestOutboxGivesRoomBackAndTakesMoreOnceTheServerReads(t *testing.T) {
+	t.Parallel()
 	o, server := pipe(t)
 	big := strings.Repeat("x", 4<<20) + "\n"
 	for round := range 5 {
@@ -190,6 +198,7 @@ func TestOutboxGivesRoomBackAndTakesMoreOnceTheServerReads(t *testing.T) {
 }
 
 func TestABrokenPipeIsRememberedAndTheRestIsUnsent(t *testing.T) {
+	t.Parallel()
 	o, server := pipe(t)
 	server.Close()
 	end := put(t, o, "{}\n")
@@ -205,6 +214,7 @@ func TestABrokenPipeIsRememberedAndTheRestIsUnsent(t *testing.T) {
 }
 
 func TestAfterSettleNothingIsTaken(t *testing.T) {
+	t.Parallel()
 	o, server := pipe(t)
 	put(t, o, "{}\n")
 	flushed(o)
@@ -220,6 +230,7 @@ func TestAfterSettleNothingIsTaken(t *testing.T) {
 }
 
 func TestSettleEndsAWriteThatWouldNeverEnd(t *testing.T) {
+	t.Parallel()
 	o, server := pipe(t)
 	first := put(t, o, strings.Repeat("x", 1<<20)+"\n")
 	o.flush()

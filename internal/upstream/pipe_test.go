@@ -13,6 +13,7 @@ import (
 // A grandchild may hold a server's stdout open after its death. Reading it
 // must end, and nothing that was written may be lost.
 func TestReadingEndsAlthoughTheOtherEndIsHeld(t *testing.T) {
+	t.Parallel()
 	ours, server, err := newOutputPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +51,7 @@ func TestReadingEndsAlthoughTheOtherEndIsHeld(t *testing.T) {
 // A server that closes its stdin and lives is noticed when it is written to,
 // also by a write that waits for room.
 func TestAClosedStdinIsNoticed(t *testing.T) {
+	t.Parallel()
 	for name, size := range map[string]int{"by a small write": 10, "by a write that waits": 1 << 20} {
 		t.Run(name, func(t *testing.T) {
 			o, server := pipe(t)
@@ -72,6 +74,7 @@ func TestAClosedStdinIsNoticed(t *testing.T) {
 
 // The end of our side reaches the server after everything that was written.
 func TestTheServerReadsTheEndAfterTheLastByte(t *testing.T) {
+	t.Parallel()
 	o, server := pipe(t)
 	put(t, o, "{}\n")
 	flushed(o)

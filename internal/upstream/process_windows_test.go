@@ -112,6 +112,7 @@ func TestAnEscapedProcessProvesNothing(t *testing.T) {
 // threads waits in a read. A look into the pipe would wait for that read, which
 // the server's end alone can end: so nothing is read before that.
 func TestThePipeIsNotReadBeforeTheServerHasEnded(t *testing.T) {
+	t.Parallel()
 	o, server := pipe(t)
 	put(t, o, "{}\n")
 	flushed(o)
@@ -127,6 +128,7 @@ func TestThePipeIsNotReadBeforeTheServerHasEnded(t *testing.T) {
 
 // In a job nothing escapes, so everything is proven.
 func TestNothingEscapesAJob(t *testing.T) {
+	t.Parallel()
 	c := launched(t, behaving("grandparent"))
 	end, err := c.Queue([]byte("{}\n"))
 	if err != nil {
@@ -144,6 +146,7 @@ func TestNothingEscapesAJob(t *testing.T) {
 
 // A launcher whose server ends below it is seen before it has noticed.
 func TestFamilySeesAProcessThatEnded(t *testing.T) {
+	t.Parallel()
 	c := launched(t, behaving("parent"))
 	pid := holder(t, func() string { return string(c.stderr.tail(MaxStderrBytes)) })
 	var f family
@@ -165,6 +168,7 @@ func TestFamilySeesAProcessThatEnded(t *testing.T) {
 }
 
 func TestVitalsOfAServerThatIsGoneAreUnknown(t *testing.T) {
+	t.Parallel()
 	var gone group
 	gone.kill()
 	if v := gone.vitals(); v.Known {
@@ -231,6 +235,7 @@ func argv() {
 // behind it reads its command line as node and every program of the current C
 // runtime does (see argv).
 func TestABatchFilePassesEveryWordOn(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "with a space & (more)")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -281,6 +286,7 @@ func TestABatchFilePassesEveryWordOn(t *testing.T) {
 }
 
 func TestABatchFileCannotBeGivenALineBreak(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	batch := filepath.Join(dir, "tool.bat")
 	if err := os.WriteFile(batch, []byte("@echo ran\r\n"), 0o755); err != nil {
@@ -319,6 +325,7 @@ func TestTheInterpreterIsTheSystems(t *testing.T) {
 }
 
 func TestAJobEndsWhatTheServerStarted(t *testing.T) {
+	t.Parallel()
 	p, err := start(launch.Spec{Command: "cmd.exe", Args: []string{"/c", "start /b ping -n 60 127.0.0.1 & ping -n 60 127.0.0.1"}})
 	if err != nil {
 		t.Fatal(err)
@@ -332,6 +339,7 @@ func TestAJobEndsWhatTheServerStarted(t *testing.T) {
 }
 
 func TestAMissingCommandIsSaidToBeMissing(t *testing.T) {
+	t.Parallel()
 	if _, err := start(launch.Spec{Command: "no-such-bin-xyz"}); err == nil || !strings.Contains(err.Error(), exec.ErrNotFound.Error()) {
 		t.Errorf("error: %v", err)
 	}

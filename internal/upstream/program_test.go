@@ -16,6 +16,7 @@ import (
 )
 
 func TestErrorsHaveTheNamesEverybodyKnows(t *testing.T) {
+	t.Parallel()
 	for want, err := range map[string]error{
 		"":             errors.New("something"),
 		"ENOENT":       &WorkdirError{Dir: "/none"},
@@ -35,6 +36,7 @@ func TestErrorsHaveTheNamesEverybodyKnows(t *testing.T) {
 }
 
 func TestInspectKnowsBinaries(t *testing.T) {
+	t.Parallel()
 	own, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ func relayed(pieces ...string) string {
 }
 
 func TestServerCannotWriteLinesInOurName(t *testing.T) {
+	t.Parallel()
 	for said, want := range map[string]string{
 		"gauze: the server is back\n":           "server: gauze: the server is back\n",
 		"hello\nGauze: next try in 5s\nbye\n":   "hello\nserver: Gauze: next try in 5s\nbye\n",
@@ -37,6 +38,7 @@ func TestServerCannotWriteLinesInOurName(t *testing.T) {
 
 // However the bytes are cut, a mark is found at the start of a line.
 func TestServerCannotWriteLinesInOurNamePieceByPiece(t *testing.T) {
+	t.Parallel()
 	const said, want = "one\n\x1b[31mgauze: two\nthree", "one\n\x1b[31mserver: gauze: two\nthree"
 	for cut := 1; cut < len(said); cut++ {
 		var out strings.Builder
@@ -52,6 +54,7 @@ func TestServerCannotWriteLinesInOurNamePieceByPiece(t *testing.T) {
 
 // A line of ours may end up between two pieces of a server's line.
 func TestEveryPieceOfAServersLineMayBeginALine(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	d := disowner{w: &out}
 	d.Write([]byte("unfinished "))
@@ -62,6 +65,7 @@ func TestEveryPieceOfAServersLineMayBeginALine(t *testing.T) {
 }
 
 func TestDisownerHoldsBackLittle(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	d := disowner{w: &out}
 	for range 100 {

@@ -44,6 +44,7 @@ var (
 )
 
 func TestTheFirstRestartIsAtOnce(t *testing.T) {
+	t.Parallel()
 	for _, e := range []Evidence{crashed, early} {
 		if p := history(Restart{}).after(time.Second, e, 0.999); p.wait != 0 || p.open || p.permanent || p.code != fault.ServerUnavailable {
 			t.Errorf("%+v", p)
@@ -52,6 +53,7 @@ func TestTheFirstRestartIsAtOnce(t *testing.T) {
 }
 
 func TestLaterRestartsWaitAtRandomWithinAGrowingBound(t *testing.T) {
+	t.Parallel()
 	for _, chance := range []float64{0, 0.5, 0.999} {
 		h := history(Restart{Limit: -1})
 		h.after(time.Second, crashed, chance)
@@ -67,6 +69,7 @@ func TestLaterRestartsWaitAtRandomWithinAGrowingBound(t *testing.T) {
 }
 
 func TestAProcessThatCannotBeStartedIsNotTriedAgainAtOnce(t *testing.T) {
+	t.Parallel()
 	h := history(Restart{})
 	p := h.after(0, Evidence{Spawn: fmt.Errorf("fork: %w", syscall.EAGAIN)}, 0.5)
 	if p.wait != 100*time.Millisecond || p.permanent || p.code != fault.SpawnFailed {
@@ -77,6 +80,7 @@ func TestAProcessThatCannotBeStartedIsNotTriedAgainAtOnce(t *testing.T) {
 // A server that was of use has shown that it can start: what keeps it from
 // starting now, such as a database that restarts, may pass.
 func TestAServerThatWorkedIsTriedAgainAfterEqualEarlyEnds(t *testing.T) {
+	t.Parallel()
 	h := history(Restart{})
 	h.after(time.Minute, served, 0.5)
 	for n := range 20 {
@@ -87,6 +91,7 @@ func TestAServerThatWorkedIsTriedAgainAfterEqualEarlyEnds(t *testing.T) {
 }
 
 func TestWithoutBackoffEveryRestartIsAtOnce(t *testing.T) {
+	t.Parallel()
 	h := history(Restart{Backoff: -1, Limit: -1})
 	for range 100 {
 		if p := h.after(time.Millisecond, crashed, 0.9); p.wait != 0 || p.open {
@@ -96,6 +101,7 @@ func TestWithoutBackoffEveryRestartIsAtOnce(t *testing.T) {
 }
 
 func TestAUsefulGenerationIsRestartedImmediately(t *testing.T) {
+	t.Parallel()
 	h := history(Restart{})
 	for n := range 1000 {
 		if p := h.after(time.Millisecond, served, 0.999); p.wait != 0 || p.open || p.code == fault.CrashLoop {
@@ -105,6 +111,7 @@ func TestAUsefulGenerationIsRestartedImmediately(t *testing.T) {
 }
 
 func TestAUsefulGenerationClearsTheRecord(t *testing.T) {
+	t.Parallel()
 	for says, useful := range map[string]func(*ends) plan{
 		"it answered a call":   func(h *ends) plan { return h.after(time.Millisecond, served, 0.5) },
 		"it stayed up a while": func(h *ends) plan { return h.after(10*time.Second, crashed, 0.5) },
@@ -125,6 +132,7 @@ func TestAUsefulGenerationClearsTheRecord(t *testing.T) {
 }
 
 func TestASlowStartIsNotTimeUp(t *testing.T) {
+	t.Parallel()
 	h := history(Restart{Limit: -1})
 	slow := Evidence{Stage: Started, Exit: "exit status 1", Code: 1, Stderr: []string{"a"}}
 	other := Evidence{Stage: Started, Exit: "exit status 2", Code: 2, Stderr: []string{"b"}}
@@ -135,6 +143,7 @@ func TestASlowStartIsNotTimeUp(t *testing.T) {
 }
 
 func TestFiveUselessGenerationsInAMinuteAreAllowedAndNotSix(t *testing.T) {
+	t.Parallel()
 	h := history(Restart{})
 	for n := range 5 {
 		if p := h.after(time.Second, crashed, 0); p.open {
@@ -148,6 +157,7 @@ func TestFiveUselessGenerationsInAMinuteAreAllowedAndNotSix(t *testing.T) {
 }
 
 func TestRestartsOverALongerTimeAreNoLoop(t *testing.T) {
+	t.Parallel()
 	h := history(Restart{})
 	for n := range 50 {
 		if p := h.after(13*time.Second, crashed, 0); p.open {
@@ -157,6 +167,7 @@ func TestRestartsOverALongerTimeAreNoLoop(t *testing.T) {
 }
 
 func TestAfterAPauseThereIsOneTryAndThenALongerPause(t *testing.T) {
+	t.Parallel()
 	h := history(Restart{})
 	for range 5 {
 		h.after(time.Millisecond, crashed, 0)
@@ -174,6 +185,7 @@ func TestAfterAPauseThereIsOneTryAndThenALongerPause(t *testing.T) {
 // Replicas behind a balancer without sticky sessions forget the session again
 // and again. That is not a crash loop, and it must not spin.
 func TestAForgottenSessionIsNoCrashLoop(t *testing.T) {
+	t.Parallel()
 	sessionForgotten := Evidence{Stage: Spoke, Remote: true, Gone: true, Spawn: errors.New("HTTP 404")}
 	h := history(Restart{})
 	waited := time.Duration(0)
@@ -195,6 +207,7 @@ func TestAForgottenSessionIsNoCrashLoop(t *testing.T) {
 }
 
 func TestThreeEqualEarlyEndsAreTheLast(t *testing.T) {
+	t.Parallel()
 	failing := func(exit string, lines ...string) Evidence {
 		return Evidence{Stage: Started, Exit: exit, Code: 1, Stderr: lines}
 	}
@@ -235,6 +248,7 @@ func TestThreeEqualEarlyEndsAreTheLast(t *testing.T) {
 }
 
 func TestSomeEndsNoRestartCanMend(t *testing.T) {
+	t.Parallel()
 	script := filepath.Join(t.TempDir(), "script")
 	if err := os.WriteFile(script, []byte("#!/no/such/interpreter\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -277,6 +291,7 @@ func TestSomeEndsNoRestartCanMend(t *testing.T) {
 }
 
 func TestSentence(t *testing.T) {
+	t.Parallel()
 	for want, e := range map[string]Evidence{
 		"it exited (exit status 3)":      {Exit: "exit status 3"},
 		"gauze stopped it: it floods":    {Exit: "signal: killed", ByUs: "it floods"},

@@ -13,6 +13,7 @@ import (
 )
 
 func TestSpecIsShownAsAPersonWouldTypeIt(t *testing.T) {
+	t.Parallel()
 	for want, spec := range map[string]launch.Spec{
 		`npx -y server`: {Command: "npx", Args: []string{"-y", "server"}},
 		`server`:        {Command: "server"},
@@ -47,6 +48,7 @@ func TestTheServerDoesNotSeeOurOwnSettings(t *testing.T) {
 }
 
 func TestACommandThatMayDownloadHasMoreTime(t *testing.T) {
+	t.Parallel()
 	for command, want := range map[string]time.Duration{
 		"npx": time.Minute, "/usr/local/bin/uvx": time.Minute, "docker": time.Minute, "NPX.CMD": time.Minute, "uv.exe": time.Minute,
 		"server": 10 * time.Second, "/opt/npx/server": 10 * time.Second, "python3": 10 * time.Second, "node": 10 * time.Second,
@@ -59,6 +61,7 @@ func TestACommandThatMayDownloadHasMoreTime(t *testing.T) {
 
 // Every field counts, and no two different Specs are written the same way.
 func TestFingerprintCoversEveryField(t *testing.T) {
+	t.Parallel()
 	specs := []launch.Spec{
 		{},
 		{Command: "a"},

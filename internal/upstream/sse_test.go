@@ -25,6 +25,7 @@ func events(r io.Reader) (all []string, err error) {
 }
 
 func TestStreamsAreReadAsTheStandardSays(t *testing.T) {
+	t.Parallel()
 	for _, story := range []struct {
 		says, stream string
 		want         []string
@@ -65,6 +66,7 @@ func (endless) Read(b []byte) (int, error) {
 }
 
 func TestAnEventHasAnEnd(t *testing.T) {
+	t.Parallel()
 	if _, err := events(endless{}); !errors.Is(err, errEventTooLong) {
 		t.Errorf("one line: %v", err)
 	}
@@ -92,6 +94,7 @@ func FuzzSSE(f *testing.F) {
 
 // Events are told apart by their ids, as far as these are positions.
 func TestWhatIsSentAgainIsNotHeardTwice(t *testing.T) {
+	t.Parallel()
 	event := func(id string) sseEvent { return sseEvent{id: id, hasID: true, data: []byte("x")} }
 	resumed := &position{}
 	for _, id := range []string{"1", "2"} {

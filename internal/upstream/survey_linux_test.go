@@ -7,6 +7,7 @@ import (
 )
 
 func TestSurveyKnowsADownloadFromWhatFollowsIt(t *testing.T) {
+	t.Parallel()
 	https := map[int]bool{443: true}
 	npx := surveyed{pid: 1, args: []string{"npm exec @scope/server --key=secret"}, talksTo: []int{443}}
 	for _, story := range []struct {

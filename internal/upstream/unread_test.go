@@ -26,6 +26,7 @@ func died(t *testing.T, o *outbox, server *os.File, n int64) *pipes {
 // The proof of RECOVERY: a call is unsent if its closing brace was not read,
 // to the byte.
 func TestTheClosingBraceDecides(t *testing.T) {
+	t.Parallel()
 	for _, story := range []struct {
 		says        string
 		read        func(first, second int64) int64
@@ -57,6 +58,7 @@ func TestTheClosingBraceDecides(t *testing.T) {
 }
 
 func TestAMessageThatWasWrittenInPartIsUnsent(t *testing.T) {
+	t.Parallel()
 	o, server := pipe(t)
 	first := put(t, o, "{}\n")
 	second := put(t, o, `{"x":"`+strings.Repeat("x", 1<<20)+`"}`+"\n")
@@ -73,6 +75,7 @@ func TestAMessageThatWasWrittenInPartIsUnsent(t *testing.T) {
 }
 
 func TestWhatSomebodyMayYetReadProvesNothing(t *testing.T) {
+	t.Parallel()
 	o, server := pipe(t)
 	end := put(t, o, "{}\n")
 	flushed(o)
@@ -85,6 +88,7 @@ func TestWhatSomebodyMayYetReadProvesNothing(t *testing.T) {
 }
 
 func TestUnreadCountsNothingOnAClosedFile(t *testing.T) {
+	t.Parallel()
 	o, _ := pipe(t)
 	o.f.Close()
 	if n, proven := o.f.unread(); n != 0 || proven {

@@ -11,6 +11,7 @@ import (
 // The work of a child that has ended still counts: otherwise the sum would
 // fall, and a busy server would look idle until it had caught up.
 func TestTheWorkOfAChildThatEndedStillCounts(t *testing.T) {
+	t.Parallel()
 	p, err := start(launch.Spec{Command: "/bin/sh", Args: []string{"-c",
 		`sh -c 'i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done'; echo done; read -r line`}})
 	if err != nil {

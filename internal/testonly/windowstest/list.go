@@ -72,6 +72,7 @@ var files = []exemption{
 		"internal/journal/process_linux_test.go",
 		"cmd/gauze/taskdisk_linux_test.go",
 		"internal/probe/survey_linux_test.go",
+		"internal/testonly/census/proc_linux_test.go",
 		"internal/upstream/family_linux_test.go",
 		"internal/upstream/survey_linux_test.go",
 		"internal/upstream/vitals_linux_test.go",

@@ -47,19 +47,12 @@ func (c *call) prepare() *refusal {
 	if c.msg.Method != "tools/call" {
 		return nil
 	}
-	var p struct {
-		Arguments json.RawMessage `json:"arguments"`
-		Inputs    json.RawMessage `json:"inputResponses"`
-	}
-	if err := json.Unmarshal(c.msg.Params, &p); err != nil {
-		return refuse(0, -32602, "params: %v", err)
-	}
-	c.inputs, c.token = p.Inputs, c.msg.meta["progressToken"]
+	c.inputs, c.token = c.msg.inputs, c.msg.meta["progressToken"]
 	if c.tool = c.s.tool(c.msg.name); c.tool == nil {
 		return refuse(0, -32602, "unknown tool %q", c.msg.name)
 	}
-	if len(p.Arguments) > 0 {
-		if err := json.Unmarshal(p.Arguments, &c.args); err != nil {
+	if len(c.msg.arguments) > 0 {
+		if err := json.Unmarshal(c.msg.arguments, &c.args); err != nil {
 			return refuse(0, -32602, "arguments: %v", err)
 		}
 	}

@@ -32,8 +32,10 @@ type message struct {
 	Result json.RawMessage `json:"result"`
 	Error  json.RawMessage `json:"error"`
 
-	name string                     // params.name or params.uri, which Mcp-Name must match
-	meta map[string]json.RawMessage // params._meta
+	name      string                     // params.name or params.uri, which Mcp-Name must match
+	meta      map[string]json.RawMessage // params._meta
+	arguments json.RawMessage            // params.arguments
+	inputs    json.RawMessage            // params.inputResponses
 }
 
 func readMessage(body []byte) (*message, error) {
@@ -45,11 +47,14 @@ func readMessage(body []byte) (*message, error) {
 		Name string                     `json:"name"`
 		URI  string                     `json:"uri"`
 		Meta map[string]json.RawMessage `json:"_meta"`
+
+		Arguments json.RawMessage `json:"arguments"`
+		Inputs    json.RawMessage `json:"inputResponses"`
 	}
 	if len(m.Params) > 0 {
 		_ = json.Unmarshal(m.Params, &p) // params that are not an object have none of these
 	}
-	m.meta = p.Meta
+	m.meta, m.arguments, m.inputs = p.Meta, p.Arguments, p.Inputs
 	switch m.Method {
 	case "tools/call", "prompts/get":
 		m.name = p.Name
