@@ -2,7 +2,6 @@ package timeline_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/journal"
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 	"github.com/gauze-mcp/gauze/internal/timeline"
 )
 
@@ -157,8 +157,8 @@ func TestEveryEventIsInOneItem(t *testing.T) {
 		event.Failed, event.TimedOut, event.Cancelled, event.Quarantined, event.Repaired, event.Saved, event.Unverified, event.Explained,
 		event.Diagnosed, event.Corrected, event.Proposed, event.Uncorrected, event.Stray, event.Dropped, journal.Unrecorded, "of a newer gauze",
 	}
-	for seed := range uint64(200) {
-		random := rand.New(rand.NewPCG(seed, 1))
+	for _, seed := range sample.Seeds(sample.Seed(t), 200) {
+		random := sample.Random(seed, 1)
 		var records []journal.Record
 		for range 100 {
 			r := journal.Record{Kind: kinds[random.IntN(len(kinds))], Gauze: random.IntN(2), Generation: random.IntN(4), PID: random.IntN(3), Client: []string{"", "a", "b"}[random.IntN(3)],
