@@ -15,7 +15,7 @@ import (
 // twice, and counts.
 type ledger struct {
 	*storage.Storage
-	expiresIn time.Duration // what clients are told about an access token
+	expiresIn time.Duration // in responses, with an access token
 
 	mu     sync.Mutex
 	valid  map[string]bool // access tokens, by id

@@ -46,8 +46,8 @@ type Provider struct {
 // Interceptor gets a request before the provider and calls next to let it through.
 type Interceptor func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
-// NewProvider starts a provider. Clients are told that access tokens expire in that time, or nothing
-// if it is 0. They are valid until a renewal or RevokeAccess: a busy machine may be late to use them.
+// NewProvider starts a provider. Its responses have expiresIn, unless it is 0, but access tokens are
+// valid until a renewal or RevokeAccess: a busy machine may be late to use them.
 func NewProvider(expiresIn time.Duration) (*Provider, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
