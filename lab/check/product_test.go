@@ -1,0 +1,27 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestSharesMemory(t *testing.T) {
+	for source, want := range map[string]bool{
+		"func f() { go g() }":                                   true,
+		"func f() { var w sync.WaitGroup; w.Go(g) }":            true,
+		"type x struct { mu sync.Mutex }":                       true,
+		"var n atomic.Int64":                                    true,
+		"var f = sync.OnceValue(func() int { return 1 })":       false,
+		"func f(s http.Server) error { return s.Goodbye(1) }":   false,
+		"// go func() is only mentioned\nvar text = \"go f()\"": false,
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "x.go"), []byte("package x\n\n"+source+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := sharesMemory(dir, []string{"x.go"}); err != nil || got != want {
+			t.Errorf("%s: %v, %v", source, got, err)
+		}
+	}
+}
