@@ -279,12 +279,15 @@ func TestASilentServerIsKeptWhileTheClientWaits(t *testing.T) {
 func TestAHungServerIsReplacedWithoutATimeout(t *testing.T) {
 	t.Parallel()
 	o := watchful()
-	o.Timeout, o.hangWait = 0, 400*time.Millisecond
+	probes := o.ProbeInterval
+	o.Timeout, o.hangWait, o.ProbeInterval = 0, 400*time.Millisecond, time.Hour
 	s, _ := beginJournal(t, o)
 	stalled := s.start("stall", "")
 	s.taken()
 	s.withdraw(stalled)
 	read := s.start("count", "")
+	s.taken()
+	s.hurry(func(o *Options) { o.ProbeInterval = probes }) // now that no answer to an earlier one is on its way
 	s.await(event.Hung, 1)
 	if got := s.text(s.answer(read)); got != "0" {
 		t.Errorf("counted %s", got)
