@@ -169,7 +169,7 @@ func TestNoCanaryIsShownAnywhere(t *testing.T) {
 	for _, args := range [][]string{
 		{"list"}, {"list", "--json"},
 		{"doctor", "--static"}, {"doctor", "--static", "--json"}, {"doctor"}, {"doctor", "--json"}, {"doctor", "--heal", "vscode/gluedp", "vscode/hook", "cursor/path", "codex/dotted"}, {"doctor", "--heal", "--json", "codex/dotted"},
-		{"lock"}, {"verify"}, {"verify", "--json"},
+		{"lock"}, {"verify", "--client", "cursor"}, {"verify", "--json", "--client", "vscode"},
 		append([]string{"test", "--"}, append([]string{"tellall"}, one...)...), append([]string{"test", "--json", "--"}, append([]string{"tellall"}, one...)...),
 		{"test", "vscode/gluedp"}, {"test", "--json", "vscode/gluedp"}, {"test", "cursor/path"}, {"test", "--heal", "codex/dotted"}, {"test", "--json", "--heal", "codex/dotted"}, {"test", "vscode/hook"},
 		{"test", "--url", entries["path"]["url"].(string)}, {"test", "--json", "--url", entries["query"]["url"].(string)},

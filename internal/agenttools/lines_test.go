@@ -63,6 +63,7 @@ func (w *wire) hear() (id string, code int) {
 }
 
 func TestNoLineEndsTheServer(t *testing.T) {
+	t.Parallel()
 	w := newWire(t)
 	w.say(`{"jsonrpc":"2.0","id":"first","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n" +
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")

@@ -11,6 +11,7 @@ import (
 )
 
 func TestCallAsATask(t *testing.T) {
+	t.Parallel()
 	a := tasksHome(t)
 	c := newRawClient(a, tasksVersion, canAsk)
 	capabilities := c.hello["capabilities"].(object)
@@ -68,6 +69,7 @@ func TestCallAsATask(t *testing.T) {
 }
 
 func TestTaskIsCancelled(t *testing.T) {
+	t.Parallel()
 	a := tasksHome(t)
 	c := newRawClient(a, tasksVersion, canAsk)
 	id := c.create("run_task", asTask("append a", "hang_unsafe x", "append c"))
@@ -119,6 +121,7 @@ func TestTaskIsCancelled(t *testing.T) {
 }
 
 func TestTaskIsCancelledBeforeItBegins(t *testing.T) {
+	t.Parallel()
 	a := tasksHome(t)
 	c := newRawClient(a, tasksVersion, canAsk)
 	id := c.create("run_task", asTask("append a"))
@@ -135,6 +138,7 @@ func TestTaskIsCancelledBeforeItBegins(t *testing.T) {
 }
 
 func TestTwoTasksAtTheSameTimeAndTheirList(t *testing.T) {
+	t.Parallel()
 	a := tasksHome(t)
 	c := newRawClient(a, tasksVersion, canAsk)
 	var ids []string
@@ -172,6 +176,7 @@ func TestTwoTasksAtTheSameTimeAndTheirList(t *testing.T) {
 }
 
 func TestListOfTasksHasPages(t *testing.T) {
+	t.Parallel()
 	a := tasksHome(t)
 	c := newRawClient(a, tasksVersion, canAsk)
 	store := protocolTasks{newService(context.Background(), Options{Fleet: a.fleet, StateDir: filepath.Join(a.dir, "state", "tasks")})}
@@ -215,6 +220,7 @@ func TestListOfTasksHasPages(t *testing.T) {
 }
 
 func TestBadRequestsAboutTasks(t *testing.T) {
+	t.Parallel()
 	a := tasksHome(t)
 	c := newRawClient(a, tasksVersion, object{})
 	for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
@@ -249,6 +255,7 @@ func TestBadRequestsAboutTasks(t *testing.T) {
 
 // A client whose version has no tasks sees nothing of them.
 func TestOlderClientSeesNoTasks(t *testing.T) {
+	t.Parallel()
 	a := tasksHome(t)
 	c := newRawClient(a, "2025-06-18", canAsk)
 	if c.hello["capabilities"].(object)["tasks"] != nil {
@@ -272,6 +279,7 @@ func TestOlderClientSeesNoTasks(t *testing.T) {
 }
 
 func TestToolsThatSupportTasks(t *testing.T) {
+	t.Parallel()
 	c := newRawClient(tasksHome(t), tasksVersion, canAsk)
 	list := c.call("tools/list", nil)
 	var supported []string
@@ -293,6 +301,7 @@ func TestToolsThatSupportTasks(t *testing.T) {
 // In 2026-07-28 the client declares the extension, and the server answers with a task what takes longer
 // than wait_seconds.
 func TestModernTask(t *testing.T) {
+	t.Parallel()
 	a := tasksHome(t)
 	c := newRawClient(a, modern, nil)
 	able := object{"elicitation": object{"form": object{}}, "extensions": object{"io.modelcontextprotocol/tasks": object{}}}
