@@ -94,7 +94,7 @@ if [ ! -e "$HOME/started" ]; then
 fi
 exec "$HOME/bin/works"
 `)
-	h.heals = fmt.Sprintf(`"startup_timeout_sec": %d`, 9*patience.Pace())
+	h.heals = fmt.Sprintf(`"startup_timeout_sec": %d`, min(60, 9*patience.Pace())) // gauze waits for a minute at most
 	return h
 }
 

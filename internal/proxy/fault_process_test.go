@@ -837,6 +837,7 @@ func TestFaultP32TurnsIntoADaemon(t *testing.T) {
 	t.Parallel()
 	o := quick()
 	o.Restart = upstream.Restart{Backoff: time.Millisecond, Cap: 5 * time.Millisecond, Limit: 1, Open: time.Hour}
+	o.Patience = time.Minute // shorter than the longest pause of the restarts, however slow the machine is
 	s := begin(t, o, "-daemonise")
 	id := s.request("initialize", initializeParams)
 	s.answer(id)

@@ -27,6 +27,7 @@ type webStorm struct {
 	sessions       int // clients of gauze serve
 	seed           uint64
 	bug            string        // seeded into a gauze built with seededbugs
+	spare          int           // faults that meet may cost so many calls more
 	silenceTimeout time.Duration // a call without a response for this long is lost
 }
 
@@ -183,7 +184,7 @@ const defaultWindow = 4
 // as a call's own 404 while the server forgets its sessions, cost up to three calls more, and one more
 // in fifty faults.
 func (s *webStorm) limits(p *webPlan) history.Limits {
-	unknown, harms, failed := 0, len(p.serverFaults), 3+s.faults/50
+	unknown, harms, failed := 0, len(p.serverFaults), 3+s.faults/50+s.spare
 	for _, b := range p.serverFaults {
 		if unknown++; b.wide {
 			unknown += cmp.Or(s.window, defaultWindow)*s.upstreams() + s.callers/10
