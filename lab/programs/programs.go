@@ -147,7 +147,7 @@ func keep(store, place string) (string, error) {
 	return path, os.Chtimes(dir, now, now)
 }
 
-// forgotten is the age at which a program that nobody asked for is removed.
+// forgotten is the age at which an unused program is removed.
 const forgotten = 3 * 24 * time.Hour
 
 // RemoveOld removes the programs that were not used for days.
