@@ -20,7 +20,7 @@ func ensureCompiler(ctx context.Context, out io.Writer) error { return realparts
 
 func install(ctx context.Context, out io.Writer) (tally, error) {
 	if err := realparts.Install(ctx, out); err != nil {
-		return tally{}, fmt.Errorf("%w\nnext: without a network, test the product's module: go test ./...", err)
+		return tally{}, fmt.Errorf("%w\nnext: without a network, run go test ./... in the root, which tests the product alone", err)
 	}
 	return tally{}, nil
 }
