@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // Server is an MCP server over HTTP. Its methods are safe for concurrent use.
@@ -115,17 +117,30 @@ func (s *Server) start() error {
 // ephemeral ports: a client that dials while the server is stopped could otherwise be given that
 // port itself and would connect to itself.
 func (s *Server) listen() (*net.TCPListener, error) {
-	address := s.address
-	if address == "" {
-		address = s.cfg.Listen
+	if s.address != "" {
+		return s.listenAgain()
 	}
-	if address != "" {
-		return s.listenAt(address)
+	if s.cfg.Listen != "" {
+		return s.listenAt(s.cfg.Listen)
 	}
 	var err error
 	for range 100 {
 		var l *net.TCPListener
 		if l, err = s.listenAt("127.0.0.1:" + strconv.Itoa(20_000+rand.IntN(12_000))); err == nil {
+			return l, nil
+		}
+	}
+	return nil, err
+}
+
+// listenAgain opens the address of the generation before. A process that was being started when that
+// one stopped has a copy of its socket until it runs its own program, which takes a while on a busy
+// machine.
+func (s *Server) listenAgain() (l *net.TCPListener, err error) {
+	retry := time.NewTicker(time.Millisecond)
+	defer retry.Stop()
+	for deadline := time.Now().Add(patience.Limit()); time.Now().Before(deadline); <-retry.C {
+		if l, err = s.listenAt(s.address); err == nil {
 			return l, nil
 		}
 	}
