@@ -23,8 +23,6 @@ const (
 	crashedFor    = 10 * time.Minute // how long after a crash the window applies
 	maxWindow     = 64               // beyond it the window is unlimited
 	growAfter     = 32               // unsafe calls answered without a death
-	maxHold       = time.Second
-	suspectsApart = 200 * time.Millisecond // a poisoned call kills fast, and a slow one must not hold up the others
 )
 
 // allows reports whether another unsafe call may run now.
@@ -74,10 +72,10 @@ func (s *Session) admits(c *call) bool {
 		now = time.Now()
 	}
 	switch {
-	case s.atLimit(c), now.Before(c.retryAt), c.suspect && now.Sub(s.upSince) < maxHold && !s.suspectMayGo(), s.conn.Remote() && s.wouldOvertake(c):
+	case s.atLimit(c), now.Before(c.retryAt), c.suspect && now.Sub(s.upSince) < s.maxHold && !s.suspectMayGo(), s.conn.Remote() && s.wouldOvertake(c):
 		return false
 	}
-	return c.class != Unsafe || a.allows(now) || a.fixed == 0 && now.Sub(c.arrived) >= maxHold
+	return c.class != Unsafe || a.allows(now) || a.fixed == 0 && now.Sub(c.arrived) >= s.maxHold
 }
 
 // atLimit reports whether the call's tool has reached its own max-in-flight.
@@ -144,7 +142,7 @@ func (s *Session) wouldOvertake(c *call) bool {
 // came back.
 func (s *Session) suspectMayGo() bool {
 	for _, other := range s.flight {
-		if other.suspect && other.conn == s.conn && time.Since(other.sent) < suspectsApart {
+		if other.suspect && other.conn == s.conn && time.Since(other.sent) < s.suspectsApart {
 			return false
 		}
 	}

@@ -256,7 +256,10 @@ func TestFaultH06Stopped(t *testing.T) {
 		s.wantGone(conn.PID())
 	})
 	t.Run("idle", func(t *testing.T) {
+		o, probes := o, o.ProbeInterval
+		o.ProbeInterval = time.Hour
 		s := begin(t, o).initialize()
+		s.hurry(func(o *Options) { o.ProbeInterval = probes }) // the handshake may have taken longer
 		s.stop()
 		// Nobody waits for it: it is left alone until somebody does.
 		s.until("nothing is due", func() bool {

@@ -83,6 +83,13 @@ type Options struct {
 	// hangWait is how long a call waits before its silent server may count as hung. Default 60s.
 	hangWait time.Duration
 
+	// maxHold is how long a call is held because of what others may do. Default 1s.
+	maxHold time.Duration
+
+	// suspectsApart is how long the repetition of a call that the server died with keeps the next one
+	// waiting. A poisoned call kills fast, and a slow one must not hold up the others. Default 200ms.
+	suspectsApart time.Duration
+
 	// discoverWait is how long a server may take to answer server/discover. A legacy server may
 	// never answer it, and the client then falls back to initialize. Default 3s.
 	discoverWait time.Duration
@@ -98,6 +105,8 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.hangWait = cmp.Or(o.hangWait, 60*time.Second)
+	o.maxHold = cmp.Or(o.maxHold, time.Second)
+	o.suspectsApart = cmp.Or(o.suspectsApart, 200*time.Millisecond)
 	o.discoverWait = cmp.Or(o.discoverWait, 3*time.Second)
 	o.finishGrace = cmp.Or(o.finishGrace, 2*time.Second)
 	o.Patience = cmp.Or(o.Patience, 30*time.Second)

@@ -103,7 +103,7 @@ func (s *story) run(o Options) *story {
 	s.reading = make(chan struct{})
 	close(s.reading)
 	o.Events = event.New()
-	heard, stopEvents := o.Events.Subscribe(100_000)
+	heard, stopEvents := o.Events.Subscribe(20_000)
 	if mark := census.Mark(s.t); o.Spec.Command != "" {
 		o.Spec.Env = append(slices.Clip(o.Spec.Environment()), mark)
 	}

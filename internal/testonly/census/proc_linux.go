@@ -9,11 +9,19 @@ import (
 
 // marked returns the processes that have a variable in their environment.
 func marked(variable string) (found []string) {
-	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, file := range environments {
-		environment, _ := os.ReadFile(file) // nothing if it is another user's, or gone
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
+	for _, name := range names {
+		if name[0] < '1' || name[0] > '9' {
+			continue
+		}
+		environment, _ := os.ReadFile("/proc/" + name + "/environ") // nothing if it is another user's, or gone
 		if bytes.Contains(append([]byte{0}, environment...), []byte("\x00"+variable+"\x00")) {
-			found = append(found, process(filepath.Dir(file)))
+			found = append(found, process("/proc/"+name))
 		}
 	}
 	return found
