@@ -153,7 +153,7 @@ func TestChoose(t *testing.T) {
 		{false, "test", "programs, test-race, test, test-lab, test-logins, test-temporal"},
 		{false, "windows", "windows-test, windows-real"},
 		{true, "soak", "soak"},
-		{false, "", "gofmt, compiler, programs, realparts, vet, staticcheck, build-windows, build-darwin, test-race, test, test-lab, test-logins, test-temporal"},
+		{false, "", "gofmt, compiler, programs, realparts, vet, staticcheck, types-windows, types-darwin, test-race, test, test-lab, test-logins, test-temporal"},
 		{true, "", names(steps)},
 	} {
 		chosen, err := choose(steps, c.all, c.only)

@@ -7,6 +7,8 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+
+	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
 func formatted(ctx context.Context, _ io.Writer) (tally, error) {
@@ -36,64 +38,15 @@ func vet(ctx context.Context, _ io.Writer) (t tally, err error) {
 	return tally{}, err
 }
 
-// staticcheck is a tool of the laboratory's module.
+// staticcheck is built in the laboratory's module, which pins its version.
 func staticcheck(ctx context.Context, _ io.Writer) (tally, error) {
-	tool, err := quietly(ctx, "lab", nil, "go", "tool", "-n", "staticcheck")
+	tool, err := programs.Staticcheck.Build(ctx, ".")
 	if err != nil {
 		return tally{}, err
 	}
 	for _, dir := range []string{".", "lab"} {
-		_, failed := quietly(ctx, dir, nil, strings.TrimSpace(string(tool)), "./...")
+		_, failed := quietly(ctx, dir, nil, tool, "./...")
 		err = errors.Join(err, failed)
 	}
 	return tally{}, err
-}
-
-// buildFor compiles the product for another system, and vets the packages that have files for it. All
-// other code is the same as here.
-func buildFor(goos string) func(context.Context, io.Writer) (tally, error) {
-	return func(ctx context.Context, _ io.Writer) (tally, error) {
-		env := []string{"GOOS=" + goos}
-		if _, err := quietly(ctx, "", env, "go", "build", "./..."); err != nil {
-			return tally{}, err
-		}
-		own, err := packagesWithFilesFor(ctx, goos)
-		if err != nil {
-			return tally{}, err
-		}
-		_, err = quietly(ctx, "", env, append([]string{"go", "vet"}, own...)...)
-		return tally{}, err
-	}
-}
-
-// packagesWithFilesFor returns the packages of the product that have a file for goos that is not
-// compiled on Linux.
-func packagesWithFilesFor(ctx context.Context, goos string) ([]string, error) {
-	files := func(goos string) (map[string]string, error) {
-		listed, err := quietly(ctx, "", []string{"GOOS=" + goos}, "go", "list", "-f", "{{.ImportPath}}\t{{.GoFiles}}{{.TestGoFiles}}{{.XTestGoFiles}}", "./...")
-		found := map[string]string{}
-		for line := range strings.Lines(string(listed)) {
-			pkg, names, _ := strings.Cut(strings.TrimSpace(line), "\t")
-			found[pkg] = names
-		}
-		return found, err
-	}
-	there, err := files(goos)
-	if err != nil {
-		return nil, err
-	}
-	here, err := files("linux")
-	if err != nil {
-		return nil, err
-	}
-	var own []string
-	for pkg, names := range there {
-		if names != here[pkg] {
-			own = append(own, pkg)
-		}
-	}
-	if len(own) == 0 {
-		return nil, fmt.Errorf("no package has files for %s: packagesWithFilesFor does not work", goos)
-	}
-	return own, nil
 }

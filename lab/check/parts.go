@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gauze-mcp/gauze/lab/programs"
@@ -25,25 +24,26 @@ func install(ctx context.Context, out io.Writer) (tally, error) {
 	return tally{}, nil
 }
 
-// buildPrograms builds what the tests start and tells them where it is.
+// buildPrograms builds what the tests start and tells them where it is. Programs of one flavour are
+// built one after the other: two go commands at a time would compile the same packages twice.
 func buildPrograms(ctx context.Context, _ io.Writer) (tally, error) {
 	root, err := os.Getwd()
 	if err != nil {
 		return tally{}, err
 	}
-	failed := make([]error, len(programs.All))
-	var wg sync.WaitGroup
-	turn := make(chan struct{}, atOnce)
-	for i, p := range programs.All {
-		turn <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-turn }()
-			path, err := p.Build(ctx, root)
-			failed[i] = errors.Join(err, os.Setenv(p.Env, path))
-		})
+	build := func(raced bool) (err error) {
+		for _, p := range programs.All {
+			if p.Raced() == raced {
+				path, failed := p.Build(ctx, root)
+				err = errors.Join(err, failed, os.Setenv(p.Env, path))
+			}
+		}
+		return err
 	}
-	wg.Wait()
-	return tally{}, errors.Join(append(failed, programs.RemoveOld())...)
+	failed := make(chan error)
+	go func() { failed <- build(true) }()
+	err = build(false)
+	return tally{}, errors.Join(err, <-failed, programs.RemoveOld())
 }
 
 // bench returns a step that runs a benchmark, which fails if a limit is exceeded or a guarantee violated.

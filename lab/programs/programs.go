@@ -50,6 +50,9 @@ var (
 	Conformance = Program{"conformance", "GAUZE_LAB_CONFORMANCE", "lab", "./conformance", nil}
 )
 
+// Staticcheck is a tool of the check alone.
+var Staticcheck = Program{"staticcheck", "GAUZE_LAB_STATICCHECK", "lab", "honnef.co/go/tools/cmd/staticcheck", nil}
+
 // All are the programs that the check builds.
 var All = []Program{Gauze, GauzeRace, GauzeBugs, GauzeHeap, Faulty, Witness, SDKServer, Bench, Conformance}
 
@@ -112,20 +115,18 @@ func (p Program) Build(ctx context.Context, root string) (string, error) {
 	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", place}, p.flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, p.pkg)...)
 	cmd.Dir = filepath.Join(root, p.dir)
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "CGO_ENABLED="+p.cgo()) // as a release is built
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "CGO_ENABLED=0") // as a release is built
+	if p.Raced() {
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=1")
+	}
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building %s: %w\n%s", p.pkg, err, output)
 	}
 	return keep(store, place)
 }
 
-// cgo returns whether the program needs cgo: the race detector does.
-func (p Program) cgo() string {
-	if slices.Contains(p.flags, "-race") {
-		return "1"
-	}
-	return "0"
-}
+// Raced reports whether the program is built with the race detector, which needs cgo.
+func (p Program) Raced() bool { return slices.Contains(p.flags, "-race") }
 
 // keep puts a copy of the program into the directory that is named by its bytes.
 func keep(store, place string) (string, error) {

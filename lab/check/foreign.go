@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/analysis/passes/assign"
+	"golang.org/x/tools/go/analysis/passes/atomic"
+	"golang.org/x/tools/go/analysis/passes/bools"
+	"golang.org/x/tools/go/analysis/passes/buildtag"
+	"golang.org/x/tools/go/analysis/passes/copylock"
+	"golang.org/x/tools/go/analysis/passes/errorsas"
+	"golang.org/x/tools/go/analysis/passes/httpresponse"
+	"golang.org/x/tools/go/analysis/passes/ifaceassert"
+	"golang.org/x/tools/go/analysis/passes/nilfunc"
+	"golang.org/x/tools/go/analysis/passes/shift"
+	"golang.org/x/tools/go/analysis/passes/sigchanyzer"
+	"golang.org/x/tools/go/analysis/passes/stdmethods"
+	"golang.org/x/tools/go/analysis/passes/structtag"
+	"golang.org/x/tools/go/analysis/passes/unmarshal"
+	"golang.org/x/tools/go/analysis/passes/unreachable"
+	"golang.org/x/tools/go/analysis/passes/unsafeptr"
+	"golang.org/x/tools/go/packages"
+)
+
+// foreignAnalyzers are those of go vet that need only the package they look at.
+var foreignAnalyzers = []*analysis.Analyzer{
+	assign.Analyzer, atomic.Analyzer, bools.Analyzer, buildtag.Analyzer, copylock.Analyzer, errorsas.Analyzer,
+	httpresponse.Analyzer, ifaceassert.Analyzer, nilfunc.Analyzer, shift.Analyzer, sigchanyzer.Analyzer,
+	stdmethods.Analyzer, structtag.Analyzer, unmarshal.Analyzer, unreachable.Analyzer, unsafeptr.Analyzer,
+}
+
+// checkFor type-checks the product and its tests for another system and runs the analyzers of go vet on
+// them. It generates no code: go build would compile every dependency, and SQLite alone takes a minute.
+func checkFor(goos string) func(context.Context, io.Writer) (tally, error) {
+	return func(ctx context.Context, _ io.Writer) (tally, error) {
+		root, err := os.Getwd()
+		if err != nil {
+			return tally{}, err
+		}
+		loaded, err := packages.Load(&packages.Config{
+			Context: ctx,
+			Dir:     root,
+			Mode:    packages.LoadAllSyntax,
+			Env:     append(os.Environ(), "GOOS="+goos),
+			Tests:   true,
+			ParseFile: func(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
+				return parseFor(fset, root, name, src)
+			},
+		}, "./...")
+		if err != nil {
+			return tally{}, err
+		}
+		// The main packages of tests are generated.
+		loaded = slices.DeleteFunc(loaded, func(p *packages.Package) bool { return strings.HasSuffix(p.ID, ".test") })
+		return tally{}, findings(loaded)
+	}
+}
+
+// parseFor parses a file. What functions of other modules do is not checked, only what they are.
+func parseFor(fset *token.FileSet, root, name string, src []byte) (*ast.File, error) {
+	file, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+	if file == nil || strings.HasPrefix(name, root+string(filepath.Separator)) {
+		return file, err
+	}
+	for _, decl := range file.Decls {
+		if f, ok := decl.(*ast.FuncDecl); ok {
+			f.Body = nil
+		}
+	}
+	return file, err
+}
+
+// findings returns the errors in the loaded packages, and what the analyzers say about them.
+func findings(loaded []*packages.Package) error {
+	if len(loaded) == 0 {
+		return errors.New("no package was found")
+	}
+	var errs []error
+	for _, pkg := range loaded {
+		for _, e := range pkg.Errors {
+			errs = append(errs, e)
+		}
+		pkg.IllTyped = false // because of a dependency, whose imports are not used without its functions
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	graph, err := checker.Analyze(foreignAnalyzers, loaded, nil)
+	if err != nil {
+		return err
+	}
+	for act := range graph.All() {
+		if !act.IsRoot {
+			continue
+		}
+		errs = append(errs, act.Err)
+		for _, d := range act.Diagnostics {
+			errs = append(errs, fmt.Errorf("%s: %s", act.Package.Fset.Position(d.Pos), d.Message))
+		}
+	}
+	return errors.Join(errs...)
+}
