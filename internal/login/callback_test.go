@@ -75,12 +75,12 @@ func TestTheBrowserNeverReturns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var shown string
-	err = f.run(t.Context(), func(_ context.Context, address string) error { shown = address; return nil })
+	shown := make(chan string, 1) // a login does not wait for the browser to open
+	err = f.run(t.Context(), func(_ context.Context, address string) error { shown <- address; return nil })
 	if err == nil || !strings.Contains(err.Error(), "not completed within 50ms") {
 		t.Errorf("error %v", err)
 	}
-	u, _ := url.Parse(shown)
+	u, _ := url.Parse(<-shown)
 	if _, err := http.Get(u.Query().Get("redirect_uri")); err == nil {
 		t.Error("the callback still listens")
 	}

@@ -195,6 +195,7 @@ func (f *follower) collect(id testID, text string) {
 func (f *follower) ended(id testID, e testEvent) {
 	if e.Action == "fail" {
 		f.show(id)
+		f.showUnfinished(id)
 		if !f.failedBelow[id] { // otherwise the failed subtest was already counted
 			f.count(id.pkg, tally{failed: 1})
 		}
@@ -215,6 +216,21 @@ func (f *follower) ended(id testID, e testEvent) {
 	delete(f.output, id)
 	delete(f.parents, id) // -count runs the same name again
 	delete(f.failedBelow, id)
+}
+
+// showUnfinished prints the output of tests that were running when their package failed: its process
+// ended, and the stacks are in what one of them printed.
+func (f *follower) showUnfinished(pkg testID) {
+	if pkg.test != "" {
+		return
+	}
+	for id := range f.output {
+		if id.pkg == pkg.pkg && id.test != "" {
+			fmt.Fprintf(f.out, "%s had not ended:\n", id.test)
+			f.show(id)
+			delete(f.output, id)
+		}
+	}
 }
 
 // show prints the output of a test.

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
 // unraced are packages that share memory and are tested without the race detector nevertheless.
@@ -28,7 +30,7 @@ func testRaced(ctx context.Context, out io.Writer) (tally, error) {
 	if err != nil {
 		return tally{}, err
 	}
-	return goTest{env: raceOptions, flags: []string{"-race", "-p", strconv.Itoa(runtime.NumCPU())}, pkgs: raced}.run(ctx, out)
+	return goTest{env: raceOptions, flags: append([]string{"-p", strconv.Itoa(runtime.NumCPU())}, programs.RaceFlags...), pkgs: raced}.run(ctx, out)
 }
 
 func testPlain(ctx context.Context, out io.Writer) (tally, error) {

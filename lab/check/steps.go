@@ -7,6 +7,8 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+
+	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
 // steps are all checks in their order. The default level has one small real instance of each kind; a
@@ -30,7 +32,7 @@ var steps = []step{
 	{name: "test-temporal", about: "the module temporal, without a server", beside: true, run: goTest{dir: "temporal"}.run},
 
 	{name: "repeat", starts: true, about: "the named faults, five times each, two at a time", level: withAll,
-		run: goTest{env: raceOptions, flags: []string{"-race", "-count=5", "-run", "^TestFault"}, pkgs: []string{"./internal/proxy", "./internal/gateway"}}.run},
+		run: goTest{env: raceOptions, flags: append([]string{"-count=5", "-run", "^TestFault"}, programs.RaceFlags...), pkgs: []string{"./internal/proxy", "./internal/gateway"}}.run},
 	{name: "fuzz", about: fmt.Sprintf("each fuzz target, %d inputs", fuzzRuns), level: withAll, run: fuzzAll},
 	{name: "deploy", about: "alert rules and the Grafana dashboard: Prometheus' libraries and Grafana's types accept them", level: withAll,
 		run: goTest{dir: "lab/deploytest"}.run},

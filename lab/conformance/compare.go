@@ -44,7 +44,7 @@ func (k key) compare(other key) int {
 
 // compare fills the report.
 func (r *report) compare(direct []sheet) {
-	r.checks = direct[0].verdicts()
+	r.checks, r.differences, r.unstable = direct[0].verdicts(), nil, nil
 	keys := map[key]bool{}
 	for _, s := range slices.Concat(direct, r.through) {
 		for k := range s {

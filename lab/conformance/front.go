@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // target is the server behind a front: a URL or a command.
@@ -27,11 +29,7 @@ type gauzeServe struct {
 	ownGroup bool
 }
 
-const (
-	listening   = "gauze: listening on "
-	openTimeout = 20 * time.Second // 39 of them start at the same time in the client leg
-	stopTimeout = 10 * time.Second
-)
+const listening = "gauze: listening on "
 
 func (g gauzeServe) open(ctx context.Context, t target) (string, func() error, error) {
 	argv := []string{g.path, "serve", "--no-token", "--listen", "127.0.0.1:0"}
@@ -53,7 +51,7 @@ func (g gauzeServe) open(ctx context.Context, t target) (string, func() error, e
 		return "", nil, err
 	}
 	stop := func() error {
-		if err := p.stop(stopTimeout); err != nil {
+		if err := p.stop(patience.Limit()); err != nil {
 			return fmt.Errorf("gauze serve: %w", err)
 		}
 		return nil
@@ -63,8 +61,8 @@ func (g gauzeServe) open(ctx context.Context, t target) (string, func() error, e
 		return url, stop, nil
 	case <-p.done:
 		err = fmt.Errorf("exited before listening: %v\n%s", p.err, p.output)
-	case <-time.After(openTimeout):
-		err = fmt.Errorf("did not print %q within %v\n%s", listening, openTimeout, p.output)
+	case <-time.After(patience.Limit()):
+		err = fmt.Errorf("did not print %q within %v\n%s", listening, patience.Limit(), p.output)
 	case <-ctx.Done():
 		err = errors.New("interrupted")
 	}

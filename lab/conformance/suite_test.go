@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/lab/programs"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
@@ -23,10 +22,9 @@ func TestOfficialSuite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range allLegs {
-		t.Run(l.String(), func(t *testing.T) {
-			t.Parallel()
-			said, err := exec.CommandContext(patience.Context(t), suite, "-gauze", gauze, "-only", l.String()).CombinedOutput()
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		t.Run(version, func(t *testing.T) {
+			said, err := exec.CommandContext(t.Context(), suite, "-gauze", gauze, "-only", version).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, said)
 			}
