@@ -63,11 +63,8 @@ func TestAClosedStdinIsNoticed(t *testing.T) {
 				}
 			}
 			server.Close()
-			o.flush()
+			untilBroken(o)
 			<-o.broken
-			if _, err := o.queue([]byte("{}\n")); err == nil {
-				t.Error("a message was accepted although the server cannot read it")
-			}
 		})
 	}
 }
