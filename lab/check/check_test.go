@@ -150,10 +150,10 @@ func TestChoose(t *testing.T) {
 		want string
 	}{
 		{false, "vet", "vet"},
-		{false, "test", "programs, test-race, test, test-lab, test-logins, test-temporal"},
+		{false, "test", "programs, test-lab, test-race, test, test-logins, test-temporal"},
 		{false, "windows", "windows-test, windows-real"},
 		{true, "soak", "soak"},
-		{false, "", "gofmt, compiler, programs, realparts, vet, staticcheck, types-windows, types-darwin, test-race, test, test-lab, test-logins, test-temporal"},
+		{false, "", "gofmt, compiler, programs, realparts, vet, staticcheck, types-windows, types-darwin, test-lab, test-race, test, test-logins, test-temporal"},
 		{true, "", names(steps)},
 	} {
 		chosen, err := choose(steps, c.all, c.only)
