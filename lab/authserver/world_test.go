@@ -50,7 +50,7 @@ func (w *world) login() {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, gauze, "login", w.resource.URL, "--client-id", ClientID)
+	cmd := exec.CommandContext(ctx, gauze(w.T), "login", w.resource.URL, "--client-id", ClientID)
 	cmd.Env = w.env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.Fatalf("gauze login: %v\n%s", err, out)
@@ -71,7 +71,7 @@ type wrap struct {
 // start starts `gauze run --url` with default flags and connects a client to it.
 func (w *world) start(name string) *wrap {
 	w.Helper()
-	cmd := exec.Command(gauze, "run", "--url", w.resource.URL)
+	cmd := exec.Command(gauze(w.T), "run", "--url", w.resource.URL)
 	cmd.Env = w.env
 	stderr := &tail{}
 	cmd.Stderr = stderr

@@ -204,7 +204,7 @@ type command struct {
 func (c command) environment() []string {
 	own := func(pair string) bool { return strings.HasPrefix(pair, "GAUZE_") }
 	environ := append(slices.DeleteFunc(os.Environ(), own), "GORACE=atexit_sleep_ms=0")
-	if c.argv[0] == gauzeBinary {
+	if c.argv[0] == gauzeBinary() {
 		environ = append(environ, "GAUZE_STATE_DIR="+os.Getenv("GAUZE_STATE_DIR"))
 	}
 	return append(environ, c.env...)
@@ -212,13 +212,13 @@ func (c command) environment() []string {
 
 // wrapped is the same command behind gauze run, without a flag.
 func (c command) wrapped() command {
-	c.argv = append([]string{gauzeBinary, "run", "--"}, c.argv...)
+	c.argv = append([]string{gauzeBinary(), "run", "--"}, c.argv...)
 	return c
 }
 
 // patience is how long the process may take to exit after its input has ended.
 func (c command) patience() time.Duration {
-	if c.argv[0] == gauzeBinary {
+	if c.argv[0] == gauzeBinary() {
 		return 2 * time.Minute
 	}
 	return time.Second

@@ -3,7 +3,6 @@
 package differential
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -13,8 +12,11 @@ import (
 	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
-// gauzeBinary is one for all tests.
-var gauzeBinary string
+// What all tests share.
+var (
+	binDir      string
+	gauzeBinary = programs.Gauze.Linked(&binDir)
+)
 
 func TestMain(m *testing.M) {
 	serveIfAsked()
@@ -28,16 +30,13 @@ func runTests(m *testing.M) int {
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
 		flag.Set("test.parallel", "6") // servers spend their time waiting
 	}
-	dir, err := os.MkdirTemp("", "gauze-differential-")
+	var err error
+	binDir, err = os.MkdirTemp("", "gauze-differential-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	os.Setenv("GAUZE_STATE_DIR", filepath.Join(dir, "state")) // not the user's journal
-	if gauzeBinary, err = programs.Gauze.LinkInto(context.Background(), dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
+	defer os.RemoveAll(binDir)
+	os.Setenv("GAUZE_STATE_DIR", filepath.Join(binDir, "state")) // not the user's journal
 	return m.Run()
 }

@@ -164,7 +164,7 @@ func TestPipelinedCallsKeepTheirOrder(t *testing.T) {
 	for _, kind := range []string{"serial", "concurrent"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			w := orderWriter(sample.Seed(t, gauzeBinary))
+			w := orderWriter(sample.Seed(t, gauzeBinary()))
 			for n := range sample.Size(5000) {
 				orderScript(w, w.random, n)
 			}

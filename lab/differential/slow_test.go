@@ -178,7 +178,7 @@ func TestColdStartBehindAURL(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	c := command{argv: []string{gauzeBinary, "run", "--url", server.URL}}
+	c := command{argv: []string{gauzeBinary(), "run", "--url", server.URL}}
 	tr := playSlowly(c.start(t), slowScript(), slowTimeout, 0)
 	for id, method := range map[string]string{"1": "initialize", "2": "tools/list", "3": "tools/call"} {
 		if got := tr.answers()[id]; string(got.Result) != slowResult(method) {

@@ -86,7 +86,7 @@ type transcript struct {
 // start prepares gauze in the terminal; env is in addition to what it has.
 // GOGC=off halves the time of programs that live for a moment.
 func (w *world) start(ctx context.Context, env []string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, gauze, args...)
+	cmd := exec.CommandContext(ctx, gauze(), args...)
 	cmd.Dir = w.dir
 	state := filepath.Join(w.user.root, "state")
 	cmd.Env = append([]string{"HOME=" + w.user.home, "PATH=" + w.path, "PWD=" + w.dir, "SHELL=/bin/sh", "USER=me", "TERM=dumb", "LANG=C.UTF-8",

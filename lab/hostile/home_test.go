@@ -35,7 +35,7 @@ func newUser(t *testing.T, root string, refused int) *user {
 		}
 	}
 	for _, name := range played {
-		if err := os.Link(witness, u.program(name)); err != nil {
+		if err := os.Link(witness(), u.program(name)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -80,7 +80,7 @@ var starting = []kind{
 		return object{"command": u.program("fs"), "args": []string{p.root}}
 	}},
 	{"wrapped", func(u *user, p *project) object {
-		return object{"command": gauze, "args": []string{"run", "--", "npx", "-y", "weather-mcp"}}
+		return object{"command": gauze(), "args": []string{"run", "--", "npx", "-y", "weather-mcp"}}
 	}},
 }
 

@@ -3,7 +3,6 @@
 package hostile
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net"
@@ -22,26 +21,22 @@ import (
 
 // What all worlds share.
 var (
-	gauze       string // the program itself
-	witness     string // what plays the user's programs
-	people      string // an address of the user's choice with a listener
-	refusedPort int    // a port without a listener that no other process can use
+	binDir      string
+	gauze       = programs.Gauze.Linked(&binDir)
+	witness     = programs.Witness.Linked(&binDir) // plays the user's programs
+	people      string                             // an address of the user's choice with a listener
+	refusedPort int                                // a port without a listener that no other process can use
 )
 
 func TestMain(m *testing.M) { os.Exit(prepared(m)) }
 
 func prepared(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "gz")
+	var err error
+	binDir, err = os.MkdirTemp("", "gz")
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir)
-	if gauze, err = programs.Gauze.LinkInto(context.Background(), dir); err != nil {
-		panic(err)
-	}
-	if witness, err = programs.Witness.LinkInto(context.Background(), dir); err != nil {
-		panic(err)
-	}
+	defer os.RemoveAll(binDir)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)
@@ -165,7 +160,7 @@ func TestHostileProjects(t *testing.T) {
 			}
 		})
 	}
-	for _, seed := range sample.Seeds(sample.Seed(t, gauze, witness), 500, failedSeeds...) {
+	for _, seed := range sample.Seeds(sample.Seed(t, gauze(), witness()), 500, failedSeeds...) {
 		projects <- seed
 	}
 	close(projects)

@@ -283,7 +283,7 @@ var ingredients = slices.Concat([]ingredient{
 	}},
 	{"wrapped", func(p *project) {
 		p.write("bin/wrapped", p.trips("entry cursor/wrapped"))
-		p.write(".cursor/mcp.json", fmt.Sprintf(`{"mcpServers":{"wrapped":{"command":%q,"args":["run","--","%s/bin/wrapped"]}}}`, gauze, p.root))
+		p.write(".cursor/mcp.json", fmt.Sprintf(`{"mcpServers":{"wrapped":{"command":%q,"args":["run","--","%s/bin/wrapped"]}}}`, gauze(), p.root))
 	}},
 }, configurations())
 

@@ -20,6 +20,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
@@ -55,7 +56,7 @@ var (
 )
 
 // Staticcheck is a tool of the check alone.
-var Staticcheck = Program{"staticcheck", "GAUZE_LAB_STATICCHECK", "lab", "honnef.co/go/tools/cmd/staticcheck", nil}
+var Staticcheck = Program{"staticcheck", "GAUZE_LAB_STATICCHECK", "lab", "./check/static", nil}
 
 // All are the programs that the check builds.
 var All = []Program{Gauze, GauzeRace, GauzeBugs, GauzeHeap, Faulty, Witness, SDKServer, Bench, Conformance}
@@ -83,6 +84,18 @@ func (p Program) Path(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return p.Build(ctx, root)
+}
+
+// Linked returns a function that gives the program a path in *dir. A test calls it, not TestMain: Go's
+// test cache records what the tests of a package read, and nothing before them.
+func (p Program) Linked(dir *string) func() string {
+	return sync.OnceValue(func() string {
+		path, err := p.LinkInto(context.Background(), *dir)
+		if err != nil {
+			panic(err)
+		}
+		return path
+	})
 }
 
 // LinkInto gives the program a second path, in dir.

@@ -76,5 +76,5 @@ func (b *bench) running() []string {
 	if !slices.Contains(b.args, "--") {
 		flags = append(flags, "--patience", "3s") // somebody who is not there is waited for
 	}
-	return slices.Concat([]string{"/usr/bin/env", "-i", "-C", b.project}, b.environ(), []string{gauzeBinary, "run"}, flags, b.args)
+	return slices.Concat([]string{"/usr/bin/env", "-i", "-C", b.project}, b.environ(), []string{gauzeBinary(), "run"}, flags, b.args)
 }

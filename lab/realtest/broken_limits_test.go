@@ -137,9 +137,9 @@ func TestBrokenSetupsAreInterrupted(t *testing.T) {
 					default:
 					}
 				})
-				argv := slices.Concat([]string{gauzeBinary, "test", "--heal", "--timeout", "60s"}, b.args)
+				argv := slices.Concat([]string{gauzeBinary(), "test", "--heal", "--timeout", "60s"}, b.args)
 				if command == "doctor" {
-					argv = []string{gauzeBinary, "doctor", "--heal", "--timeout", "60s", strings.Join(b.args[1:], " ")}
+					argv = []string{gauzeBinary(), "doctor", "--heal", "--timeout", "60s", strings.Join(b.args[1:], " ")}
 				}
 				cmd := exec.Command(argv[0], argv[1:]...)
 				cmd.Dir, cmd.Env, cmd.WaitDelay = b.project, b.environ(), time.Second
@@ -173,7 +173,7 @@ func TestBrokenSetupsAreInterrupted(t *testing.T) {
 // A mistake on the command line has a status of its own.
 func TestBrokenCommandLines(t *testing.T) {
 	for _, line := range []string{"test --tiemout 5s -- x", "doctor --tiemout 5s x", "diagnose --jsn", "test", "doctor --yes", "test --timeout -5s -- x"} {
-		cmd := exec.Command(gauzeBinary, strings.Fields(line)...)
+		cmd := exec.Command(gauzeBinary(), strings.Fields(line)...)
 		out, _ := cmd.CombinedOutput()
 		if cmd.ProcessState.ExitCode() != 2 || !strings.HasPrefix(string(out), "gauze "+strings.Fields(line)[0]+": ") {
 			t.Errorf("gauze %s: %v\n%s", line, cmd.ProcessState, out)

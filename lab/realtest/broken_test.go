@@ -166,13 +166,13 @@ func (b *bench) gauze(flags ...string) tested {
 }
 
 func (b *bench) argv(flags ...string) []string {
-	return slices.Concat([]string{gauzeBinary, "test", "--json", "--timeout", b.timeout}, flags, b.args)
+	return slices.Concat([]string{gauzeBinary(), "test", "--json", "--timeout", b.timeout}, flags, b.args)
 }
 
 // text is what gauze test writes for people.
 func (b *bench) text(flags ...string) string {
 	b.t.Helper()
-	out, errs, _ := b.exec(slices.Concat([]string{gauzeBinary, "test", "--timeout", b.timeout}, flags, b.args))
+	out, errs, _ := b.exec(slices.Concat([]string{gauzeBinary(), "test", "--timeout", b.timeout}, flags, b.args))
 	return out + errs
 }
 

@@ -27,12 +27,12 @@ var strict = []string{optProbeInterval, "300ms", optProbeTimeout, "1s", optHangG
 
 // gauzeRun is the command line a client would have in its configuration.
 func gauzeRun(options []string, server ...string) []string {
-	argv := append([]string{gauzeBinary, "run"}, unhurried...)
+	argv := append([]string{gauzeBinary(), "run"}, unhurried...)
 	argv = append(argv, options...)
 	return append(append(argv, "--"), server...)
 }
 
 // gauzeRunURL is the same for a server at a URL.
 func gauzeRunURL(url string) []string {
-	return slices.Concat([]string{gauzeBinary, "run"}, unhurried, oftenRestarted, []string{"--url", url})
+	return slices.Concat([]string{gauzeBinary(), "run"}, unhurried, oftenRestarted, []string{"--url", url})
 }

@@ -21,7 +21,7 @@ import (
 func (h *house) fleet() *fleet.Fleet {
 	return &fleet.Fleet{
 		Home:  clientconfig.Home{OS: "linux", Home: h.dir, Project: h.project, Environ: h.environ},
-		Store: backup.Store{Dir: h.path("state")}, Machine: doctor.ThisMachine(), Gauze: gauzeBinary,
+		Store: backup.Store{Dir: h.path("state")}, Machine: doctor.ThisMachine(), Gauze: gauzeBinary(),
 	}
 }
 
@@ -35,8 +35,8 @@ func (h *house) gauze(args ...string) {
 		if dashes >= 0 {
 			before, after = args[:dashes], args[dashes:]
 		}
-		cmd := exec.CommandContext(h.t.Context(), gauzeBinary, slices.Concat(before, more, after)...)
-		cmd.Dir, cmd.Env = h.project, append(slices.Clip(h.environ), "GAUZE_BIN="+gauzeBinary)
+		cmd := exec.CommandContext(h.t.Context(), gauzeBinary(), slices.Concat(before, more, after)...)
+		cmd.Dir, cmd.Env = h.project, append(slices.Clip(h.environ), "GAUZE_BIN="+gauzeBinary())
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}

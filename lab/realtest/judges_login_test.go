@@ -89,7 +89,7 @@ func expired(s *logintest.Server, w http.ResponseWriter, r *http.Request, next h
 // login logs in as somebody does whose browser is on a different machine.
 func (h *house) login(server *logintest.Server, name string) {
 	h.t.Helper()
-	cmd := exec.CommandContext(h.t.Context(), gauzeBinary, "login", "--no-browser", name)
+	cmd := exec.CommandContext(h.t.Context(), gauzeBinary(), "login", "--no-browser", name)
 	cmd.Dir, cmd.Env = h.project, h.environ
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -3,7 +3,6 @@
 package realtest
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,8 +11,18 @@ import (
 	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
-// gauzeBinary is one for all tests. A run of everything uses one with the race detector.
-var gauzeBinary string
+// What all tests share. A run of everything uses a gauze with the race detector.
+var (
+	binDir      string
+	plain       = programs.Gauze.Linked(&binDir)
+	raced       = programs.GauzeRace.Linked(&binDir)
+	gauzeBinary = func() string {
+		if programs.Everything() {
+			return raced()
+		}
+		return plain()
+	}
+)
 
 // raceReports is where a gauze built with the race detector leaves its reports.
 var raceReports string
@@ -29,22 +38,15 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "gauze-realtest-")
+	var err error
+	binDir, err = os.MkdirTemp("", "gauze-realtest-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	os.Setenv("GAUZE_STATE_DIR", filepath.Join(dir, "state")) // not the user's journal
-	raceReports = filepath.Join(dir, "race")
-	wanted := programs.Gauze
-	if programs.Everything() {
-		wanted = programs.GauzeRace
-	}
-	if gauzeBinary, err = wanted.LinkInto(context.Background(), dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
+	defer os.RemoveAll(binDir)
+	os.Setenv("GAUZE_STATE_DIR", filepath.Join(binDir, "state")) // not the user's journal
+	raceReports = filepath.Join(binDir, "race")
 	code := m.Run()
 	reports, _ := filepath.Glob(raceReports + "*")
 	for _, file := range reports {

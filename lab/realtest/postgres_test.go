@@ -28,7 +28,7 @@ func TestAPortThatComposePublishesElsewhere(t *testing.T) {
 	config := filepath.Join(home, ".cursor", "mcp.json")
 	address := fmt.Sprintf("postgresql://postgres:hunter2hunter2@localhost:%d/postgres", inner)
 	writeFile(t, filepath.Join(project, "compose.yaml"), fmt.Sprintf("services:\n  db:\n    image: postgres:18\n    ports:\n      - \"%d:%d\"\n", outer, inner))
-	entry, _ := json.Marshal(map[string]any{"command": gauzeBinary, "args": append([]string{"run", "--"}, append(server, address)...)})
+	entry, _ := json.Marshal(map[string]any{"command": gauzeBinary(), "args": append([]string{"run", "--"}, append(server, address)...)})
 	before := fmt.Sprintf("{\n  \"mcpServers\": {\n    \"db\": %s\n  }\n}\n", entry)
 	writeFile(t, config, before)
 	w := &postgresWorld{t, home, project, config}
@@ -94,7 +94,7 @@ func (w *postgresWorld) environment() []string {
 
 // gauze runs a command of gauze in the home directory.
 func (w *postgresWorld) gauze(args ...string) (string, error) {
-	cmd := exec.Command(gauzeBinary, args...)
+	cmd := exec.Command(gauzeBinary(), args...)
 	cmd.Dir, cmd.Env = w.home, w.environment()
 	out, err := cmd.Output()
 	return string(out), err

@@ -26,7 +26,7 @@ import (
 //	go -C lab run ./check -only model
 
 func TestRealModelAnswersTheCheck(t *testing.T) {
-	said, err := exec.Command(gauzeBinary, "model", "check").CombinedOutput()
+	said, err := exec.Command(gauzeBinary(), "model", "check").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}

@@ -21,7 +21,7 @@ type front struct {
 // test a SIGTERM must end it and everything below it.
 func serve(t *testing.T, env []string, server ...string) *front {
 	t.Helper()
-	argv := slices.Concat([]string{gauzeBinary, "serve", "--no-token", "--listen", "127.0.0.1:0"}, unhurried, oftenRestarted, server)
+	argv := slices.Concat([]string{gauzeBinary(), "serve", "--no-token", "--listen", "127.0.0.1:0"}, unhurried, oftenRestarted, server)
 	f := &front{child: start(t, argv, environment(env), listening)}
 	_, f.url, _ = strings.Cut(f.wait(t, listening), listening)
 	t.Cleanup(func() {

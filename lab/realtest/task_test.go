@@ -113,7 +113,7 @@ func (w *taskWork) git(args ...string) string {
 }
 
 func (w *taskWork) command(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(w.t.Context(), gauzeBinary, append([]string{"task"}, args...)...)
+	cmd := exec.CommandContext(w.t.Context(), gauzeBinary(), append([]string{"task"}, args...)...)
 	cmd.Dir = w.dir
 	cmd.Env = append(os.Environ(), "GAUZE_STATE_DIR="+w.path("state"), raceOptions())
 	return cmd
