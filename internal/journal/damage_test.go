@@ -116,7 +116,7 @@ func TestDamageIsNoticed(t *testing.T) {
 	images := []image{newImage(t, false), newImage(t, true)}
 	dir := memoryDir(t)
 	var kept, all, salvaged int
-	seeds := sample.Seeds(sample.Seed(t), 2_000, failedSeeds...)
+	seeds := sample.SeedsOf(sample.Seed(t), sample.Part(10_000, 50), failedSeeds...)
 	sample.Each(t, seeds, func(seed uint64) {
 		random := sample.Random(seed, 17)
 		im := images[random.IntN(len(images))]

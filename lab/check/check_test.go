@@ -127,7 +127,7 @@ func TestStepsRunBesideEachOther(t *testing.T) {
 		return tally{}, nil
 	}
 	var out strings.Builder
-	if exit := report(t.Context(), []step{{name: "a", beside: true, run: meet}, {name: "b", beside: true, run: meet}}, &out, false); exit != 0 {
+	if exit := report(t.Context(), []step{{name: "a", phase: tested, run: meet}, {name: "b", phase: tested, run: meet}}, &out, false); exit != 0 {
 		t.Errorf("exit %d:\n%s", exit, out.String())
 	}
 	if n := strings.Count(out.String(), "one\ntwo\n"); n != 2 {
@@ -150,10 +150,10 @@ func TestChoose(t *testing.T) {
 		want string
 	}{
 		{false, "vet", "vet"},
-		{false, "test", "programs, test-lab, test-race, test, test-logins, test-temporal"},
+		{false, "test", "compiler, programs, test-lab, test-race, test-plain, test-logins, test-temporal"},
 		{false, "windows", "windows-test, windows-real"},
 		{true, "soak", "soak"},
-		{false, "", "gofmt, compiler, programs, realparts, vet, staticcheck, types-windows, types-darwin, test-lab, test-race, test, test-logins, test-temporal"},
+		{false, "", "gofmt, compiler, programs, staticcheck, realparts, vet, types-windows, types-darwin, test-lab, test-race, test-plain, test-logins, test-temporal"},
 		{true, "", names(steps)},
 	} {
 		chosen, err := choose(steps, c.all, c.only)

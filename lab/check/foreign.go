@@ -15,30 +15,48 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/analysis/passes/appends"
 	"golang.org/x/tools/go/analysis/passes/assign"
 	"golang.org/x/tools/go/analysis/passes/atomic"
 	"golang.org/x/tools/go/analysis/passes/bools"
 	"golang.org/x/tools/go/analysis/passes/buildtag"
+	"golang.org/x/tools/go/analysis/passes/composite"
 	"golang.org/x/tools/go/analysis/passes/copylock"
+	"golang.org/x/tools/go/analysis/passes/defers"
+	"golang.org/x/tools/go/analysis/passes/directive"
 	"golang.org/x/tools/go/analysis/passes/errorsas"
+	"golang.org/x/tools/go/analysis/passes/hostport"
 	"golang.org/x/tools/go/analysis/passes/httpresponse"
 	"golang.org/x/tools/go/analysis/passes/ifaceassert"
+	"golang.org/x/tools/go/analysis/passes/loopclosure"
 	"golang.org/x/tools/go/analysis/passes/nilfunc"
 	"golang.org/x/tools/go/analysis/passes/shift"
 	"golang.org/x/tools/go/analysis/passes/sigchanyzer"
+	"golang.org/x/tools/go/analysis/passes/slog"
 	"golang.org/x/tools/go/analysis/passes/stdmethods"
+	"golang.org/x/tools/go/analysis/passes/stdversion"
+	"golang.org/x/tools/go/analysis/passes/stringintconv"
 	"golang.org/x/tools/go/analysis/passes/structtag"
+	"golang.org/x/tools/go/analysis/passes/testinggoroutine"
+	"golang.org/x/tools/go/analysis/passes/tests"
+	"golang.org/x/tools/go/analysis/passes/timeformat"
 	"golang.org/x/tools/go/analysis/passes/unmarshal"
 	"golang.org/x/tools/go/analysis/passes/unreachable"
 	"golang.org/x/tools/go/analysis/passes/unsafeptr"
+	"golang.org/x/tools/go/analysis/passes/unusedresult"
+	"golang.org/x/tools/go/analysis/passes/waitgroup"
 	"golang.org/x/tools/go/packages"
 )
 
-// foreignAnalyzers are those of go vet that need only the package they look at.
+// foreignAnalyzers are those of go vet that need no facts about dependencies.
 var foreignAnalyzers = []*analysis.Analyzer{
-	assign.Analyzer, atomic.Analyzer, bools.Analyzer, buildtag.Analyzer, copylock.Analyzer, errorsas.Analyzer,
-	httpresponse.Analyzer, ifaceassert.Analyzer, nilfunc.Analyzer, shift.Analyzer, sigchanyzer.Analyzer,
-	stdmethods.Analyzer, structtag.Analyzer, unmarshal.Analyzer, unreachable.Analyzer, unsafeptr.Analyzer,
+	appends.Analyzer, assign.Analyzer, atomic.Analyzer, bools.Analyzer, buildtag.Analyzer,
+	composite.Analyzer, copylock.Analyzer, defers.Analyzer, directive.Analyzer, errorsas.Analyzer,
+	hostport.Analyzer, httpresponse.Analyzer, ifaceassert.Analyzer, loopclosure.Analyzer, nilfunc.Analyzer,
+	shift.Analyzer, sigchanyzer.Analyzer, slog.Analyzer, stdmethods.Analyzer, stdversion.Analyzer,
+	stringintconv.Analyzer, structtag.Analyzer, testinggoroutine.Analyzer, tests.Analyzer,
+	timeformat.Analyzer, unmarshal.Analyzer, unreachable.Analyzer, unsafeptr.Analyzer, unusedresult.Analyzer,
+	waitgroup.Analyzer,
 }
 
 // checkFor type-checks the product and its tests for another system and runs the analyzers of go vet on
@@ -88,12 +106,14 @@ func findings(loaded []*packages.Package) error {
 		return errors.New("no package was found")
 	}
 	var errs []error
-	for _, pkg := range loaded {
+	packages.Visit(loaded, nil, func(pkg *packages.Package) {
 		for _, e := range pkg.Errors {
-			errs = append(errs, e)
+			if e.Kind != packages.TypeError || slices.Contains(loaded, pkg) {
+				errs = append(errs, e)
+			}
 		}
 		pkg.IllTyped = false // because of a dependency, whose imports are not used without its functions
-	}
+	})
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
@@ -111,4 +131,16 @@ func findings(loaded []*packages.Package) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// buildForeign compiles and links what is released for other systems.
+func buildForeign(ctx context.Context, _ io.Writer) (tally, error) {
+	var errs error
+	for _, goos := range []string{"windows", "darwin"} {
+		for dir, pkg := range map[string]string{".": "./cmd/gauze", "temporal": "./cmd/gauze-temporal", "lab": "./check"} {
+			_, err := quietly(ctx, dir, []string{"GOOS=" + goos}, "go", "build", "-o", os.DevNull, pkg)
+			errs = errors.Join(errs, err)
+		}
+	}
+	return tally{}, errs
 }

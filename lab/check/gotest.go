@@ -20,12 +20,10 @@ import (
 
 // testEvent is an event that `go test -json` prints; see `go doc cmd/test2json`.
 type testEvent struct {
-	Action      string
-	Package     string
-	ImportPath  string // of build output
-	Test        string
-	Output      string
-	FailedBuild string
+	Action  string
+	Package string
+	Test    string
+	Output  string
 }
 
 // goTest is a run of go test in one module of the tree. It prints Go's line for every package as it
@@ -57,9 +55,6 @@ func (g goTest) run(ctx context.Context, out io.Writer) (tally, error) {
 	cmd.Dir = g.dir
 	f := newFollower(out)
 	err := f.run(cmd)
-	if err == nil && f.total() == (tally{}) {
-		err = errors.New("no test was run")
-	}
 	if cached := f.cached; cached > 0 {
 		fmt.Fprintf(out, "%d of %d packages unchanged: their results are from the cache\n", cached, len(f.packages))
 	}
@@ -83,12 +78,15 @@ func (f *follower) run(cmd *exec.Cmd) error {
 		return err
 	}
 	f.overdue = func(id testID) {
-		fmt.Fprintf(f.out, "%s %s ran longer than %s and is ended\n", id.pkg, id.test, f.limit)
+		fmt.Fprintf(f.out, "%s %s ran longer than %s: stopping its package\n", id.pkg, id.test, f.limit)
 		dump(cmd.Process.Pid)
 	}
 	readErr := f.follow(events)
 	if err := errors.Join(readErr, cmd.Wait()); err != nil {
 		return fmt.Errorf("go test: %w", err)
+	}
+	if f.total() == (tally{}) {
+		return errors.New("no test was run")
 	}
 	return nil
 }

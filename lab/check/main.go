@@ -3,7 +3,7 @@
 //	go -C lab run ./check              the default: what CI runs
 //	go -C lab run ./check -all         everything: larger samples, more real servers and clients, Windows, a model, Temporal, soak
 //	go -C lab run ./check -only test   one step of either; "test" selects all steps whose name starts with it
-//	go -C lab run ./check -seed N      the samples of an earlier run, which printed N
+//	go -C lab run ./check -seed N      the samples of an earlier run, in which a failed test printed N
 //
 // It requires Go and access to the usual registries; on a Debian-like machine, as root, it installs
 // everything else itself. Results of unchanged packages come from Go's test cache and are marked

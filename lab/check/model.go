@@ -13,7 +13,6 @@ import (
 // modelRuns are the commands that are run with a real model. The timeouts are those of a busy machine
 // without a GPU.
 var modelRuns = [][]string{
-	{"go", "test", "-tags", "realmodel", "-count=1", "-v", "-timeout", "0", "-run", "^TestRealModel", "./realtest"},
 	{"go", "run", "./bench", "model", "-model", "-n", "10"},
 	{"go", "run", "./bench", "verdicts", "-model"},
 }
@@ -30,7 +29,11 @@ func realModel(ctx context.Context, out io.Writer) (tally, error) {
 	for _, name := range []string{"GAUZE_MODEL_KEY", "OPENAI_API_KEY"} {
 		os.Unsetenv(name) // a local model needs no key
 	}
-	var total tally
+	tests := goTest{dir: "lab", env: env, flags: []string{"-tags", "realmodel", "-count=1", "-run", "^TestRealModel"}, pkgs: []string{"./realtest"}}
+	total, err := tests.run(ctx, out)
+	if err != nil {
+		return total, err
+	}
 	for _, argv := range modelRuns {
 		output, err := quietly(ctx, "lab", env, argv...)
 		fmt.Fprintf(out, "%s\n", output)

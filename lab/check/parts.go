@@ -15,8 +15,6 @@ import (
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 
-func ensureCompiler(ctx context.Context, out io.Writer) error { return realparts.CCompiler(ctx, out) }
-
 func install(ctx context.Context, out io.Writer) (tally, error) {
 	if err := realparts.Install(ctx, out); err != nil {
 		return tally{}, fmt.Errorf("%w\nnext: without a network, run go test ./... in the root, which tests the product alone", err)

@@ -14,12 +14,11 @@ import (
 
 // step is one check.
 type step struct {
-	name   string
-	about  string
-	level  level
-	beside bool // may run beside its neighbours
-	starts bool // starts the laboratory's programs
-	run    func(ctx context.Context, out io.Writer) (tally, error)
+	name  string
+	about string
+	level level
+	phase phase // steps of one phase run beside each other; the zero phase is of one step
+	run   func(ctx context.Context, out io.Writer) (tally, error)
 }
 
 // level says when a step runs.
@@ -28,6 +27,14 @@ type level int
 const (
 	byDefault level = iota // always
 	withAll                // only in a run of everything, or if it is selected
+)
+
+// phase groups steps.
+type phase int
+
+const (
+	looked phase = iota + 1 // looks at the tree without running it, and installs what tests need
+	tested
 )
 
 // tally counts outcomes.
@@ -57,14 +64,17 @@ func choose(steps []step, everything bool, only string) ([]step, error) {
 			chosen = append(chosen, s)
 		}
 	}
-	if only != "" && slices.ContainsFunc(chosen, func(s step) bool { return s.starts }) {
-		i := slices.IndexFunc(steps, func(s step) bool { return s.name == "programs" })
-		chosen = append([]step{steps[i]}, chosen...)
+	if only != "" && slices.ContainsFunc(chosen, func(s step) bool { return s.phase == tested }) {
+		chosen = append(named(steps, "compiler", "programs"), chosen...)
 	}
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("unknown step %q: must be one of %s", only, names(steps))
 	}
 	return chosen, nil
+}
+
+func named(steps []step, names ...string) []step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s step) bool { return !slices.Contains(names, s.name) })
 }
 
 func names(steps []step) string {
@@ -138,7 +148,7 @@ func printTable(ctx context.Context, all []outcome, out io.Writer) {
 func batches(steps []step) [][]step {
 	var all [][]step
 	for i, s := range steps {
-		if i > 0 && s.beside && steps[i-1].beside {
+		if i > 0 && s.phase != 0 && s.phase == steps[i-1].phase {
 			all[len(all)-1] = append(all[len(all)-1], s)
 			continue
 		}

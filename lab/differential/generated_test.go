@@ -139,7 +139,7 @@ func (a *tally) log(t *testing.T) {
 
 // Servers that a seed made, each with fifty calls, directly and behind gauze run.
 func TestGeneratedServers(t *testing.T) {
-	seeds := sample.Seeds(sample.Seed(t, gauzeBinary()), 200, failedSeeds...)
+	seeds := sample.SeedsOf(sample.Seed(t, gauzeBinary()), sample.Part(1_000, 50), failedSeeds...)
 	all := &tally{improvements: map[string]int{}}
 	t.Run("seeds", func(t *testing.T) {
 		for _, seed := range seeds {

@@ -2,13 +2,21 @@ package programs
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
 
 // The path of a program changes with its bytes, and only with them.
 func TestPathIsTheBytes(t *testing.T) {
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOCACHE", strings.TrimSpace(string(cache))) // for the standard library
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	build := func(root, says string, when time.Time) string {
 		t.Helper()
@@ -64,5 +72,33 @@ func TestOldProgramsAreRemoved(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(store, name)); (err == nil) != kept {
 			t.Errorf("%s: %v, kept %v", name, err, kept)
 		}
+	}
+}
+
+// A package that the race detector does not watch contains no function of another package.
+func TestTheUnwatchedPackageHasOnlyItsOwnFunctions(t *testing.T) {
+	list := exec.Command("go", slices.Concat([]string{"list"}, RaceFlags, []string{"-export", "-f", "{{.Export}}", unwatched})...)
+	list.Env = append(os.Environ(), "CGO_ENABLED=1", "GOFLAGS=-trimpath -buildvcs=false")
+	archive, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	symbols, err := exec.Command("go", "tool", "nm", strings.TrimSpace(string(archive))).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := 0
+	for line := range strings.Lines(string(symbols)) {
+		_, name, isText := strings.Cut(line, " T ")
+		switch {
+		case !isText || strings.HasPrefix(name, "type:"):
+		case strings.HasPrefix(name, unwatched+"."):
+			own++
+		default:
+			t.Errorf("%s contains %s", unwatched, name)
+		}
+	}
+	if own < 1000 {
+		t.Errorf("%d functions of its own", own)
 	}
 }

@@ -36,8 +36,8 @@ func aptInstall(ctx context.Context, out io.Writer, packages ...string) error {
 	quiet := []string{"DEBIAN_FRONTEND=noninteractive"}
 	// An error of update matters only if the installation also fails: one stale source must not
 	// stop it.
-	updated := run(ctx, "", quiet, "apt-get", "update", "-q")
-	if err := run(ctx, "", quiet, append([]string{"apt-get", "install", "-q", "-y", "--no-install-recommends"}, packages...)...); err != nil {
+	updated := run(ctx, "", quiet, "apt-get", "-o", "DPkg::Lock::Timeout=600", "update", "-q")
+	if err := run(ctx, "", quiet, append([]string{"apt-get", "-o", "DPkg::Lock::Timeout=600", "install", "-q", "-y", "--no-install-recommends"}, packages...)...); err != nil {
 		if updated != nil {
 			err = fmt.Errorf("%w\n%w", updated, err)
 		}

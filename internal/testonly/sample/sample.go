@@ -76,18 +76,26 @@ func add(hash io.Writer, name string) error {
 }
 
 // Size returns how many of all inputs to try: a tenth, or all of them if EnvAll says so.
-func Size(all int) int {
+func Size(all int) int { return Part(all, 10) }
+
+// Part is Size with a smaller part, for inputs that take long.
+func Part(all, part int) int {
 	if os.Getenv(EnvAll) != "" {
 		return all
 	}
-	return max(1, all/10)
+	return max(1, all/part)
 }
 
 // Seeds returns the seeds that failed once and Size(all) more from first on.
 func Seeds(first uint64, all int, failed ...uint64) []uint64 {
+	return SeedsOf(first, Size(all), failed...)
+}
+
+// SeedsOf returns the seeds that failed once and n more from first on.
+func SeedsOf(first uint64, n int, failed ...uint64) []uint64 {
 	seeds := failed[:len(failed):len(failed)]
-	for n := range uint64(Size(all)) {
-		seeds = append(seeds, first+n)
+	for i := range uint64(n) {
+		seeds = append(seeds, first+i)
 	}
 	return seeds
 }
