@@ -19,6 +19,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/journal"
 	"github.com/gauze-mcp/gauze/internal/live"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/timeline"
 	"github.com/gauze-mcp/gauze/lab/browsertest"
 )
@@ -95,7 +96,7 @@ func TestEveryViewAgrees(t *testing.T) {
 	sums := recordedSums(t, r)
 	look := time.NewTicker(50 * time.Millisecond) // events are written a second later
 	defer look.Stop()
-	limit, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	limit, cancel := context.WithTimeout(ctx, patience.Limit())
 	defer cancel()
 	for ; limit.Err() == nil && (sums.Crashes < want || sums.Repaired < want); sums = recordedSums(t, r) {
 		<-look.C

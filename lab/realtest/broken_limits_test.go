@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // waiting is something to wait for; reached hears when it has come to that.
@@ -103,7 +105,7 @@ func (b *bench) npxFrom(registry string) {
 }
 
 // grace is what there may be beyond a limit: to end a server that does not want to, on a machine with other things to do.
-const grace = time.Minute
+var grace = patience.Limit()
 
 // Whatever a server does, the limit that was given is one.
 func TestBrokenSetupsEndInTime(t *testing.T) {
