@@ -44,9 +44,6 @@ type client struct {
 // Twenty wrapped servers under load, killed again and again: at rest, every view says the same about
 // each, and that is what the clients did and what the servers' ledgers have.
 func TestEveryViewAgrees(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short skips the load")
-	}
 	ctx := t.Context()
 	r, err := browsertest.NewRun(ctx)
 	must(t, err)

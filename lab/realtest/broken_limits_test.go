@@ -1,4 +1,4 @@
-//go:build linux && !race
+//go:build linux
 
 package realtest
 
@@ -125,7 +125,7 @@ func TestBrokenSetupsEndInTime(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends gauze test and gauze doctor at once, whatever they wait for, with the status everybody knows.
+// Ctrl-C ends gauze test and gauze doctor, whatever they wait for, with status 130.
 func TestBrokenSetupsAreInterrupted(t *testing.T) {
 	for _, e := range slices.Concat(endless, looking) {
 		for _, command := range []string{"test", "doctor"} {
@@ -163,7 +163,7 @@ func TestBrokenSetupsAreInterrupted(t *testing.T) {
 				if err := cmd.Process.Signal(os.Interrupt); err != nil {
 					t.Fatal(err)
 				}
-				// The server would go on for ever.
+				// The server would never end.
 				if <-ended; cmd.ProcessState.ExitCode() != 130 {
 					t.Errorf("after Ctrl-C: %v\n%s", cmd.ProcessState, said.String())
 				}
