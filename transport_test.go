@@ -1,7 +1,6 @@
 package gauze_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,13 +10,13 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 func TestMain(m *testing.M) {
@@ -45,8 +44,7 @@ func kill(pid int) {
 func TestAnSDKClientStaysConnectedThroughKills(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
+			ctx := patience.Context(t)
 			dir := t.TempDir()
 			transport := faulty(dir, era)
 			died := make(chan struct{}, 100)

@@ -10,18 +10,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gauze-mcp/gauze/internal/live"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 )
 
-// patience is how long tests wait for an answer: the machine may be slow.
-const patience = 2 * time.Minute
-
 // TestMain is also a process that announces itself and answers until its stdin ends.
 func TestMain(m *testing.M) {
-	live.SetAskTimeout(patience)
+	live.SetAskTimeout(patience.Limit())
 	dir := os.Getenv("GAUZE_TEST_ANNOUNCE")
 	if dir == "" {
 		os.Exit(m.Run())

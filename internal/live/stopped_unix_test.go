@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/live"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 func TestAStoppedWrapIsSilentAndTheOthersAnswer(t *testing.T) {
@@ -23,7 +24,7 @@ func TestAStoppedWrapIsSilentAndTheOthersAnswer(t *testing.T) {
 	}
 	live.SetAskTimeout(2 * time.Second)
 	all, err := live.All(t.Context(), dir)
-	live.SetAskTimeout(patience)
+	live.SetAskTimeout(patience.Limit())
 	if err != nil || len(all) != 2 {
 		t.Fatalf("%+v, %v", all, err)
 	}

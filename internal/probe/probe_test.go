@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,11 +14,13 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	limits "github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// hastyOptions are options that let a test see in a moment what takes a minute.
+// hastyOptions are options that let a test see in a moment what takes a minute. A server that has to
+// get somewhere first is tried with until.
 var hastyOptions = Options{Timeout: 400 * time.Millisecond, MaxWait: 5 * time.Second}
 
 func init() {
@@ -30,7 +31,24 @@ func init() {
 
 // patientOptions is for servers that are expected to answer, on a machine that may be
 // busy.
-var patientOptions = Options{Timeout: 2 * time.Minute}
+var patientOptions = Options{Timeout: limits.Limit()}
+
+// until calls try with limits that double until the server got as far as the test needs: on a busy
+// machine it takes longer.
+func until(o Options, reached func(Result) bool, try func(Options) Result) Result {
+	for {
+		if a := try(o); reached(a) || o.Timeout > limits.Limit()/4 {
+			return a
+		}
+		o.Timeout, o.MaxWait = 2*o.Timeout, 2*o.MaxWait
+	}
+}
+
+// runUntil calls run with limits that double until the server got as far as the test needs.
+func runUntil(t *testing.T, spec launch.Spec, o Options, reached func(Result) bool) Result {
+	t.Helper()
+	return until(o, reached, func(o Options) Result { return run(t, t.Context(), spec, o) })
+}
 
 // faulty is the spec of a faulty server.
 func faulty(flags ...string) launch.Spec {
@@ -82,7 +100,7 @@ func countHeads() (n heads) {
 func (before heads) compare(t *testing.T) {
 	t.Helper()
 	var now heads
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(limits.Limit()); time.Now().Before(deadline); runtime.Gosched() {
 		now = countHeads()
 		if now.goroutines <= before.goroutines && now.files <= before.files && now.children <= before.children {
 			return
@@ -186,7 +204,9 @@ func TestKeepsHowAServerFailed(t *testing.T) {
 			if !strings.Contains(story.flags, "ignore-") && !strings.Contains(story.flags, "hang") && !strings.Contains(story.flags, "stop-") {
 				o = patientOptions
 			}
-			a := run(t, t.Context(), faulty(strings.Fields(story.flags)...), o)
+			a := runUntil(t, faulty(strings.Fields(story.flags)...), o, func(a Result) bool {
+				return a.Stage >= story.stage && (!strings.Contains(story.flags, "-stray") || story.check(a))
+			})
 			if a.OK() || a.Stage != story.stage || !strings.Contains(a.Stopped, story.stopped) {
 				t.Errorf("%v %q, want %v %q", a.Stage, a.Stopped, story.stage, story.stopped)
 			}
@@ -204,15 +224,21 @@ func hung(method string) func(Result) bool {
 }
 
 func TestWaitsWhileThereIsProgress(t *testing.T) {
-	o := Options{Timeout: time.Second, MaxWait: 30 * time.Second} // a busy machine may need a while to start it
 	// It says something every now and then, and answers late.
-	a := run(t, t.Context(), faulty("-late-initialize=3s", "-stderr-flood"), o)
+	o := Options{Timeout: time.Second, MaxWait: 30 * time.Second}
+	a := until(o, Result.OK, func(o Options) Result {
+		return run(t, t.Context(), faulty("-late-initialize="+(3*o.Timeout).String(), "-stderr-flood"), o)
+	})
 	if !a.OK() || a.Stage != upstream.Listed {
 		t.Errorf("%v %q", a.Stage, a.Stopped)
 	}
 	// It is busy for ever: there is an end to that.
 	o.MaxWait = 3 * time.Second
-	a = run(t, t.Context(), faulty("-spin=n=0"), o)
+	waited := func(a Result) bool { return !countsCPU() || a.Limit.After >= o.MaxWait/2 && a.Limit.Busy() }
+	a = until(o, waited, func(more Options) Result {
+		o = more
+		return run(t, t.Context(), faulty("-spin=n=0"), o)
+	})
 	if a.OK() || !a.Limit.Passed || countsCPU() && a.Limit.After < o.MaxWait/2 {
 		t.Errorf("%q %+v", a.Stopped, a.Limit)
 	}
@@ -241,9 +267,12 @@ func TestIsCancelled(t *testing.T) {
 	if a.Stage != upstream.Started || a.Stopped != reason.Error() || a.Limit.Passed || !a.Limit.Alive {
 		t.Errorf("%v %q %+v", a.Stage, a.Stopped, a.Limit)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer stop()
-	if a := run(t, ctx, faulty("-ignore-initialize"), patientOptions); !a.Limit.Passed {
+	a = until(hastyOptions, func(a Result) bool { return a.Stage >= upstream.Started }, func(o Options) Result {
+		ctx, stop := context.WithTimeout(t.Context(), o.Timeout)
+		defer stop()
+		return run(t, ctx, faulty("-ignore-initialize"), patientOptions)
+	})
+	if !a.Limit.Passed {
 		t.Errorf("%q %+v", a.Stopped, a.Limit)
 	}
 }
@@ -297,7 +326,7 @@ func contextUntil(t *testing.T, happened <-chan struct{}) (context.Context, cont
 func TestLeavesAServerTimeToEndByItself(t *testing.T) {
 	began := time.Now()
 	a := run(t, t.Context(), faulty("-ignore-eof"), patientOptions)
-	if !a.OK() || time.Since(began) > time.Minute {
+	if !a.OK() || time.Since(began) >= patientOptions.Timeout {
 		t.Errorf("%q after %v", a.Stopped, time.Since(began))
 	}
 	if a = run(t, t.Context(), faulty(), patientOptions); a.Exit != "exit status 0" {

@@ -75,7 +75,7 @@ func TestKeepsHostileOutputBoundedAndAsItCame(t *testing.T) {
 			if strings.Contains(story.lines, "sleep") {
 				o = hastyOptions
 			}
-			a := run(t, t.Context(), scriptSpec(t, story.lines), o)
+			a := runUntil(t, scriptSpec(t, story.lines), o, func(a Result) bool { return !a.Limit.Passed || story.check(a) })
 			if !story.check(a) {
 				t.Errorf("%v %q\nstderr %.200q\nstdout %.200q\n%+v", a.Stage, a.Stopped, a.StderrTail, a.StdoutHead, a.Limit)
 			}

@@ -1,13 +1,13 @@
 package taskrun
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/task"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // beginURL is begin with a server at a URL.
@@ -70,9 +70,7 @@ func TestURLGoesAwayAtStepThirty(t *testing.T) {
 func TestURLThatIsNotThere(t *testing.T) {
 	b, server := beginURL(t, "steps: [{id: a, server: s, tool: echo}]")
 	server.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	s := b.runIn(ctx, func(_ *task.Runner, servers *Servers) { servers.Wrap.Patience = 100 * time.Millisecond })
+	s := b.runIn(patience.Context(t), func(_ *task.Runner, servers *Servers) { servers.Wrap.Patience = 100 * time.Millisecond })
 	b.want(s, "server-dead", 3)
 	if err := server.StartAgain(); err != nil {
 		t.Fatal(err)

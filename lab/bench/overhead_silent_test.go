@@ -2,9 +2,12 @@ package main
 
 import (
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 func TestBlackHoleAcceptsAndNeverAnswers(t *testing.T) {
@@ -21,6 +24,8 @@ func TestBlackHoleAcceptsAndNeverAnswers(t *testing.T) {
 	conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
 	if n, err := conn.Read(make([]byte, 1)); n != 0 || err == nil {
 		t.Errorf("%d bytes, %v", n, err)
+	}
+	for ctx := patience.Context(t); hole.accepted.Load() == 0 && ctx.Err() == nil; runtime.Gosched() {
 	}
 	hole.listener.Close()
 	if got := hole.accepted.Load(); got != 1 {

@@ -19,6 +19,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/journal"
 	"github.com/gauze-mcp/gauze/internal/live"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/timeline"
 	"github.com/gauze-mcp/gauze/lab/browsertest"
 )
@@ -43,9 +44,6 @@ type client struct {
 // Twenty wrapped servers under load, killed again and again: at rest, every view says the same about
 // each, and that is what the clients did and what the servers' ledgers have.
 func TestEveryViewAgrees(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short skips the load")
-	}
 	ctx := t.Context()
 	r, err := browsertest.NewRun(ctx)
 	must(t, err)
@@ -95,7 +93,7 @@ func TestEveryViewAgrees(t *testing.T) {
 	sums := recordedSums(t, r)
 	look := time.NewTicker(50 * time.Millisecond) // events are written a second later
 	defer look.Stop()
-	limit, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	limit, cancel := context.WithTimeout(ctx, patience.Limit())
 	defer cancel()
 	for ; limit.Err() == nil && (sums.Crashes < want || sums.Repaired < want); sums = recordedSums(t, r) {
 		<-look.C

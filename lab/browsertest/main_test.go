@@ -21,9 +21,6 @@ type opened struct {
 
 // The order matters: the flows change what the pages show.
 func TestDashboard(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector watches the test and not gauze: go -C lab run ./check -only browser")
-	}
 	chromium, axe := realparts.NeedBrowser(t)
 	o, err := begin(chromium, axe)
 	must(t, err)

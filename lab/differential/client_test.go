@@ -1,5 +1,3 @@
-//go:build !race
-
 package differential
 
 import (
@@ -19,6 +17,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // message is one line from the server, with the bytes of its parts.
@@ -67,7 +66,7 @@ type peer struct {
 
 // answerTimeout bounds the wait for the answers to one step of a script. Nothing in a script takes
 // a tenth of it.
-const answerTimeout = 2 * time.Minute
+var answerTimeout = patience.Limit()
 
 // client sends the steps of a script and records what comes back. It answers the server's
 // questions.

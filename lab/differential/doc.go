@@ -10,7 +10,7 @@
 //	compare_test.go    the differences between two transcripts
 //	script_test.go     the calls: valid, odd, wrong, slow, large, pipelined
 //	server_test.go     the generated server, determined by a seed
-//	generated_test.go  two hundred generated servers
+//	generated_test.go  generated servers: two hundred, or a tenth of them by default
 //	order_test.go      pipelined effects happen in the order sent
 //	real_test.go       real servers from npm and PyPI
 //	slow_test.go       servers that take longer than most clients expect

@@ -1,5 +1,3 @@
-//go:build !race
-
 package differential
 
 import (
@@ -10,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/lab/programs"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
@@ -46,16 +44,13 @@ func compareServers(t *testing.T, found []realparts.Server, offline bool) {
 	}
 }
 
-// realTimeout is for servers that import much and for machines that are busy.
-const realTimeout = 2 * time.Minute
-
 func compareServer(t *testing.T, s realparts.Server, offline bool, all *tally) {
 	w := newWorkplace(t)
 	c := w.command(s)
 	script := realScript(w.discover(t, c, offline))
 	run := func(c command) transcript {
 		w.reset(t)
-		return playSlowly(c.start(t), script.steps, realTimeout, 0)
+		return playSlowly(c.start(t), script.steps, patience.Limit(), 0)
 	}
 	direct := []transcript{run(c), run(c)}
 	wrapped := run(c.wrapped())
@@ -137,7 +132,7 @@ func (w workplace) discover(t *testing.T, c command, offline bool) []listed {
 	wr.initialize("2025-06-18")
 	wr.request("tools/list", "{}")
 	wr.flush()
-	tr := playSlowly(c.start(t), wr.steps, realTimeout, 0)
+	tr := playSlowly(c.start(t), wr.steps, patience.Limit(), 0)
 	if len(tr.lost) > 0 {
 		if os.Getenv("CI") != "" && offline {
 			t.Fatal("the server does not start without gauze, and needs neither network nor account")

@@ -19,12 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
-
-// patience is how long a command of gauze may take on a busy machine. It is
-// used up only by one that hangs.
-const patience = 2 * time.Minute
 
 // world is a user at a terminal, in the directory of a hostile project.
 type world struct {
@@ -97,7 +94,7 @@ func (w *world) start(ctx context.Context, env []string, args ...string) *exec.C
 
 // gauze runs one command to its end, without anybody at the terminal.
 func (w *world) gauze(env []string, args ...string) transcript {
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience.Limit())
 	defer cancel()
 	cmd := w.start(ctx, env, args...)
 	output, err := cmd.CombinedOutput()
@@ -233,7 +230,7 @@ func (w *world) agent(asks bool, calls ...call) transcript {
 
 // converse speaks MCP with a command of gauze until all is said.
 func (w *world) converse(env, args []string, speak func(*agent) transcript) transcript {
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience.Limit())
 	defer cancel()
 	cmd := w.start(ctx, env, args...)
 	var stderr bytes.Buffer

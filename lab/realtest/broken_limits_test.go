@@ -1,4 +1,4 @@
-//go:build linux && !race
+//go:build linux
 
 package realtest
 
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // waiting is something to wait for; reached hears when it has come to that.
@@ -103,7 +105,7 @@ func (b *bench) npxFrom(registry string) {
 }
 
 // grace is what there may be beyond a limit: to end a server that does not want to, on a machine with other things to do.
-const grace = time.Minute
+var grace = patience.Limit()
 
 // Whatever a server does, the limit that was given is one.
 func TestBrokenSetupsEndInTime(t *testing.T) {
@@ -123,7 +125,7 @@ func TestBrokenSetupsEndInTime(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends gauze test and gauze doctor at once, whatever they wait for, with the status everybody knows.
+// Ctrl-C ends gauze test and gauze doctor, whatever they wait for, with status 130.
 func TestBrokenSetupsAreInterrupted(t *testing.T) {
 	for _, e := range slices.Concat(endless, looking) {
 		for _, command := range []string{"test", "doctor"} {
@@ -161,7 +163,7 @@ func TestBrokenSetupsAreInterrupted(t *testing.T) {
 				if err := cmd.Process.Signal(os.Interrupt); err != nil {
 					t.Fatal(err)
 				}
-				// The server would go on for ever.
+				// The server would never end.
 				if <-ended; cmd.ProcessState.ExitCode() != 130 {
 					t.Errorf("after Ctrl-C: %v\n%s", cmd.ProcessState, said.String())
 				}

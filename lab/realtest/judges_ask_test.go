@@ -1,4 +1,4 @@
-//go:build linux && !race
+//go:build linux
 
 package realtest
 
@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 
@@ -114,9 +115,11 @@ type codexServer struct {
 
 // codexStatus asks what Codex's own apps ask.
 func (h *house) codexStatus() ([]codexServer, error) {
-	ctx, cancel := context.WithTimeout(h.t.Context(), time.Minute)
-	defer cancel()
 	argv := realparts.NeedClient(h.t, h.client, "app-server")
+	fewAtOnce <- struct{}{} // the time to wait for it does not count
+	defer func() { <-fewAtOnce }()
+	ctx, cancel := context.WithTimeout(h.t.Context(), patience.Limit())
+	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = h.project, h.environ, time.Second
 	in, err := cmd.StdinPipe()
@@ -127,8 +130,6 @@ func (h *house) codexStatus() ([]codexServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	fewAtOnce <- struct{}{}
-	defer func() { <-fewAtOnce }()
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-//go:build linux && !race
+//go:build linux
 
 package realtest
 
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/lab/programs"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
@@ -132,15 +133,15 @@ func (h *house) run(args ...string) (out, errs string, err error) {
 
 // runWith is run with more variables.
 func (h *house) runWith(more []string, args ...string) (out, errs string, err error) {
-	ctx, cancel := context.WithTimeout(h.t.Context(), time.Minute)
-	defer cancel()
 	argv := realparts.NeedClient(h.t, h.client, args...)
+	fewAtOnce <- struct{}{} // the time to wait for it does not count
+	defer func() { <-fewAtOnce }()
+	ctx, cancel := context.WithTimeout(h.t.Context(), patience.Limit())
+	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = h.project, append(slices.Clip(h.environ), more...), time.Second
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	fewAtOnce <- struct{}{}
-	defer func() { <-fewAtOnce }()
 	err = cmd.Run()
 	return stdout.String(), stderr.String(), err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/gauze-mcp/gauze"
 	"github.com/gauze-mcp/gauze/internal/modelconfig"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/lab/programs"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 
@@ -124,9 +125,9 @@ func (w *modelWorld) call(m misfit) (r receipt, corrected bool) {
 // A write that is rejected is corrected and runs exactly once with the caller's values, or it does
 // not run.
 func TestRealModelCorrectsAWriteOnce(t *testing.T) {
-	server := filepath.Join(t.TempDir(), "faultyserver")
-	if out, err := exec.Command("go", "build", "-o", server, "github.com/gauze-mcp/gauze/internal/testonly/faultyserver/standalone").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	server, err := programs.Faulty.Path(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
 	strictly := []string{"--tool", "append:repair=strict"} // gauze rejects it, so the server never received it
 	for name, test := range map[string]struct {

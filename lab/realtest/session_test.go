@@ -11,18 +11,18 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 
 // testPatience ends a test that hangs. A healthy one takes a few seconds, more on a loaded machine.
-const testPatience = 150 * time.Second
+var testPatience = 2 * patience.Limit()
 
 // stopPatience ends the wait for processes that have to end: a server that ignores its stdin closing takes 5 s, on a
 // busy machine longer, and one that is left behind never ends.
-const stopPatience = time.Minute
+var stopPatience = patience.Limit()
 
 // session is one client talking through gauze to one real server.
 type session struct {

@@ -1,4 +1,4 @@
-//go:build linux && !race
+//go:build linux
 
 package realtest
 
@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 
@@ -122,7 +122,7 @@ func (h *house) all() []*fleet.Server {
 // wantAnswers starts a server as its entry says, and speaks with it.
 func (h *house) wantAnswers(s *fleet.Server) {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(h.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(h.t.Context(), patience.Limit())
 	defer cancel()
 	session, err := dialGoSDK(h.t, ctx, "", nil, append([]string{s.Spec.Command}, s.Spec.Args...))
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	tree "github.com/gauze-mcp/gauze/lab/programs"
+	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
 // target is a system that gauze is built for.
@@ -39,8 +39,8 @@ type program struct {
 	dir  string // of its module, from the root of the repository
 }
 
-// programs are separate so that gauze does not contain Temporal.
-var programs = []program{{"gauze", "."}, {"gauze-temporal", "temporal"}}
+// released are the binaries of a release, separate so that gauze does not contain Temporal.
+var released = []program{{"gauze", "."}, {"gauze-temporal", "temporal"}}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -48,7 +48,7 @@ func main() {
 	version := flag.String("version", "", "version to stamp (default: from git describe)")
 	dir := flag.String("o", "dist", "directory for the binaries")
 	flag.Parse()
-	root, err := tree.Root(ctx)
+	root, err := programs.Root(ctx)
 	if err == nil {
 		err = os.Chdir(root)
 	}
@@ -74,7 +74,7 @@ func release(ctx context.Context, dir, version string, out io.Writer) error {
 		return err
 	}
 	var sums strings.Builder
-	for _, p := range programs {
+	for _, p := range released {
 		for _, t := range targets {
 			file := filepath.Join(dir, p.file(t))
 			if err := p.build(ctx, ".", file, version, t); err != nil {

@@ -11,13 +11,13 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
-	built "github.com/gauze-mcp/gauze/lab/programs"
+	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
 // The folder and the user's flags leave no trace in the binary, and it knows its version.
 func TestBuildIsReproducible(t *testing.T) {
 	windowstest.Skip(t)
-	if _, err := built.Gauze.Path(t.Context()); err != nil { // what is built here is what that is built from
+	if _, err := programs.Gauze.Path(t.Context()); err != nil { // what is built here is what that is built from
 		t.Fatal(err)
 	}
 	const version = "v1.2.3-4-gabcdef0"
@@ -26,7 +26,7 @@ func TestBuildIsReproducible(t *testing.T) {
 	copied := filepath.Join(dir, "copied")
 	copyGo(t, source, copied)
 	first, second := filepath.Join(dir, "first.exe"), filepath.Join(dir, "second.exe") // Windows starts no other
-	if err := programs[0].build(t.Context(), source, first, version, here); err != nil {
+	if err := released[0].build(t.Context(), source, first, version, here); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("GOFLAGS", "-buildvcs=true -tags=seededbugs")
@@ -35,7 +35,7 @@ func TestBuildIsReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("GOENV", settings)
-	if err := programs[0].build(t.Context(), copied, second, version, here); err != nil {
+	if err := released[0].build(t.Context(), copied, second, version, here); err != nil {
 		t.Fatal(err)
 	}
 	one, two := read(t, first), read(t, second)
@@ -87,7 +87,7 @@ func TestVersionNamesTheCommitAndChanges(t *testing.T) {
 
 func TestEveryBinaryHasAName(t *testing.T) {
 	seen := map[string]bool{}
-	for _, program := range programs {
+	for _, program := range released {
 		for _, target := range targets {
 			seen[program.file(target)] = true
 		}

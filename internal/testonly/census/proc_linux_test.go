@@ -49,7 +49,7 @@ func TestLeftProcessIsFound(t *testing.T) {
 	}
 }
 
-// A child that nobody waited for is found by Run, as is a file that nobody closed.
+// Run finds a child that was not waited for and a file that was not closed.
 func TestLeftChildAndFileAreFound(t *testing.T) {
 	before := total()
 	cmd := exec.Command(os.Args[0])

@@ -9,7 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 const (
@@ -46,7 +47,7 @@ func run(t *testing.T, flags string, lines ...string) outcome {
 	cmd.Stdin = strings.NewReader(strings.Join(append(lines, ""), "\n"))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.WaitDelay = 10 * time.Second
+	cmd.WaitDelay = patience.Limit()
 	err := cmd.Run()
 	if cmd.ProcessState == nil {
 		t.Fatalf("run: %v", err)
@@ -63,7 +64,7 @@ func (o outcome) wantEnd(t *testing.T, code int, signal string) {
 }
 
 func command(flags ...string) *exec.Cmd {
-	path, args, env := Command(append([]string{"-lifetime=20s"}, flags...)...)
+	path, args, env := Command(append([]string{"-lifetime=" + patience.Limit().String()}, flags...)...)
 	cmd := exec.Command(path, args...)
 	cmd.Env = append(os.Environ(), env...)
 	return cmd

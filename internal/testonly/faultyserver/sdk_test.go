@@ -7,15 +7,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // sdkClient connects an unmodified go-sdk client to the server.
 func sdkClient(t *testing.T, opts *mcp.ClientOptions, version string, flags ...string) (context.Context, *mcp.ClientSession) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Limit())
 	t.Cleanup(cancel)
 	path, args, env := Command(flags...)
 	cmd := exec.Command(path, args...)

@@ -219,12 +219,6 @@ func Refuse(code string) Fault {
 	return func(s *Server, w http.ResponseWriter, r *http.Request, _ http.Handler) { oauthError(w, 400, code) }
 }
 
-// Hang answers nothing until the client is gone.
-func Hang(s *Server, w http.ResponseWriter, r *http.Request, _ http.Handler) {
-	r.ParseForm() // without reading the body, the end of the connection is not noticed
-	<-r.Context().Done()
-}
-
 // Cut does what was asked and sends half of the response.
 func Cut(s *Server, w http.ResponseWriter, r *http.Request, next http.Handler) {
 	full := httptest.NewRecorder()

@@ -11,6 +11,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -98,6 +99,17 @@ func SeedsOf(first uint64, n int, failed ...uint64) []uint64 {
 		seeds = append(seeds, first+i)
 	}
 	return seeds
+}
+
+// Some returns a part of all, chosen by seed and in its order; all of it if EnvAll says so.
+func Some[T any](seed uint64, all []T, part int) []T {
+	chosen := Random(seed, uint64(len(all))).Perm(len(all))[:min(len(all), Part(len(all), part))]
+	slices.Sort(chosen)
+	some := make([]T, 0, len(chosen))
+	for _, i := range chosen {
+		some = append(some, all[i])
+	}
+	return some
 }
 
 // Each tries one seed after the other until one fails, and says which that was.

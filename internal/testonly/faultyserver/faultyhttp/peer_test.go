@@ -10,7 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // peer is a plain client: it sends what it is given and returns the response.
@@ -25,7 +26,7 @@ type peer struct {
 }
 
 func newPeer(t *testing.T, s *Server) *peer {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Limit())
 	t.Cleanup(cancel)
 	return &peer{t: t, s: s, web: connections(t), ctx: ctx, modern: s.cfg.Era == Modern}
 }

@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // start runs a server for one test.
@@ -35,7 +36,7 @@ func connections(t *testing.T) *http.Client {
 // sdkClient connects an unmodified go-sdk client.
 func sdkClient(t *testing.T, s *Server, opts *mcp.ClientOptions, version string) (context.Context, *mcp.ClientSession) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Limit())
 	t.Cleanup(cancel)
 	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: s.URL(), HTTPClient: connections(t)}
 	if s.cfg.Transport == OldSSE {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // census counts the goroutines that run code of this package or serve HTTP, and waits for those
@@ -19,7 +20,7 @@ import (
 func census(t *testing.T, most int) (n int) {
 	t.Helper()
 	stacks := make([]byte, 4<<20)
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(patience.Limit()); time.Now().Before(deadline); runtime.Gosched() {
 		n = 0
 		text := string(stacks[:runtime.Stack(stacks, true)])
 		for stack := range strings.SplitSeq(text, "\n\n") {
@@ -77,7 +78,7 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 		stacks := make([]byte, 1<<20)
 		t.Errorf("%d goroutines left, %d before\n%s", now, goroutines, stacks[:runtime.Stack(stacks, true)])
 	}
-	for deadline := time.Now().Add(time.Minute); files() > open && time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(patience.Limit()); files() > open && time.Now().Before(deadline); runtime.Gosched() {
 	}
 	if now := files(); now > open {
 		t.Errorf("%d files open, %d before", now, open)

@@ -1,5 +1,0 @@
-//go:build unix && !race
-
-package browsertest_test
-
-const raceEnabled = false
