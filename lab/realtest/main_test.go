@@ -3,9 +3,12 @@
 package realtest
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/lab/programs"
@@ -38,6 +41,10 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) int {
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		flag.Set("test.parallel", strconv.Itoa(runtime.NumCPU()+2)) // servers and clients spend much time waiting
+	}
 	var err error
 	binDir, err = os.MkdirTemp("", "gauze-realtest-")
 	if err != nil {

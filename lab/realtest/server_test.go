@@ -5,8 +5,10 @@ package realtest
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 
@@ -80,6 +82,24 @@ func everyPair() []pair {
 		}
 	}
 	return all
+}
+
+// oneOfEach returns a server for every client of pairs, chosen by what is tested, or all pairs in a run of
+// everything.
+func oneOfEach(t *testing.T, pairs []pair) []pair {
+	t.Helper()
+	seed := sample.Seed(t, gauzeBinary())
+	var some []pair
+	for len(pairs) > 0 {
+		client := pairs[0].clientKind.name
+		last := len(pairs)
+		if i := slices.IndexFunc(pairs, func(p pair) bool { return p.clientKind.name != client }); i > 0 {
+			last = i
+		}
+		some = append(some, sample.Some(seed, pairs[:last], last)...)
+		pairs = pairs[last:]
+	}
+	return some
 }
 
 // mostPairs is every server with one client, and every client library with two servers.

@@ -94,3 +94,23 @@ func TestMutantsAreManyAndRepeat(t *testing.T) {
 		t.Errorf("the corpus became %q", corpus)
 	}
 }
+
+func TestSomeAreChosenBySeedAndInOrder(t *testing.T) {
+	t.Setenv(EnvAll, "")
+	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+	seen := map[int]bool{}
+	for seed := range uint64(100) {
+		some := Some(seed, all, 5)
+		if len(some) != 2 || !slices.IsSorted(some) || !slices.Equal(some, Some(seed, all, 5)) {
+			t.Fatalf("seed %d: %v", seed, some)
+		}
+		seen[some[0]], seen[some[1]] = true, true
+	}
+	if len(seen) != len(all) {
+		t.Errorf("a hundred seeds chose only %v", seen)
+	}
+	t.Setenv(EnvAll, "1")
+	if some := Some(1, all, 5); !slices.Equal(some, all) {
+		t.Errorf("of everything: %v", some)
+	}
+}
