@@ -80,6 +80,9 @@ func WithTags(tags string) Program {
 
 // Path returns the path of the program. It builds the program unless the check did.
 func (p Program) Path(ctx context.Context) (string, error) {
+	if calledByTestMain() {
+		return "", errors.New("a TestMain asks for a program: Go's test cache does not see that, use Linked")
+	}
 	if path := os.Getenv(p.Env); path != "" {
 		return path, nil
 	}
@@ -103,6 +106,21 @@ func (p Program) Linked(dir *string) func() string {
 		}
 		return path
 	})
+}
+
+// calledByTestMain reports whether a TestMain is among the callers.
+func calledByTestMain() bool {
+	callers := make([]uintptr, 50)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
+	for {
+		frame, more := frames.Next()
+		if strings.HasSuffix(frame.Function, ".TestMain") {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
 }
 
 // LinkInto gives the program a second path, in dir.

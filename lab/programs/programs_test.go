@@ -102,3 +102,21 @@ func TestTheUnwatchedPackageHasOnlyItsOwnFunctions(t *testing.T) {
 		t.Errorf("%d functions of its own", own)
 	}
 }
+
+type early struct{}
+
+func (early) TestMain(ask func() (string, error)) error {
+	_, err := ask()
+	return err
+}
+
+func TestATestMainGetsNoProgram(t *testing.T) {
+	t.Setenv(Gauze.Env, "somewhere")
+	ask := func() (string, error) { return Gauze.Path(t.Context()) }
+	if path, err := ask(); path != "somewhere" || err != nil {
+		t.Errorf("a test gets %q, %v", path, err)
+	}
+	if err := (early{}).TestMain(ask); err == nil {
+		t.Error("a TestMain gets one")
+	}
+}
