@@ -46,7 +46,7 @@ func TestBrokenSetupsInARealClient(t *testing.T) {
 	if len(causes) < 25 {
 		t.Errorf("only %d causes", len(causes))
 	}
-	for i, s := range sample.Some(sample.Seed(t, gauzeBinary()), failing, 5) {
+	for i, s := range sample.Some(sample.Seed(t, gauzeBinary()), failing, 10) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, web)

@@ -128,7 +128,7 @@ func TestBrokenSetupsEndInTime(t *testing.T) {
 
 // Ctrl-C ends gauze test and gauze doctor, whatever they wait for, with status 130.
 func TestBrokenSetupsAreInterrupted(t *testing.T) {
-	for _, e := range sample.Some(sample.Seed(t, gauzeBinary()), slices.Concat(endless, looking), 3) {
+	for _, e := range sample.Some(sample.Seed(t, gauzeBinary()), slices.Concat(endless, looking), 5) {
 		for _, command := range []string{"test", "doctor"} {
 			t.Run(strings.ReplaceAll(command+" "+e.name, " ", "-"), func(t *testing.T) {
 				t.Parallel()

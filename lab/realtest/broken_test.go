@@ -73,7 +73,7 @@ func TestBrokenSetups(t *testing.T) {
 	for name := range documented {
 		t.Errorf("docs/BROKEN.md lists %q, which is not here", name)
 	}
-	for _, s := range sample.Some(sample.Seed(t, gauzeBinary()), brokenSetups(), 3) {
+	for _, s := range sample.Some(sample.Seed(t, gauzeBinary()), brokenSetups(), 10) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, web)
