@@ -813,7 +813,7 @@ func TestFaultP29GrandchildHoldsThePipes(t *testing.T) {
 	t.Parallel()
 	for _, apart := range []string{"false", "true"} {
 		t.Run("setsid="+apart, func(t *testing.T) {
-			s := begin(t, quick(), "-grandchild=1,kind=stdout+stderr,setsid="+apart).initialize()
+			s := begin(t, quick(), "-grandchild=1,kind=stdout+stderr,after=1h,setsid="+apart).initialize()
 			grandchild := s.spawned()
 			if len(grandchild) != 1 {
 				t.Fatalf("%d grandchildren", len(grandchild))
