@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 // testEvent is an event that `go test -json` prints; see `go doc cmd/test2json`.
@@ -61,8 +62,8 @@ func (g goTest) run(ctx context.Context, out io.Writer) (tally, error) {
 	return f.total(), err
 }
 
-// maxTest is how long one test may take at pace 1.
-const maxTest = 10 * time.Minute
+// maxTest is how long one test may take at pace 1. With the whole samples it gets an hour.
+func maxTest() time.Duration { return time.Duration(sample.Part(60, 6)) * time.Minute }
 
 // run runs a `go test -json` command and follows its output.
 func (f *follower) run(cmd *exec.Cmd) error {
@@ -129,7 +130,7 @@ type follower struct {
 }
 
 func newFollower(out io.Writer) *follower {
-	return &follower{out: &lockedWriter{w: out}, limit: time.Duration(patience.Pace()) * maxTest, overdue: func(testID) {},
+	return &follower{out: &lockedWriter{w: out}, limit: time.Duration(patience.Pace()) * maxTest(), overdue: func(testID) {},
 		packages: map[string]tally{}, running: map[testID]*time.Timer{}, output: map[testID]*strings.Builder{},
 		parents: map[testID]bool{}, failedBelow: map[testID]bool{}}
 }
