@@ -135,6 +135,9 @@ func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Ou
 	why := s.session(func() {
 		out.violations = s.violations(s.root, value)
 		checked = true
+		if o.Lenient&Formats != 0 && onlyFormats(out.violations) {
+			return // the server may well accept them
+		}
 		if len(out.violations) > 0 && o.Tier > Off && weigh(out.violations) <= maxViolations {
 			// A change that must be told is not made where silent ones are enough.
 			mended = o.Tier > Silent && m.attempt(Silent, value, out.violations) || m.attempt(o.Tier, value, out.violations)

@@ -175,7 +175,7 @@ func (d *Decision) check(tool Tool) {
 // options returns how far the arguments of a call may be repaired. A schema that is a hint counts as
 // far as the server was seen to enforce it.
 func (g *Gate) options(name string, tool Tool) Options {
-	const everything = Keys | Values
+	const everything = Keys | Values | Formats
 	o := Options{Tool: name, Tier: Silent}
 	if !g.enforces(tool) {
 		g.mu.Lock()

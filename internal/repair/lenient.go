@@ -10,8 +10,9 @@ import (
 type Aspect int
 
 const (
-	Keys   Aspect = 1 << iota // which keys are required and allowed
-	Values                    // which values are allowed
+	Keys    Aspect = 1 << iota // which keys are required and allowed
+	Values                     // which values are allowed
+	Formats                    // in which format a string is: an annotation, which few validators check
 )
 
 // allows reports whether changes may be made although the server may accept the arguments as they
@@ -61,8 +62,8 @@ func unquoted(raw []byte) string {
 }
 
 // Enforced returns the aspects of its schema that a server enforces, judging by its rejection of
-// one call. Validation libraries are recognized by their phrases, and enforce everything; the words
-// of a tool prove only what they say.
+// one call. Validation libraries are recognized by their phrases, and enforce everything but formats;
+// the words of a tool prove only what they say.
 func Enforced(said string) (aspects Aspect) {
 	said = said[:min(len(said), maxServerText)]
 	for aspect, phrases := range enforcing() {
@@ -76,7 +77,7 @@ func Enforced(said string) (aspects Aspect) {
 var enforcing = sync.OnceValue(func() map[Aspect]*regexp.Regexp {
 	any := func(phrases ...string) *regexp.Regexp { return regexp.MustCompile(`(?i)` + strings.Join(phrases, "|")) }
 	return map[Aspect]*regexp.Regexp{
-		// JSON Schema and zod validate everything
+		// JSON Schema and zod validate all keys and values
 		Keys | Values: any(`\bvalidating "arguments"`, `\binput validation error\b`, `"code":\s*"invalid_(?:type|union|value)"`,
 			`\binvalid input: expected\b`, `\bexpected [a-z]+, received [a-z]+\b`),
 		Keys: any(`\bfield required\b`, `\bmissing\b.{0,40}\b(?:arguments?|parameters?|fields?|propert(?:y|ies))\b`, `\bunexpected keyword argument\b`,
@@ -84,6 +85,9 @@ var enforcing = sync.OnceValue(func() map[Aspect]*regexp.Regexp {
 			`\b(?:missing|unknown) (?:field|parameter|argument)\b`),
 		Values: any(`\binput should be\b`, `\bis not of types? '`, `\bis not one of \[`, `\bcannot unmarshal \w+ into\b`, `\binvalid type: `,
 			`\binvalid enum value\b`, `\bmust be (?:of type |an? )?(?:string|number|integer|boolean|object|array)\b`),
+		Formats: any(`"code":\s*"invalid_(?:string|format)"`, `\binvalid (?:iso )?(?:date|datetime|time|duration|email|e-mail|ur[il]|uuid|ipv?[46]?)\b`,
+			`\bmust match format\b`, `\bis not an? '(?:date|date-time|time|duration|email|ur[il]|uuid|ipv[46]|hostname)'`,
+			`\binput should be a valid (?:date|datetime|time|duration|email|url|uuid)\b`),
 	}
 })
 

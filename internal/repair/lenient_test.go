@@ -8,7 +8,7 @@ import (
 // What a server is not known to enforce is changed only if that cannot hurt.
 func TestLenientServersGetOnlyHarmlessRepairs(t *testing.T) {
 	schema := Compile([]byte(`{"type":"object","properties":{"n":{"type":"integer"},"unit":{"enum":["km","degree-days","celsius"]},` +
-		`"tags":{"type":"array","items":{"type":"string"}},"size":{"type":"integer","default":3},"note":{"type":"string"},` +
+		`"tags":{"type":"array","items":{"type":"string"}},"size":{"type":"integer","default":3},"note":{"type":"string"},"on":{"type":"string","format":"date-time"},` +
 		`"either":{"anyOf":[{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["a"]},{"type":"boolean"}]}},` +
 		`"required":["size"],"additionalProperties":false}`))
 	const all = Keys | Values
@@ -35,6 +35,9 @@ func TestLenientServersGetOnlyHarmlessRepairs(t *testing.T) {
 		{all, `{"size":1,"either":{"a":1,"b":null}}`, ``}, // in a branch also
 		{Keys, `{"size":1,"either":{"a":1,"b":null}}`, `{"size":1,"either":{"a":1}}`},
 		{all, `{"size":1,"n":"5","tags":null}`, ``}, // all or nothing
+		{Formats, `{"size":1,"on":""}`, ``},         // it may clear the date
+		{0, `{"size":1,"on":""}`, `{"size":1}`},
+		{Formats, `{"size":1,"on":"","n":null}`, `{"size":1}`}, // the server rejects it as it is
 	} {
 		out := schema.Arguments([]byte(test.arguments), Options{Tier: Told, Lenient: test.lenient})
 		switch {
@@ -42,6 +45,25 @@ func TestLenientServersGetOnlyHarmlessRepairs(t *testing.T) {
 			t.Errorf("%s, lenient %b: %v, %s", test.arguments, test.lenient, out.Verdict, out.Arguments)
 		case test.want != "" && string(out.Arguments) != test.want:
 			t.Errorf("%s, lenient %b: %v, %s, want %s", test.arguments, test.lenient, out.Verdict, out.Arguments, test.want)
+		}
+	}
+}
+
+// Only a server that complains about a format is known to check formats.
+func TestWhatARejectionProves(t *testing.T) {
+	for said, want := range map[string]Aspect{
+		`Input validation error: 'x' is not of type 'integer'`:               Keys | Values,
+		`Input validation error: '' is not a 'date-time'`:                    Keys | Values | Formats,
+		`[{"code": "invalid_format", "format": "datetime", "path": ["on"]}]`: Formats,
+		`[{"code":"invalid_type","expected":"number","received":"string"}]`:  Keys | Values,
+		`on: Input should be a valid datetime or date, input is too short`:   Values | Formats,
+		`data/on must match format "date-time"`:                              Formats,
+		`Invalid email`:                                                      Formats,
+		`2 validation errors for call[f]: n: Field required`:                 Keys,
+		`the report is not a 'summary', and invalid dates are left out`:      0,
+	} {
+		if got := Enforced(said); got != want {
+			t.Errorf("%q: %b, want %b", said, got, want)
 		}
 	}
 }

@@ -30,9 +30,12 @@ func formatted(ctx context.Context, _ io.Writer) (tally, error) {
 // modules are those that the default level compiles. The others have dependencies that take minutes.
 var modules = []string{".", "lab", "lab/authserver", "temporal"}
 
+// moreMemory lets a tool use memory instead of time: staticcheck takes 34 s of CPU instead of 48.
+var moreMemory = []string{"GOGC=400"}
+
 func vet(ctx context.Context, _ io.Writer) (t tally, err error) {
 	for _, dir := range modules {
-		_, failed := quietly(ctx, dir, nil, "go", "vet", "./...")
+		_, failed := quietly(ctx, dir, moreMemory, "go", "vet", "./...")
 		err = errors.Join(err, failed)
 	}
 	return tally{}, err
@@ -45,7 +48,7 @@ func staticcheck(ctx context.Context, _ io.Writer) (tally, error) {
 		return tally{}, err
 	}
 	for _, dir := range []string{".", "lab"} {
-		_, failed := quietly(ctx, dir, nil, tool, "./...")
+		_, failed := quietly(ctx, dir, moreMemory, tool, "./...")
 		err = errors.Join(err, failed)
 	}
 	return tally{}, err

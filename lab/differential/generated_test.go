@@ -110,7 +110,7 @@ func serveIfAsked() {
 }
 
 // failedSeeds are seeds of TestGeneratedServers that failed once.
-var failedSeeds []uint64
+var failedSeeds = []uint64{0x4101f2c2094c3acb}
 
 // tally adds up what the runs found.
 type tally struct {
