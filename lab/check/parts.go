@@ -16,7 +16,7 @@ import (
 )
 
 func install(ctx context.Context, out io.Writer) (tally, error) {
-	if err := realparts.Install(ctx, out); err != nil {
+	if err := realparts.Install(ctx, out, programs.Everything()); err != nil {
 		return tally{}, fmt.Errorf("%w\nnext: without a network, run go test ./... in the root, which tests the product alone", err)
 	}
 	return tally{}, nil

@@ -46,6 +46,7 @@ require (
 	github.com/facette/natsort v0.0.0-20181210072756-2cd4dd1e2dcb // indirect
 	github.com/felixge/httpsnoop v1.1.0 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.1 // indirect
+	github.com/gauze-mcp/gauze/lab v0.0.0
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/godbus/dbus/v5 v5.2.2 // indirect
@@ -115,3 +116,5 @@ require (
 )
 
 replace github.com/gauze-mcp/gauze => ../..
+
+replace github.com/gauze-mcp/gauze/lab => ..

@@ -33,13 +33,16 @@ const (
 	Git                Part = "mcp-server-git"
 )
 
-// installTimeout limits the installation of a unit: a slow connection needs a few minutes, and a
-// machine without a network must not block the tests for longer.
-const installTimeout = 6 * time.Minute
+// installTimeout limits the installation of a unit: a slow connection or a busy machine needs many
+// minutes. npm and pip give up much sooner if nothing answers.
+const installTimeout = 30 * time.Minute
 
-// Install installs everything that is missing and reports progress to out.
-func Install(ctx context.Context, out io.Writer) error {
+// Install installs what is missing of the default level, or of everything, and reports progress to out.
+func Install(ctx context.Context, out io.Writer, everything bool) error {
 	units := []unit{npmUnit, pythonUnit, gitUnit, serversUnit, conformanceUnit}
+	if everything {
+		units = append(units, moreServersUnit, pypiServersUnit)
+	}
 	if runtime.GOOS == "linux" {
 		units = append(units, clientsUnit, postgresUnit)
 	}
