@@ -59,11 +59,19 @@ func TestBrokenSetupsInARealClient(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), testPatience)
 				defer cancel()
-				c, err := connect(t, ctx, b.running())
-				if err == nil {
-					t.Fatalf("%s is connected: %v", name, c.close())
+				var missing []string
+				var err error
+				for ask := range 3 { // gauze does not hold an answer for long, so on a busy machine a cause may come too late for it
+					c, failed := connect(t, ctx, b.running())
+					if err = failed; err == nil {
+						t.Fatalf("%s is connected: %v", name, c.close())
+					}
+					missing = slices.DeleteFunc(slices.Clone(want), func(text string) bool { return text != "" && strings.Contains(err.Error(), text) })
+					if len(missing) == 0 || toldLess[s.name] != "" {
+						break
+					}
+					t.Logf("%s, asked %d times, is not told: %q", name, ask+1, missing)
 				}
-				missing := slices.DeleteFunc(slices.Clone(want), func(text string) bool { return text != "" && strings.Contains(err.Error(), text) })
 				if len(missing) > 0 && toldLess[s.name] == "" {
 					t.Errorf("%s is not told: %q\nbut: %v", name, missing, err)
 				}
