@@ -13,19 +13,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/testonly/sample"
+	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
 func main() {
@@ -52,7 +49,11 @@ func check(ctx context.Context, args []string, out io.Writer) int {
 		fmt.Fprintf(out, "check: %v\nnext: go -C lab run ./check -help\n", err)
 		return 2
 	}
-	if err := enterTree(); err != nil {
+	root, err := programs.Root(ctx)
+	if err == nil {
+		err = os.Chdir(root)
+	}
+	if err != nil {
 		fmt.Fprintf(out, "check: %v\nnext: run this inside a checkout of gauze\n", err)
 		return 2
 	}
@@ -79,21 +80,4 @@ func prepare(everything bool, seed string, out io.Writer) {
 	if pace > 1 {
 		fmt.Fprintf(out, "this machine is slow or busy: every test gets %d times as long\n", pace)
 	}
-}
-
-// enterTree changes the working directory to the root of the tree, where the product's module is.
-func enterTree() error {
-	mod, err := exec.Command("go", "env", "GOMOD").Output()
-	if err != nil {
-		return fmt.Errorf("go env GOMOD: %w", err)
-	}
-	file := strings.TrimSpace(string(mod))
-	if file == "" || file == os.DevNull {
-		return errors.New("not inside a Go module")
-	}
-	root := filepath.Dir(file)
-	if filepath.Base(root) == "lab" {
-		root = filepath.Dir(root)
-	}
-	return os.Chdir(root)
 }
