@@ -131,9 +131,9 @@ func TestLoginToAServerThatIsNotWrapped(t *testing.T) {
 	t.Parallel()
 	s := logintest.New(t, logintest.Config{})
 	p := newUser(t, s)
-	p.write(".config/Code/User/mcp.json", fmt.Sprintf(`{"servers": {"notes": {"type": "http", "url": %q}}}`, s.MCP()))
+	p.write(".codeium/windsurf/mcp_config.json", fmt.Sprintf(`{"mcpServers": {"notes": {"serverUrl": %q}}}`, s.MCP()))
 	wantText(t, p.must("login", "cursor/notes"), "Not wrapped: cursor/notes", "\n    gauze wrap --remote cursor/notes\n")
-	wantText(t, p.must("login", "notes"), "gauze wrap --remote ", "cursor/notes", "vscode/notes")
+	wantText(t, p.must("login", "notes"), "gauze wrap --remote ", "cursor/notes", "windsurf/notes")
 	if said := p.must("login", s.MCP()); strings.Contains(said, "gauze wrap") {
 		t.Error(said)
 	}
@@ -293,8 +293,7 @@ func TestLoginMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.write("project/.cursor/mcp.json", `{"mcpServers": {"theirs": {"url": "https://theirs.example/mcp"}}}`)
-	p.write(".config/Code/User/mcp.json", `{"servers": {"keyed": {"type": "http", "url": "https://keyed.example/mcp", "headers": {"Authorization": "Bearer hidden-secret-value"}}}}`)
-	p.write(".codeium/windsurf/mcp_config.json", fmt.Sprintf(`{"mcpServers": {"off": {"command": "gauze", "args": ["run", "--login=off", "--url", %q]}}}`, s.MCP()))
+	p.write(".codeium/windsurf/mcp_config.json", fmt.Sprintf(`{"mcpServers": {"keyed": {"serverUrl": "https://keyed.example/mcp", "headers": {"Authorization": "Bearer hidden-secret-value"}}, "off": {"command": "gauze", "args": ["run", "--login=off", "--url", %q]}}}`, s.MCP()))
 	for want, args := range map[string][]string{
 		"missing SERVER or URL":                                {"login"},
 		"--json requires --status":                             {"login", "--json", "notes"},

@@ -667,8 +667,9 @@ func TestWhereBackupsAre(t *testing.T) {
 			t.Errorf("%s, home %q, %v: %q, want %q", c.system, c.home, c.env, got, c.want)
 		}
 	}
-	t.Setenv("GAUZE_STATE_DIR", "/g")
-	if dir, err := DefaultDir(); err != nil || slash(dir) != slash("/g/backups") {
+	state := t.TempDir()
+	t.Setenv("GAUZE_STATE_DIR", state)
+	if dir, err := DefaultDir(); err != nil || dir != filepath.Join(state, "backups") {
 		t.Errorf("%q, %v", dir, err)
 	}
 }

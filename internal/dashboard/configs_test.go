@@ -116,7 +116,7 @@ func TestFixIsAppliedOnlyAsShown(t *testing.T) {
 	has(t, page, "Proposed change", "<ins>", "<del>", link+"/fix", "gauze doctor --fix cursor/notes")
 	lacks(t, page, secret)
 	page = s.get(link+"/fix", 200)
-	has(t, page, "I have read this change", "<ins>&#43;", "<del>-", "~/.cursor/mcp.json")
+	has(t, page, "I have read this change", "<ins>&#43;", "<del>-", filepath.FromSlash("~/.cursor/mcp.json"))
 	lacks(t, page, secret)
 	consent := hidden(t, page, "consent")
 	has(t, s.post(link+"/fix", 409, "consent", consent), "tick the box")

@@ -48,7 +48,7 @@ func newBenchOn(t *testing.T, address, namespace string, c client.Client) *bench
 // repair makes the server available, remove the opposite.
 func (b *bench) repair() {
 	b.t.Helper()
-	if err := os.Symlink(filepath.Join(bin, "gauze"), b.binary()); err != nil {
+	if err := os.Symlink(filepath.Join(bin, "faultyserver"), b.binary()); err != nil {
 		b.t.Fatal(err)
 	}
 }

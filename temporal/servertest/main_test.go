@@ -13,7 +13,7 @@ import (
 
 // What all tests share.
 var (
-	bin    string // directory with gauze and gauze-temporal
+	bin    string // directory with gauze, gauze-temporal and the faulty server
 	server *temporaltest.TestServer
 )
 
@@ -31,9 +31,13 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	bin = dir
-	for name, at := range map[string]string{"gauze": "../..", "gauze-temporal": ".."} {
-		cmd := exec.Command("go", "build", "-o", filepath.Join(bin, name), "./cmd/"+name)
-		cmd.Dir = at
+	for name, from := range map[string][2]string{
+		"gauze":          {"../..", "./cmd/gauze"},
+		"faultyserver":   {"../..", "./internal/testonly/faultyserver/standalone"},
+		"gauze-temporal": {"..", "./cmd/gauze-temporal"},
+	} {
+		cmd := exec.Command("go", "build", "-o", filepath.Join(bin, name), from[1])
+		cmd.Dir = from[0]
 		if out, err := cmd.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "building %s: %v\n%s", name, err, out)
 			return 1
