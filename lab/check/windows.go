@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 	"github.com/gauze-mcp/gauze/lab/programs"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 	"github.com/gauze-mcp/gauze/lab/windows"
@@ -26,7 +27,7 @@ func windowsTest(ctx context.Context, out io.Writer) (tally, error) {
 		return tally{}, err
 	}
 	f := newFollower(out)
-	env := []string{programs.Gauze.Env + "=" + windows.Path(gauze)}
+	env := []string{programs.Gauze.Env + "=" + windows.Path(gauze), sample.EnvAll + "="} // small samples: wine is slow
 	err = errors.Join(
 		f.underWine(ctx, folder, ".", env, "./..."),
 		f.underWine(ctx, folder, "lab", env, "./bench/...", "./conformance"))
