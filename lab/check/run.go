@@ -137,7 +137,7 @@ func printTable(ctx context.Context, all []outcome, out io.Writer) {
 	for _, o := range all {
 		fmt.Fprintf(out, "%-16s %7d %7d %8d %8.0f\n", o.name, o.passed, o.failed, o.skipped, o.took.Seconds())
 	}
-	commit, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty", "--abbrev=12").Output()
+	commit, err := exec.CommandContext(context.WithoutCancel(ctx), "git", "describe", "--always", "--dirty", "--abbrev=12").Output()
 	if err != nil {
 		commit = []byte("unknown")
 	}
