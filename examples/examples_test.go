@@ -16,6 +16,8 @@ import (
 	_ "github.com/gauze-mcp/gauze/doctor"
 	_ "github.com/gauze-mcp/gauze/llm"
 	_ "github.com/gauze-mcp/gauze/repair"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 )
 
 // programs are the examples. Each is a program.
@@ -25,9 +27,7 @@ var programs = []string{"agent", "healedclient", "server"}
 // code in the README, builds and vets it, and returns the directory of the programs.
 func outside(t *testing.T) (bin string) {
 	t.Helper()
-	if _, err := exec.LookPath("go"); err != nil && runtime.GOOS == "windows" {
-		t.Skip("no compiler here, as in wine")
-	}
+	windowstest.Skip(t)
 	dir := t.TempDir()
 	root, err := filepath.Abs("..")
 	if err != nil {

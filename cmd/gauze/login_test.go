@@ -327,8 +327,10 @@ func TestLoginMistakes(t *testing.T) {
 			t.Errorf("gauze %v: status %d, want %q:\n%s", args, status, want, said)
 		}
 	}
-	if said, status := p.gauze("login", "notes", "--client-id", "x", "--client-secret-file", open); runtime.GOOS != "windows" && (status != 2 || !strings.Contains(said, "other users can access the client secret file")) {
-		t.Errorf("%d: %s", status, said)
+	if runtime.GOOS != "windows" { // which has no permission bits
+		if said, status := p.gauze("login", "notes", "--client-id", "x", "--client-secret-file", open); status != 2 || !strings.Contains(said, "other users can access the client secret file") {
+			t.Errorf("%d: %s", status, said)
+		}
 	}
 	if n := len(s.Ledger()); n > 0 {
 		t.Errorf("%d requests were sent", n)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/live"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 )
 
 // A file that no wrap wrote must not make gauze status connect to a different machine or service.
@@ -19,6 +20,7 @@ func TestOnlyAddressesOfWrapsAreConnectedTo(t *testing.T) {
 		{"the socket of a different program", filepath.Join(stateDir(t), "agent.sock"), "unix", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			windowstest.Skip(t)
 			network := strings.TrimSuffix(c.network, "4")
 			l, err := net.Listen(network, c.listen)
 			if err != nil {

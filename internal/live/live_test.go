@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/live"
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 )
 
 // stateDir returns a directory whose path is short enough for a socket.
@@ -96,6 +97,7 @@ func TestAnAnnouncementNobodyListensForIsRemoved(t *testing.T) {
 // A socket in the file system that refuses has no listener, whatever the namespaces of its wrap. A
 // port may have one in them.
 func TestADeadSocketOfADifferentContainerIsRemoved(t *testing.T) {
+	windowstest.Skip(t)
 	for network, removed := range map[string]bool{"unix": true, "tcp": false} {
 		dir := stateDir(t)
 		file, address := filepath.Join(dir, "live", "4131-1.json"), "127.0.0.1:0"

@@ -348,6 +348,7 @@ func TestARestartFailsIfTheServerDoesNotStartAgain(t *testing.T) {
 	o.Spec = plainServer("mortal", t.TempDir())
 	o.Spec.Command = program
 	s := (&story{t: t, ended: make(chan error, 1)}).run(o).initialize()
+	pid := s.conn().PID()
 	if err := os.Rename(program, program+".old"); err != nil {
 		t.Fatal(err)
 	}
@@ -357,6 +358,7 @@ func TestARestartFailsIfTheServerDoesNotStartAgain(t *testing.T) {
 	if err := s.session.Restart(t.Context()); err == nil || !strings.Contains(err.Error(), "not running") {
 		t.Errorf("%v", err)
 	}
+	s.wantGone(pid)
 }
 
 func TestAServerThatCannotBeStartedIsDead(t *testing.T) {

@@ -45,6 +45,7 @@ var wineTests = []exemption{
 		"lab/bench.TestSmallStormKeepsEveryPromise",
 		"lab/bench.TestSmallWebStormKeepsEveryPromise",
 		"lab/release.TestBuildIsReproducible",
+		"examples.outside",
 	}},
 	{"runs git, which is not under wine", []string{
 		"lab/release.TestVersionNamesTheCommitAndChanges",
@@ -57,6 +58,10 @@ var wineTests = []exemption{
 		"internal/fleet.TestALinkInPlaceOfNoFileIsNotWritten",
 		"internal/fleet.TestALinkThatWasReadIsWritten",
 		"internal/fleet.TestASwappedFileIsNotWritten",
+	}},
+	{"wine has no Unix sockets", []string{
+		"internal/live.TestOnlyAddressesOfWrapsAreConnectedTo/the socket of a different program",
+		"internal/live.TestADeadSocketOfADifferentContainerIsRemoved",
 	}},
 	{"wine updates CPU times late", []string{
 		"internal/proxy.TestFaultH05BusyIsNotHung/past its time, at work",
