@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	internal "github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 	"github.com/gauze-mcp/gauze/repair"
 )
 
@@ -60,6 +61,7 @@ func TestTiersAreThoseOfTheReceipts(t *testing.T) {
 
 // Agents that repair arguments need neither the SDK nor the supervisor.
 func TestThePackageLinksNeitherTheSDKNorTheSupervisor(t *testing.T) {
+	windowstest.Skip(t)
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -59,31 +59,44 @@ var foreignAnalyzers = []*analysis.Analyzer{
 	waitgroup.Analyzer,
 }
 
-// checkFor type-checks the product and its tests for another system and runs the analyzers of go vet on
-// them. It generates no code: go build would compile every dependency, and SQLite alone takes a minute.
+// checkFor type-checks the product and its tests for another system, for Windows also the tests of the
+// laboratory that run there, and runs the analyzers of go vet on them. It generates no code: go build would compile every dependency, and SQLite alone takes a minute.
 func checkFor(goos string) func(context.Context, io.Writer) (tally, error) {
 	return func(ctx context.Context, _ io.Writer) (tally, error) {
 		root, err := os.Getwd()
 		if err != nil {
 			return tally{}, err
 		}
-		loaded, err := packages.Load(&packages.Config{
-			Context: ctx,
-			Dir:     root,
-			Mode:    packages.LoadAllSyntax,
-			Env:     append(os.Environ(), "GOOS="+goos),
-			Tests:   true,
-			ParseFile: func(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
-				return parseFor(fset, root, name, src)
-			},
-		}, "./...")
+		product, err := loadFor(ctx, goos, root, root, "./...")
 		if err != nil {
 			return tally{}, err
 		}
-		// The main packages of tests are generated.
-		loaded = slices.DeleteFunc(loaded, func(p *packages.Package) bool { return strings.HasSuffix(p.ID, ".test") })
-		return tally{}, findings(loaded)
+		err = findings(product)
+		if goos == "windows" {
+			lab, failed := loadFor(ctx, goos, root, filepath.Join(root, "lab"), append([]string{"./windows"}, labUnderWine...)...)
+			if failed != nil {
+				return tally{}, failed
+			}
+			err = errors.Join(err, findings(lab))
+		}
+		return tally{}, err
 	}
+}
+
+// loadFor loads packages of a module of the tree at root, with their tests.
+func loadFor(ctx context.Context, goos, root, dir string, patterns ...string) ([]*packages.Package, error) {
+	loaded, err := packages.Load(&packages.Config{
+		Context: ctx,
+		Dir:     dir,
+		Mode:    packages.LoadAllSyntax,
+		Env:     append(os.Environ(), "GOOS="+goos),
+		Tests:   true,
+		ParseFile: func(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
+			return parseFor(fset, root, name, src)
+		},
+	}, patterns...)
+	// The main packages of tests are generated.
+	return slices.DeleteFunc(loaded, func(p *packages.Package) bool { return strings.HasSuffix(p.ID, ".test") }), err
 }
 
 // parseFor parses a file. What functions of other modules do is not checked, only what they are.

@@ -14,6 +14,9 @@ import (
 	"github.com/gauze-mcp/gauze/lab/windows"
 )
 
+// labUnderWine are the laboratory's packages whose tests run on every system.
+var labUnderWine = []string{"./bench/...", "./conformance"}
+
 // windowsTest runs the tests of every package of the product under wine, and those of the laboratory
 // that are for every system, and prints the counts of each.
 func windowsTest(ctx context.Context, out io.Writer) (tally, error) {
@@ -30,7 +33,7 @@ func windowsTest(ctx context.Context, out io.Writer) (tally, error) {
 	env := []string{programs.Gauze.Env + "=" + windows.Path(gauze), sample.EnvAll + "="} // small samples: wine is slow
 	err = errors.Join(
 		f.underWine(ctx, folder, ".", env, "./..."),
-		f.underWine(ctx, folder, "lab", env, "./bench/...", "./conformance"))
+		f.underWine(ctx, folder, "lab", env, labUnderWine...))
 	f.table()
 	return f.total(), err
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 
@@ -52,6 +53,8 @@ func TestMain(m *testing.M) {
 }
 
 func testLab(t *testing.T) *lab {
+	t.Helper()
+	windowstest.Skip(t)
 	return &lab{parts: realparts.NeedConformance(t), dir: t.TempDir(), log: t.Output()}
 }
 

@@ -54,8 +54,8 @@ type response struct {
 	Error  json.RawMessage
 }
 
-// run starts gauze run with these arguments and does the handshake.
-func run(t *testing.T, dir string, environ []string, args ...string) *client {
+// wrapped starts gauze run with these arguments and does the handshake.
+func wrapped(t *testing.T, dir string, environ []string, args ...string) *client {
 	t.Helper()
 	cmd := exec.Command(part(t, "gauze.exe"), append([]string{"run", "--quiet"}, args...)...)
 	cmd.Dir = dir

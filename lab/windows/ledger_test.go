@@ -31,7 +31,7 @@ const (
 // Every second call has an effect that must not happen twice; of the others half are idempotent, half only read.
 func TestNoEffectIsLostOrDoubled(t *testing.T) {
 	ledger := filepath.Join(t.TempDir(), "ledger")
-	c := run(t, "", nil, "--", part(t, "faultyserver.exe"), "-ledger", ledger)
+	c := wrapped(t, "", nil, "--", part(t, "faultyserver.exe"), "-ledger", ledger)
 
 	work := make(chan int)
 	answered := make(chan struct{}, numCalls)

@@ -34,7 +34,7 @@ func TestNpxStartsARealServer(t *testing.T) {
 	if said, err := link.CombinedOutput(); err != nil {
 		t.Fatalf("npm rebuild, which makes the .cmd files of node_modules: %v\n%s", err, said)
 	}
-	c := run(t, project, environ, "--", filepath.Join(node, "npx.cmd"), "--offline", "-y", "@modelcontextprotocol/server-everything")
+	c := wrapped(t, project, environ, "--", filepath.Join(node, "npx.cmd"), "--offline", "-y", "@modelcontextprotocol/server-everything")
 	var listed struct {
 		Tools []struct{ Name string }
 	}
@@ -50,7 +50,7 @@ func TestNpxStartsARealServer(t *testing.T) {
 }
 
 func TestTaskkillOfTheServerHeals(t *testing.T) {
-	c := run(t, "", nil, "--", part(t, "faultyserver.exe"))
+	c := wrapped(t, "", nil, "--", part(t, "faultyserver.exe"))
 	first := c.serverPID()
 	ended := watch(t, first)
 	// It is in flight when its server is killed: the server reads in order, and has answered what came later.
@@ -68,7 +68,7 @@ func TestTaskkillOfTheServerHeals(t *testing.T) {
 }
 
 func TestTaskkillOfGauzeLeavesNoServer(t *testing.T) {
-	c := run(t, "", nil, "--", part(t, "faultyserver.exe"))
+	c := wrapped(t, "", nil, "--", part(t, "faultyserver.exe"))
 	child, err := strconv.Atoi(c.text("spawn_child", `{"ms":600000}`))
 	if err != nil {
 		t.Fatal(err)

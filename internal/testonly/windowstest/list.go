@@ -46,6 +46,10 @@ var wineTests = []exemption{
 		"lab/bench.TestSmallWebStormKeepsEveryPromise",
 		"lab/release.TestBuildIsReproducible",
 		"examples.outside",
+		"repair.TestThePackageLinksNeitherTheSDKNorTheSupervisor",
+	}},
+	{"runs node, which is not under wine", []string{
+		"lab/conformance.testLab",
 	}},
 	{"runs git, which is not under wine", []string{
 		"lab/release.TestVersionNamesTheCommitAndChanges",
