@@ -208,5 +208,8 @@ func (l *lab) suite(ctx context.Context, env []string, args ...string) (sheet, e
 	if args[0] == "client" {
 		s.add(output.outcomes...)
 	}
+	if len(output.complaints) > 0 {
+		fmt.Fprintln(l.log, strings.Join(output.complaints, "\n"))
+	}
 	return s, nil
 }

@@ -90,13 +90,17 @@ func readResults(dir string) (sheet, error) {
 // summary reads the list at the end of the output, which also has clients that failed or hung
 // although every check of the scenario passed.
 type summary struct {
-	reached  bool
-	outcomes []check
+	reached    bool
+	outcomes   []check
+	complaints []string // of runClientThrough
 }
 
 var outcomeLine = regexp.MustCompile(`^([✓✗~]) (\S+): \d+ passed`)
 
 func (s *summary) line(line string) {
+	if strings.Contains(line, "conformance: ") {
+		s.complaints = append(s.complaints, strings.TrimSpace(line))
+	}
 	s.reached = s.reached || strings.Contains(line, "SUMMARY ===")
 	m := outcomeLine.FindStringSubmatch(line)
 	if !s.reached || m == nil {

@@ -24,11 +24,18 @@ func TestOfficialSuite(t *testing.T) {
 	}
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) {
-			said, err := exec.CommandContext(t.Context(), suite, "-gauze", gauze, "-only", version).CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, said)
+			// On a machine with many other tests a client of the suite may give up: what differs once is
+			// looked at again.
+			for again := range 2 {
+				said, err := exec.CommandContext(t.Context(), suite, "-gauze", gauze, "-only", version, "-v").CombinedOutput()
+				t.Logf("%s", said)
+				switch {
+				case err == nil:
+					return
+				case again > 0:
+					t.Error(err)
+				}
 			}
-			t.Logf("%s", said)
 		})
 	}
 }
