@@ -22,7 +22,7 @@ var steps = []step{
 	{name: "staticcheck", phase: looked, about: "staticcheck of the product and the laboratory", run: staticcheck},
 	{name: "realparts", phase: looked, about: "real servers and clients, pinned", run: install},
 	{name: "vet", phase: looked, about: "go vet of every module that the default level tests", run: vet},
-	{name: "types-windows", phase: looked, about: "the types of the product and its tests for Windows, and analyzers of go vet", run: checkFor("windows")},
+	{name: "types-windows", phase: looked, about: "the types of the product, its tests and the laboratory's tests for Windows, and analyzers of go vet", run: checkFor("windows")},
 	{name: "types-darwin", phase: looked, about: "the types of the product and its tests for macOS, and analyzers of go vet", run: checkFor("darwin")},
 	{name: "test-lab", phase: tested, about: "gauze as users run it: real servers and clients, a browser, hostile repositories, storms, the official suite",
 		run: goTest{dir: "lab", flags: []string{"-p", strconv.Itoa(runtime.NumCPU() + 2)}}.run},
