@@ -61,8 +61,8 @@ type stage struct {
 	ledger string
 }
 
-// callTimeout limits a call without progress. A server that hangs is replaced sooner, also on a busy machine.
-const callTimeout = time.Minute
+// callTimeout limits a call without progress.
+const callTimeout = 20 * time.Second
 
 // mark is an event of the demo itself. When it comes back, everything before it is on the screen.
 const mark event.Kind = "demo-mark"
