@@ -317,12 +317,12 @@ func (s *Session) transmit(c *call, conn *upstream.Conn) {
 		before, after = c.msg.AroundID()
 		id = AppendID(s.idBuffer[:0], c.n)
 	}
-	var mirrors http.Header
+	how := upstream.Sending{Once: c.class == Unsafe && c.id != nil}
 	if conn.Remote() && c.tool != "" {
-		mirrors = s.mirrored(c)
+		how.Header = s.mirrored(c)
 	}
 	var err error
-	if c.end, err = conn.QueueWith(mirrors, before, id, after, lineEnd); err != nil {
+	if c.end, err = conn.QueueWith(how, before, id, after, lineEnd); err != nil {
 		// The connection is breaking; Down will find the call and, since nothing of it was written,
 		// repeat it.
 		c.end = 1 << 62

@@ -20,13 +20,12 @@ const (
 
 // lostCall is what a decision needs to know of the call.
 type lostCall struct {
-	class       Class
-	method      string
-	deaths      int  // losses after which it may have run, this one included
-	proven      int  // losses before this one after which it had provably not run
-	laterWrite  bool // a call that may write was sent after it
-	lastDeath   bool // it was in flight as well when the connection before this one ended
-	sameSession bool // it would be sent again in the very session that the server refused
+	class      Class
+	method     string
+	deaths     int  // losses after which it may have run, this one included
+	proven     int  // losses before this one after which it had provably not run
+	laterWrite bool // a call that may write was sent after it
+	lastDeath  bool // it was in flight as well when the connection before this one ended
 }
 
 // lossPolicy is what a decision needs to know of the session.
@@ -64,10 +63,10 @@ type verdict struct {
 // often than by the call, and identical reads would bar each other.
 func decide(c lostCall, kind lossKind, loss upstream.Loss, p lossPolicy) verdict {
 	if kind == exchangeLost && loss.OfLogin() {
-		return decideLogin(loss, p)
+		return decideLogin(c, loss, p)
 	}
 	again, why := mayRepeat(c, kind, loss)
-	if kind == exchangeLost && !(loss.Session && why != "") {
+	if kind == exchangeLost {
 		why = exchangeFault(c, loss)
 	}
 	bar := p.quarantine && c.lastDeath && mayHaveKilled(c.method, kind, loss)
@@ -94,10 +93,12 @@ func decide(c lostCall, kind lossKind, loss upstream.Loss, p lossPolicy) verdict
 	return verdict{action: answerFault, code: why, bar: bar}
 }
 
-// decideLogin returns what becomes of a call that the server rejected for lack of a valid login,
-// which servers check before they run anything. Neither the doctor nor a different transport helps.
-func decideLogin(loss upstream.Loss, p lossPolicy) verdict {
-	if loss.Login != nil && p.login && !p.closing {
+// decideLogin returns what becomes of a call that was rejected for lack of a valid login. Neither the
+// doctor nor a different transport helps. If the server has seen the call, it may have acted and passed
+// on that somebody else rejects the token.
+func decideLogin(c lostCall, loss upstream.Loss, p lossPolicy) verdict {
+	harmless := loss.Delivery == fault.Unsent || c.class != Unsafe && !(c.class == Idempotent && c.laterWrite)
+	if loss.Login != nil && p.login && !p.closing && harmless {
 		return verdict{action: awaitLogin}
 	}
 	return verdict{action: answerFault, code: loss.Code}
@@ -127,10 +128,6 @@ func mayRepeat(c lostCall, kind lossKind, loss upstream.Loss) (ok bool, code fau
 	case loss.Delivery == fault.Unsent:
 		// It did not happen, whatever it is.
 		return c.proven < maxProvenRepeats, fault.ReplayExhausted
-	case loss.Session && c.deaths <= 1:
-		// A transport that does not know the session did not run the call. It is believed once, and
-		// only if this is the call's first loss.
-		return c.class != Unsafe || !c.sameSession, ""
 	}
 	switch c.class {
 	case Reads, ReadOnly:

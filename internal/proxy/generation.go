@@ -40,11 +40,8 @@ func (s *Session) Up(conn *upstream.Conn) {
 			if c.login == nil {
 				c.retryAt = time.Time{}
 			}
-			switch {
-			case s.toolChanged(c):
+			if s.toolChanged(c) {
 				s.fail(c, &fault.Fault{Code: fault.ToolChanged, Delivery: deliveryOf(c)})
-			case c.refusedIn(conn):
-				s.fail(c, &fault.Fault{Code: fault.OutcomeUnknown, Delivery: fault.Refused})
 			}
 		}
 		s.release()
@@ -73,12 +70,6 @@ func (s *Session) greet(conn *upstream.Conn) {
 // same name.
 func (s *Session) toolChanged(c *call) bool {
 	return c.shape != 0 && (c.repeated() || c.correction != nil) && s.catalog.tools[c.tool].shape != c.shape
-}
-
-// refusedIn reports whether a call that may act would be sent again in the very session for which
-// the server refused it: then the refusal had a different reason.
-func (c *call) refusedIn(conn *upstream.Conn) bool {
-	return c.class == Unsafe && c.loss != nil && c.loss.Session && c.conn.SameSession(conn)
 }
 
 // deliveryOf returns how far a call that is not in flight got.

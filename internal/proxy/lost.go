@@ -33,7 +33,6 @@ func (s *Session) Down(conn *upstream.Conn) {
 				s.rememberGhost(c)
 			}
 			loss := upstream.Loss{Delivery: conn.Delivery(c.end)}
-			loss.Session = loss.Delivery == fault.Refused
 			if mayHaveKilled(c.msg.Method, connectionLost, loss) {
 				inFlight[c.sign] = true
 			}
@@ -148,9 +147,8 @@ func (s *Session) lose(c *call, kind lossKind, loss upstream.Loss, now time.Time
 func (s *Session) factsOf(c *call) lostCall {
 	return lostCall{
 		class: c.class, method: c.msg.Method, deaths: c.deaths, proven: c.proven,
-		laterWrite:  s.laterWrite(c),
-		lastDeath:   s.quarantine.last[c.sign],
-		sameSession: s.conn != nil && s.conn != c.conn && s.conn.SameSession(c.conn),
+		laterWrite: s.laterWrite(c),
+		lastDeath:  s.quarantine.last[c.sign],
 	}
 }
 

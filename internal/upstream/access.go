@@ -162,6 +162,10 @@ type unauthorizedBody struct {
 
 func (*unauthorizedBody) Close() error { return nil }
 
+// renewedBody is the body of a response to a request that was rejected as unauthorized, and is not sent
+// again although the login was renewed.
+type renewedBody struct{ io.ReadCloser }
+
 // remoteSecrets holds the values that no message about a server may show: those of its Spec, and
 // the latest values of headers that change.
 type remoteSecrets struct {

@@ -30,9 +30,8 @@ type Reader interface {
 
 // link carries the bytes of a connection: pipes or HTTP.
 type link interface {
-	// put queues one line, given in parts; end identifies it for delivery. header has the HTTP
-	// headers that repeat parts of the message.
-	put(header http.Header, parts [][]byte) (end int64, err error)
+	// put queues one line, given in parts; end identifies it for delivery.
+	put(how Sending, parts [][]byte) (end int64, err error)
 	flush()
 	await()
 	blocked() bool
@@ -135,15 +134,21 @@ func (c *Conn) Remote() bool { return c.pipes == nil }
 // Queue queues a line, given in parts and with its line end, without sending it. end identifies it
 // for Delivery.
 func (c *Conn) Queue(parts ...[]byte) (end int64, err error) {
-	return c.QueueWith(nil, parts...)
+	return c.QueueWith(Sending{}, parts...)
 }
 
-// QueueWith is Queue with the HTTP headers that repeat parts of the message.
-func (c *Conn) QueueWith(header http.Header, parts ...[]byte) (end int64, err error) {
+// Sending is how a message is sent over HTTP.
+type Sending struct {
+	Header http.Header // repeats parts of the message
+	Once   bool        // it may have an effect, so it is sent at most once, whatever the server answers
+}
+
+// QueueWith is Queue for a message over HTTP.
+func (c *Conn) QueueWith(how Sending, parts ...[]byte) (end int64, err error) {
 	if c.pipes != nil {
 		return c.pipes.out.put(parts)
 	}
-	return c.put(header, slices.Clone(parts))
+	return c.put(how, slices.Clone(parts))
 }
 
 // AwaitRoom blocks while too much is queued for the server, until it has read some of it or the

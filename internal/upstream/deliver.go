@@ -27,8 +27,8 @@ func (w *web) deliverAll(text, via []byte, status int) (answered, ok bool) {
 	w.noteMessage()
 	for i := range messages {
 		m := &messages[i]
-		if m.Kind == wire.Response && string(m.ID) == sessionCheckID {
-			continue // the response to sessionForgotten, over HTTP+SSE
+		if m.Kind == wire.Response && string(m.ID) == questionID {
+			continue // the response to a question, over HTTP+SSE
 		}
 		m.Via, m.Status = via, status
 		answered = answered || m.Kind == wire.Response && via != nil && wire.SameID(via, m.ID)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -27,6 +28,8 @@ type exchange struct {
 	id      []byte // the raw id of a request
 	method  string
 	body    []byte
+	once    bool            // see Sending
+	sure    bool            // the session was confirmed for this message
 	header  http.Header     // the headers that repeat parts of the body
 	after   <-chan struct{} // closed when the messages that must arrive first have arrived
 	settled chan struct{}   // closed once the message was accepted or never will be
@@ -49,20 +52,18 @@ type try struct {
 	given       bool // the transport has read the last byte of the body
 	writeFailed bool // the transport read it but could not write it
 	sealed      bool // the transport may read no more
-	refused     bool // the server rejected it because it does not know the session
+	unproven    bool // it was held back: see errUnproven
 	conn        *watchedConn
 }
 
-func newExchange(w *web, end int64, m wire.Message, header http.Header) *exchange {
-	x := &exchange{w: w, end: end, kind: m.Kind, method: m.Method, body: m.Raw, header: http.Header{}, settled: make(chan struct{})}
+func newExchange(w *web, end int64, m wire.Message, how Sending) *exchange {
+	x := &exchange{w: w, end: end, once: how.Once, kind: m.Kind, method: m.Method, body: m.Raw, header: http.Header{}, settled: make(chan struct{})}
 	if m.Kind == wire.Request {
 		x.id = m.ID
 	}
 	x.ctx, x.cancel = context.WithCancelCause(w.ctx)
 	x.mirror(&m)
-	for name, values := range header {
-		x.header[name] = values
-	}
+	maps.Copy(x.header, how.Header)
 	return x
 }
 
@@ -85,8 +86,7 @@ func (x *exchange) mirror(m *wire.Message) {
 func (x *exchange) modern() bool { return x.header.Get("Mcp-Method") != "" }
 
 // delivered returns how far the message got. It is Unsent only if the last byte, the closing brace,
-// was never handed over: a JSON reader cannot act on less. Refused means that the server does not
-// know the session.
+// was never handed over: a JSON reader cannot act on less.
 func (x *exchange) delivered() fault.Delivery {
 	t := x.try.Load()
 	if t == nil {
@@ -95,8 +95,6 @@ func (x *exchange) delivered() fault.Delivery {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case t.refused:
-		return fault.Refused
 	case !t.given, t.writeFailed:
 		return fault.Unsent
 	case t.conn != nil && t.conn.writeFailed.Load():
@@ -203,14 +201,25 @@ func (x *exchange) ask() (reported bool) {
 	if !w.awaitTransport(x) {
 		return x.dropped()
 	}
+	if x.once && w.provable() && !w.isProven() {
+		if ok, reported := w.confirm(x); !ok {
+			return x.held(reported)
+		}
+	}
 	res, err := x.send(x.ctx)
+	if err != nil && x.isUnproven() {
+		if ok, reported := w.confirm(x); !ok {
+			return x.held(reported)
+		}
+		res, err = x.send(x.ctx)
+	}
 	if err != nil {
 		w.transportTried()
 		return x.failed(err)
 	}
 	defer res.Body.Close()
 	w.noteByte()
-	if w.remote.transport.Load() == untried {
+	if w.remote.transport.Load() == untried && !x.once {
 		if x.answersElsewhere(res) {
 			if res, err = x.send(x.ctx); err != nil {
 				w.transportTried()
@@ -241,8 +250,19 @@ func (x *exchange) ask() (reported bool) {
 	}
 }
 
+// held waits for the end of the link, which has failed before the message was sent.
+func (x *exchange) held(reported bool) bool {
+	x.w.transportTried()
+	if reported {
+		return true
+	}
+	<-x.ctx.Done()
+	return x.dropped()
+}
+
 // send makes one HTTP request for the message, and a second one if the first was rejected as
-// unauthorized and authorization succeeded.
+// unauthorized, authorization succeeded and the message may be sent again: a server may act and then
+// pass on that somebody else rejects the token.
 func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	res, err := x.sendOnce(ctx)
 	if err != nil {
@@ -250,6 +270,10 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	}
 	x.w.noteByte() // authorization can take a while
 	if !x.w.remote.authorized(ctx, res) {
+		return res, nil
+	}
+	if x.once {
+		res.Body = &renewedBody{res.Body}
 		return res, nil
 	}
 	res.Body.Close()
@@ -260,19 +284,15 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 }
 
 // sendOnce makes one HTTP request for the message. It follows one redirect that keeps the method
-// and stays on the same origin.
+// and stays on the same origin, if the message may be sent again.
 func (x *exchange) sendOnce(ctx context.Context) (*http.Response, error) {
 	to := x.w.postTo()
 	res, err := x.sendTo(ctx, to)
-	if err != nil || res.StatusCode != http.StatusTemporaryRedirect && res.StatusCode != http.StatusPermanentRedirect {
+	next := redirected(to, res)
+	if err != nil || next == nil || x.once {
 		return res, err
 	}
-	next, err := res.Location()
-	if err != nil || !sameOrigin(to, next) {
-		return res, nil
-	}
 	res.Body.Close()
-	next.User = to.User
 	if res, err = x.sendTo(ctx, next); err == nil && res.StatusCode < 300 {
 		x.w.remote.moved.Store(next) // GET and DELETE must go there also
 	}
@@ -283,12 +303,16 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 	ctx, cancel := context.WithCancelCause(ctx)
 	t := &try{body: x.body}
 	x.try.Store(t)
+	when, hold := x.w.now(), x.once && !x.sure && x.w.provable()
 	var slow atomic.Pointer[time.Timer] // set by a goroutine of the transport
 	trace := &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			t.given, t.writeFailed, t.conn = false, false, watched(info.Conn)
+			if hold && !info.Reused && !x.w.isProven() {
+				t.sealed, t.unproven = true, true // a connection broke since it was confirmed
+			}
 		},
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
 			t.mu.Lock()
@@ -332,6 +356,13 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 	t.conn = nil // from here on other requests may use it, and their writes say nothing about this one
 	t.mu.Unlock()
 	res.Body = &cancelBody{ReadCloser: res.Body, cancel: cancel}
+	if res.StatusCode < 300 {
+		x.w.prove(when)
+		x.w.remote.answers.Store(x.method, true)
+	}
+	if res.Close {
+		x.w.remote.closes.Store(true)
+	}
 	return res, nil
 }
 
@@ -393,11 +424,12 @@ func (x *exchange) holdBack() bool {
 	return x.delivered() == fault.Unsent
 }
 
-// refuse records that the server does not know the session of the request.
-func (t *try) refuse() {
+// isUnproven reports whether the message was held back because its connection was a new one.
+func (x *exchange) isUnproven() bool {
+	t := x.try.Load()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.refused = true
+	return t.unproven && !t.given
 }
 
 // failed handles an exchange that failed before a response arrived.
@@ -410,8 +442,8 @@ func (x *exchange) failed(err error) (reported bool) {
 		return false
 	}
 	if own := (*loginError)(nil); errors.As(err, &own) {
-		loss := Loss{Delivery: x.delivered(), Code: fault.LoginUnavailable, Detail: x.w.remote.secrets.Redact(own.Error()), Final: true}
-		errors.As(own, &loss.Login)
+		loss := x.w.remote.loginLoss(own)
+		loss.Delivery = x.delivered()
 		x.w.lose(x.id, loss)
 		return true
 	}
@@ -460,10 +492,12 @@ func (x *exchange) refused(res *http.Response) (reported bool) {
 	_, named := refusesSession(res.StatusCode, body)
 	gone := x.looksForgotten(res, body) && (named || !answered) && w.sessionForgotten(x.ctx)
 	switch {
-	case gone:
-		x.try.Load().refuse()
-		w.fail(failure{err: errors.New(w.remote.statusLine(res, body)), gone: true})
-		return answered
+	case gone && !answered:
+		loss := w.remote.refusal(res, body, time.Now())
+		loss.Session, loss.Final = true, false
+		loss.Detail += "; the session is renewed for later requests"
+		w.lose(x.id, loss)
+		return true
 	case answered:
 		return true
 	case x.ctx.Err() != nil:

@@ -305,6 +305,13 @@ func (l *Logins) emit(e event.Event) {
 	}
 }
 
+// loginLoss returns the loss of a request for which there is no token.
+func (r *Remote) loginLoss(why *loginError) Loss {
+	loss := Loss{Code: fault.LoginUnavailable, Detail: r.secrets.Redact(why.Error()), Final: true}
+	errors.As(why, &loss.Login)
+	return loss
+}
+
 // judgeLogin adds to the loss of a request that the server rejected what that means for the login.
 func (r *Remote) judgeLogin(l *Loss, res *http.Response, why error) {
 	var needed *login.Needed

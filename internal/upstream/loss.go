@@ -72,6 +72,9 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 			l.Detail = fmt.Sprintf("HTTP %d with content of type %s", status, kind)
 		}
 	}
+	if _, renewed := res.Body.(*renewedBody); renewed {
+		l.Code, l.Detail = fault.HTTPRefused, fmt.Sprintf("HTTP %d; the login was renewed for later calls", status)
+	}
 	if body, ok := res.Body.(*unauthorizedBody); ok && r.logins != nil {
 		r.judgeLogin(&l, res, body.reason)
 	} else if ok {

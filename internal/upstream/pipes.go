@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -46,17 +45,17 @@ func launchConn(spec launch.Spec, generation int, reader Reader, logs io.Writer,
 	return c, nil
 }
 
-func (p *pipes) put(_ http.Header, parts [][]byte) (end int64, err error) { return p.out.put(parts) }
-func (p *pipes) flush()                                                   { p.out.flush() }
-func (p *pipes) await()                                                   { p.out.await() }
-func (p *pipes) blocked() bool                                            { return p.out.blocked() }
-func (p *pipes) drop(int64)                                               {}
-func (p *pipes) lingers(int64) bool                                       { return false }
-func (p *pipes) dismiss()                                                 {}
-func (p *pipes) gone() <-chan struct{}                                    { return p.done }
-func (p *pipes) starting() bool                                           { return p.proc.stdin.untouched() }
-func (p *pipes) vitals() Vitals                                           { return p.proc.vitals() }
-func (p *pipes) pid() int                                                 { return p.proc.pid() }
+func (p *pipes) put(_ Sending, parts [][]byte) (end int64, err error) { return p.out.put(parts) }
+func (p *pipes) flush()                                               { p.out.flush() }
+func (p *pipes) await()                                               { p.out.await() }
+func (p *pipes) blocked() bool                                        { return p.out.blocked() }
+func (p *pipes) drop(int64)                                           {}
+func (p *pipes) lingers(int64) bool                                   { return false }
+func (p *pipes) dismiss()                                             {}
+func (p *pipes) gone() <-chan struct{}                                { return p.done }
+func (p *pipes) starting() bool                                       { return p.proc.stdin.untouched() }
+func (p *pipes) vitals() Vitals                                       { return p.proc.vitals() }
+func (p *pipes) pid() int                                             { return p.proc.pid() }
 
 // settle waits for the exit of a server that is being killed.
 func (p *pipes) settle() {

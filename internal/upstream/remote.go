@@ -3,12 +3,15 @@ package upstream
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -26,11 +29,19 @@ type Remote struct {
 	served    atomic.Bool             // a request of some client was answered
 	moved     atomic.Pointer[url.URL] // the target of a redirect; nil if there was none
 	secrets   remoteSecrets           // the values of the headers and secrets in the address
+	breaks    atomic.Int64            // connections that the other side, or the network, ended
 	opaque    bool                    // the client has a caller's transport: when a request is written is not known
 
 	logins     *Logins                                                    // nil if the credentials are the caller's
 	authorize  func(context.Context, *http.Request, *http.Response) error // see Access
 	headerWait time.Duration                                              // maximum time from the first byte of a response to the end of its header
+
+	confirmAfter time.Duration // see isProven
+	closes       atomic.Bool   // the server ends its connections itself, after each response
+	answers      sync.Map      // the questions that the server answered at least once, see look
+	pingless     atomic.Bool   // it answers tools/list, but not ping
+	doubtful     atomic.Bool   // a session was renewed because the server refused every question
+	speechless   atomic.Bool   // it refuses every question in a new session, too
 }
 
 // The transports of MCP over HTTP. The one a server uses is detected by trying.
@@ -60,6 +71,7 @@ func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, err
 	if err != nil {
 		return nil, err
 	}
+	remote := &Remote{header: spec.Header, headerWait: headerTimeout, confirmAfter: confirmAfter}
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}
 	proxy := proxyOf(address)
 	checked := *dialer
@@ -75,7 +87,7 @@ func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, err
 			if err != nil {
 				return nil, err
 			}
-			return &watchedConn{Conn: conn}, nil
+			return &watchedConn{Conn: conn, breaks: &remote.breaks}, nil
 		},
 		TLSHandshakeTimeout:    connectTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
@@ -92,11 +104,11 @@ func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, err
 	if address.Scheme == "https" {
 		transport.TLSClientConfig = &tls.Config{RootCAs: launch.Roots()}
 	}
-	remote := &Remote{header: spec.Header, headerWait: headerTimeout, client: &http.Client{
+	remote.client = &http.Client{
 		Transport: transport,
 		// By default, net/http would follow to any host, with the body and almost every header.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	}
 	remote.secrets.init(spec.Secrets())
 	remote.address.Store(address)
 	return remote, nil
@@ -135,7 +147,9 @@ func proxyOf(to *url.URL) string {
 // often loses them while it is still writing.
 type watchedConn struct {
 	net.Conn
+	breaks      *atomic.Int64 // counts the connections that ended
 	writeFailed atomic.Bool
+	broken      atomic.Bool
 	hasRead     atomic.Bool
 	nonHTTP     atomic.Pointer[string]
 }
@@ -147,6 +161,9 @@ func (c *watchedConn) Read(b []byte) (int, error) {
 		if first := string(b[:min(n, few)]); !strings.HasPrefix(first, http[:min(len(http), n)]) {
 			c.nonHTTP.Store(&first)
 		}
+	}
+	if err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) && !c.broken.Swap(true) {
+		c.breaks.Add(1)
 	}
 	return n, err
 }
@@ -223,4 +240,17 @@ func (r *Remote) request(ctx context.Context, method string, to *url.URL) *http.
 }
 
 // sameOrigin reports whether a request may be redirected from a to b.
+// redirected returns the target of a redirect that keeps the method and stays on the same origin, or nil.
+func redirected(from *url.URL, res *http.Response) *url.URL {
+	if res == nil || res.StatusCode != http.StatusTemporaryRedirect && res.StatusCode != http.StatusPermanentRedirect {
+		return nil
+	}
+	next, err := res.Location()
+	if err != nil || !sameOrigin(from, next) {
+		return nil
+	}
+	next.User = from.User
+	return next
+}
+
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }

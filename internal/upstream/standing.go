@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -296,61 +295,6 @@ func (w *web) park(x *exchange) bool {
 	// The response may arrive before the confirmation that the request was accepted.
 	x.parked = w.live[x.end] != nil && !x.answered && !w.closed && x.ctx.Err() == nil
 	return x.parked || x.answered
-}
-
-// sessionTimeout limits the wait for the response to a session check.
-const sessionTimeout = 5 * time.Second
-
-// sessionCheckID is the id of the ping that checks whether a session exists.
-const sessionCheckID = `"gauze-session"`
-
-// sessionForgotten reports whether the server no longer knows the session. One rejected request
-// does not prove it: a server may act and then answer 404, and one of several replicas may not know
-// the session. If a ping in the same session is rejected in the same way, the session is gone.
-func (w *web) sessionForgotten(ctx context.Context) bool {
-	select {
-	case <-w.failed:
-		if w.failure.gone {
-			return true
-		}
-	default:
-	}
-	w.checking.Lock()
-	defer w.checking.Unlock()
-	if w.refusesPing(ctx) {
-		return true
-	}
-	if w.setKnown(true) {
-		// The same happened before. If requests alternate between two replicas, one more ping lets
-		// the next try reach the other replica.
-		w.refusesPing(ctx)
-	}
-	return false
-}
-
-// refusesPing reports whether the server rejects the session of a ping.
-func (w *web) refusesPing(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, sessionTimeout)
-	defer cancel()
-	req := w.remote.request(ctx, http.MethodPost, w.postTo())
-	w.annotate(req.Header)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	ping := `{"jsonrpc":"2.0","id":` + sessionCheckID + `,"method":"ping"}`
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(ping)), nil }
-	req.Body, _ = req.GetBody()
-	req.ContentLength = int64(len(ping))
-	res, err := w.remote.do(req, w.remote.client.Do)
-	if err != nil {
-		return false
-	}
-	defer res.Body.Close()
-	if res.StatusCode < 300 {
-		return false
-	}
-	body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
-	refused, _ := refusesSession(res.StatusCode, body)
-	return refused
 }
 
 // setKnown records whether a ping has shown, since the last request that succeeded, that the

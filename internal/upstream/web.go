@@ -50,6 +50,7 @@ type web struct {
 	streamOpened bool                     // the standing stream was open at least once
 	refusals     []Response               // the last responses that were not a success
 	known        bool                     // see setKnown
+	proof        proof                    // see isProven
 
 	failing sync.Once
 	failed  chan struct{}
@@ -265,7 +266,7 @@ const (
 	exchangesWait = time.Second
 )
 
-func (w *web) put(header http.Header, parts [][]byte) (end int64, err error) {
+func (w *web) put(how Sending, parts [][]byte) (end int64, err error) {
 	size := 0
 	for _, part := range parts {
 		size += len(part)
@@ -284,7 +285,7 @@ func (w *web) put(header http.Header, parts [][]byte) (end int64, err error) {
 		return 0, errEnded
 	}
 	w.last++
-	x := newExchange(w, w.last, m, header)
+	x := newExchange(w, w.last, m, how)
 	x.after = w.accepted
 	if m.Kind != wire.Request && m.Method != "notifications/cancelled" || m.Method == "initialize" {
 		// Later messages depend on it, or need the session that its response names, so none may
@@ -322,11 +323,7 @@ func (w *web) close(x *exchange, reported bool) {
 	w.moved.Broadcast()
 	w.mu.Unlock()
 	if !reported && late && (x.ctx.Err() == nil || errors.Is(context.Cause(x.ctx), errNoStream)) {
-		loss := Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: "the connection ended"}
-		if loss.Delivery == fault.Refused {
-			loss.Session, loss.Detail = true, "the server no longer recognized the session; "+StickySessions
-		}
-		w.lose(x.id, loss)
+		w.lose(x.id, Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: "the connection ended"})
 	}
 }
 
@@ -416,22 +413,4 @@ func (w *web) initialized(h http.Header, result []byte) {
 	if id := h.Get("Mcp-Session-Id"); id != "" {
 		w.session = id
 	}
-}
-
-// sessionID identifies the server's session by its id, or by the endpoint that the HTTP+SSE
-// transport assigned.
-func (w *web) sessionID() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.session == "" && w.post != nil {
-		return w.post.String()
-	}
-	return w.session
-}
-
-// SameSession reports whether two connections over HTTP use the same session.
-func (c *Conn) SameSession(other *Conn) bool {
-	a, ok := c.link.(*web)
-	b, alike := other.link.(*web)
-	return ok && alike && a.sessionID() == b.sessionID()
 }

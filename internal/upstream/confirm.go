@@ -1,0 +1,258 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// A message that may have an effect is sent once: no status proves that the server did not act on it.
+// So the session and the token are looked at before. A server forgets sessions when it is redeployed,
+// and some that were idle; a harmless question finds that out. It costs a round trip, so it is asked only
+// if the last proof is old, or if a connection broke since.
+
+const (
+	// confirmAfter is how long a proof holds.
+	confirmAfter = 5 * time.Second
+	// questionTimeout limits the wait for an answer. A server that is busy with a call may answer nothing
+	// else; then nothing is learned.
+	questionTimeout = 2 * time.Second
+	// questionID is the id of every question. It is a number, which every server accepts, and none that a
+	// session uses.
+	questionID = "9007199254740991"
+	// maxAnswer is how much of an answer is read, to use the connection again.
+	maxAnswer = 1 << 20
+)
+
+// proof is when the server last accepted a request of the session.
+type proof struct {
+	sent   time.Time // when that request was sent
+	breaks int64     // how many connections had broken by then
+}
+
+// now returns the proof that a request sent now will be, if it is accepted.
+func (w *web) now() proof { return proof{sent: time.Now(), breaks: w.remote.breaks.Load()} }
+
+func (w *web) prove(p proof) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p.sent.After(w.proof.sent) {
+		w.proof = p
+	}
+}
+
+// isProven reports whether the last proof still holds.
+func (w *web) isProven() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Since(w.proof.sent) < w.remote.confirmAfter && (w.proof.breaks == w.remote.breaks.Load() || w.remote.closes.Load()) && !w.remote.doubtful.Load()
+}
+
+// provable reports whether there is anything to confirm: a session, or a token.
+func (w *web) provable() bool {
+	return w.hasSession() || w.remote.transport.Load() == httpSSE || w.remote.authorize != nil
+}
+
+// confirm makes sure, before a message that is sent once, that the server knows the session and accepts
+// the token. It reports whether the message can be sent. If not, the link has failed, or the reader knows
+// that it was not sent.
+func (w *web) confirm(x *exchange) (ok, reported bool) {
+	x.sure = true
+	asked := time.Now()
+	w.checking.Lock()
+	defer w.checking.Unlock()
+	w.mu.Lock()
+	since := w.proof.sent.After(asked) // somebody else asked while this one waited
+	w.mu.Unlock()
+	if since {
+		return true, false
+	}
+	switch state, loss := w.look(x.ctx, x); {
+	case state == forgotten:
+		return false, false
+	case loss != nil && loss.OfLogin():
+		loss.Delivery = fault.Unsent
+		w.lose(x.id, *loss)
+		return false, true
+	}
+	return true, false
+}
+
+// sessionForgotten reports whether the server no longer knows the session, after a request was refused as
+// if. The refusal alone does not prove it: a server may act and then answer 404, and one of several
+// replicas may not know the session. It says nothing about the request that was refused.
+func (w *web) sessionForgotten(ctx context.Context) bool {
+	select {
+	case <-w.failed:
+		if w.failure.gone {
+			return true
+		}
+	default:
+	}
+	w.checking.Lock()
+	defer w.checking.Unlock()
+	if state, _ := w.look(ctx, nil); state == forgotten {
+		return true
+	}
+	if w.setKnown(true) {
+		// The same happened before. If requests alternate between two replicas, one more question lets
+		// the next try reach the other replica.
+		w.inquire(ctx, "ping", nil)
+	}
+	return false
+}
+
+// knowledge is what a look at the session shows.
+type knowledge int
+
+const (
+	unclear knowledge = iota
+	known
+	forgotten // the link has failed
+)
+
+// look asks harmless questions in the session. x is the message that waits for it, or nil.
+//
+// A refusal counts if the server answered that question before. Otherwise it may not know the question,
+// so the next is asked. If it refuses all, the session is renewed, and the first look at the new session
+// shows whether the questions are worth anything.
+func (w *web) look(ctx context.Context, x *exchange) (knowledge, *Loss) {
+	r := w.remote
+	questions := []string{"ping", "tools/list"}
+	switch {
+	case x != nil && x.modern():
+		questions = []string{"server/discover"}
+	case r.pingless.Load():
+		questions = questions[1:]
+	}
+	doubtful := r.doubtful.Swap(false)
+	said := ""
+	for _, method := range questions {
+		a := w.inquire(ctx, method, x)
+		if reason, dead := unreachable(a.err); a.err != nil && dead {
+			w.fail(failure{err: reason})
+			return forgotten, nil
+		}
+		switch {
+		case a.err != nil:
+			return unclear, nil
+		case a.answered:
+			r.pingless.Store(method == "tools/list")
+			r.answers.Store(method, true)
+			return known, nil
+		case !a.refused:
+			return unclear, a.loss
+		}
+		said = a.said
+		if _, understood := r.answers.Load(method); understood {
+			w.fail(failure{err: errors.New(said), gone: true})
+			return forgotten, nil
+		}
+	}
+	if doubtful || r.speechless.Load() {
+		r.speechless.Store(true) // also in a new session
+		return unclear, nil
+	}
+	r.doubtful.Store(true)
+	w.fail(failure{err: errors.New(said), gone: true})
+	return forgotten, nil
+}
+
+// answer is what came back for a question.
+type answer struct {
+	answered bool   // by a JSON-RPC response, or the question was accepted
+	refused  bool   // as if the session were not known
+	said     string // the status line
+	loss     *Loss  // of other refusals
+	err      error
+}
+
+// inquire asks one question. A modern server gets the protocol version of x.
+func (w *web) inquire(ctx context.Context, method string, x *exchange) (a answer) {
+	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
+	defer cancel()
+	text := `{"jsonrpc":"2.0","id":` + questionID + `,"method":"` + method + `"}`
+	header := http.Header{}
+	if x != nil && x.modern() {
+		text, header = x.question(method)
+	}
+	when := w.now()
+	to := w.postTo()
+	res, err := w.postText(ctx, to, text, header)
+	if next := redirected(to, res); next != nil {
+		res.Body.Close()
+		if res, err = w.postText(ctx, next, text, header); err == nil && res.StatusCode < 300 {
+			w.remote.moved.Store(next)
+		}
+	}
+	if own := (*loginError)(nil); errors.As(err, &own) {
+		loss := w.remote.loginLoss(own)
+		return answer{loss: &loss}
+	}
+	if err != nil {
+		return answer{err: err}
+	}
+	defer res.Body.Close()
+	body := readAnswer(res)
+	refused, named := refusesSession(res.StatusCode, body)
+	switch a.said = w.remote.statusLine(res, body); {
+	case res.StatusCode < 300, !named && containsResponse(body, []byte(questionID)):
+		a.answered = true
+		w.prove(when)
+	case refused && header.Get("Mcp-Method") == "":
+		a.refused = true
+	default:
+		loss := w.remote.refusal(res, body, time.Now())
+		a.loss = &loss
+	}
+	return a
+}
+
+// question returns a request with the protocol version of the message, and the headers that repeat parts
+// of it.
+func (x *exchange) question(method string) (text string, header http.Header) {
+	m, _, _ := wire.Scan(x.body)
+	meta, _ := wire.Field(m.Params, "_meta")
+	text = `{"jsonrpc":"2.0","id":` + questionID + `,"method":"` + method + `","params":{"_meta":` + string(meta) + `}}`
+	m, _, _ = wire.Scan([]byte(text))
+	asks := &exchange{header: http.Header{}}
+	asks.mirror(&m)
+	return text, asks.header
+}
+
+// postText sends a request that has no effect. It is sent again after a login.
+func (w *web) postText(ctx context.Context, to *url.URL, text string, header http.Header) (*http.Response, error) {
+	req := w.remote.request(ctx, http.MethodPost, to)
+	w.annotate(req.Header)
+	maps.Copy(req.Header, header)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
+	req.Body, _ = req.GetBody()
+	req.ContentLength = int64(len(text))
+	return w.remote.do(req, w.remote.client.Do)
+}
+
+// readAnswer reads a response to its end, so that the connection can be used again. A stream is read up to
+// the answer: some servers never end it.
+func readAnswer(res *http.Response) []byte {
+	if contentType(res) != "text/event-stream" {
+		body, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+		return body
+	}
+	events := newSSEReader(res.Body, standingBuffer)
+	for {
+		e, err := events.next()
+		if err != nil || containsResponse(e.data, []byte(questionID)) {
+			return e.data
+		}
+	}
+}
