@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/login"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -26,6 +27,11 @@ func TestWhatBecomesOfALostCall(t *testing.T) {
 	broken := upstream.Loss{Delivery: fault.Unknown, Status: 500, Code: fault.HTTPUnavailable}
 	missing := upstream.Loss{Delivery: fault.Unknown, Code: fault.AnswerMissing}
 	garbled := upstream.Loss{Delivery: fault.Answered, Final: true, Code: fault.ResponseInvalid}
+
+	needed := func(d fault.Delivery) upstream.Loss {
+		return upstream.Loss{Delivery: d, Final: true, Status: 401, Code: fault.AuthRequired, Login: &login.Needed{}}
+	}
+	person := under(func(p *lossPolicy) { p.login = true })
 
 	discover := lostCall{class: Reads, method: "server/discover", deaths: 1}
 	initialize := lostCall{class: Start, method: "initialize", deaths: 1}
@@ -73,12 +79,15 @@ func TestWhatBecomesOfALostCall(t *testing.T) {
 		{"the session ends", tool(ReadOnly), conn, unknown, under(func(p *lossPolicy) { p.closing = true }), answered(fault.Stopping)},
 		{"the session ends, lost alone", tool(ReadOnly), exchange, unknown, under(func(p *lossPolicy) { p.closing = true }), answered(fault.Stopping)},
 
-		{"a session the server forgot", tool(Unsafe), conn, session, usual, again(false)},
-		{"a session the server forgot, alone", tool(Unsafe), exchange, session, usual, again(false)},
-		{"forgotten twice", with(tool(Unsafe), func(c *lostCall) { c.deaths = 2 }), exchange, session, usual, answered(fault.OutcomeUnknown)},
-		{"a read, forgotten three times", with(tool(ReadOnly), func(c *lostCall) { c.deaths = 3 }), conn, session, usual, answered(fault.HTTPRefused)},
-		{"the same session again", with(tool(Unsafe), func(c *lostCall) { c.sameSession = true }), exchange, session, usual, answered(fault.HTTPRefused)},
-		{"a read in the same session", with(tool(ReadOnly), func(c *lostCall) { c.sameSession = true }), exchange, session, usual, again(false)},
+		{"a session the server forgot", tool(Unsafe), exchange, session, usual, answered(fault.HTTPRefused)},
+		{"a read in a session the server forgot", tool(ReadOnly), exchange, session, usual, again(false)},
+		{"a read, forgotten three times", with(tool(ReadOnly), func(c *lostCall) { c.deaths = 3 }), exchange, session, usual, answered(fault.HTTPRefused)},
+		{"an idempotent call before a write, forgotten", with(tool(Idempotent), func(c *lostCall) { c.laterWrite = true }), exchange, session, usual, answered(fault.HTTPRefused)},
+
+		{"a login is needed before a write", tool(Unsafe), exchange, needed(fault.Unsent), person, verdict{action: awaitLogin}},
+		{"a login is needed, says the answer to a write", tool(Unsafe), exchange, needed(fault.Refused), person, answered(fault.AuthRequired)},
+		{"a login is needed, says the answer to a read", tool(ReadOnly), exchange, needed(fault.Refused), person, verdict{action: awaitLogin}},
+		{"a login is needed for an idempotent call before a write", with(tool(Idempotent), func(c *lostCall) { c.laterWrite = true }), exchange, needed(fault.Refused), person, answered(fault.AuthRequired)},
 
 		{"rejected", tool(ReadOnly), exchange, final, usual, answered(fault.AuthDenied)},
 		{"an answer that is not one", tool(Unsafe), exchange, garbled, usual, answered(fault.ResponseInvalid)},
@@ -129,8 +138,8 @@ func TestHowOftenALostCallIsRepeated(t *testing.T) {
 		{Idempotent, refused, true, 0, fault.OutcomeUnknown},
 		{Unsafe, refused, false, 0, fault.OutcomeUnknown},
 		{ReadOnly, session, false, 2, fault.HTTPRefused},
-		{Idempotent, session, true, 1, fault.OutcomeUnknown},
-		{Unsafe, session, false, 1, fault.OutcomeUnknown},
+		{Idempotent, session, true, 0, fault.OutcomeUnknown},
+		{Unsafe, session, false, 0, fault.OutcomeUnknown},
 	} {
 		c := lostCall{class: row.class, laterWrite: row.laterWrite}
 		repeated := 0

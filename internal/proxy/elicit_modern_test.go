@@ -71,9 +71,7 @@ func modernAuthServer(t *testing.T) *modernLogin {
 			return r
 		}
 		call := bytes.Contains(body, []byte(`"tools/call"`))
-		if call {
-			m.hold()
-		}
+		m.hold()
 		admitted := httptest.NewRecorder()
 		inner.ServeHTTP(admitted, again())
 		if admitted.Code == http.StatusUnauthorized {
@@ -252,9 +250,8 @@ func TestModernLoginConcurrentCalls(t *testing.T) {
 	for i := range 5 {
 		ids = append(ids, m.request("tools/call", wrote(i, "")))
 	}
-	for range ids {
-		<-m.held
-	}
+	<-m.held // one asks for all whether the login is accepted
+	m.until("all calls have come", func() bool { return m.session.Observe(false).Open == len(ids) })
 	m.mu.Lock()
 	m.pass = nil
 	m.mu.Unlock()
@@ -365,6 +362,7 @@ func TestModernLoginWithTheGoSDK(t *testing.T) {
 	m := modernAuthServer(t)
 	o := unprobed()
 	o.Spec.URL = m.as.MCP()
+	o.ConfirmAfter = -1
 	o.Events = event.New()
 	session := New(o)
 	toGauze, in := io.Pipe()

@@ -15,9 +15,9 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// A call that the server rejected for lack of a login did not run. It waits while a person logs in,
-// if there is a way to ask one, and is then sent for the first time as far as the server is
-// concerned. Otherwise its answer says how to log in.
+// A call for which there is no valid login waits while a person logs in, if there is a way to ask one
+// and the server has not seen the call, or it only reads: then it is sent, or sent again. Otherwise its
+// answer says how to log in.
 
 // maxLogins is how many logins a call waits for: a server that rejects a new login rejects the next
 // one as well.
@@ -54,13 +54,32 @@ func (s *Session) mayAwaitLogin(c *call, n *login.Needed) bool {
 // awaitLogin lets a call wait for a login, which is asked for unless that is in progress. It returns
 // false if that is not possible. The call is, or will be, queued. The caller holds the lock.
 func (s *Session) awaitLogin(c *call, n *login.Needed) bool {
-	if !s.mayAwaitLogin(c, n) {
-		return false
-	}
-	attempt, begun := s.logins.Begin(n)
+	attempt := s.askForLogin(c, n)
 	if attempt == nil {
 		return false
 	}
+	s.waitFor(c, attempt, n)
+	if o := s.offers.current; o != nil && o.attempt == attempt {
+		s.later(func() { s.update(s.askByResult) }) // once it is queued
+	}
+	return true
+}
+
+// askForLaterCalls asks for a login because of a call that does not wait for it. A client is asked only
+// as a part of a call. The caller holds the lock.
+func (s *Session) askForLaterCalls(c *call, n *login.Needed) {
+	if n != nil && s.logins != nil && s.logins.Options().Mode == launch.LoginAuto {
+		s.askForLogin(c, n)
+	}
+}
+
+// askForLogin asks for a login because of a call, unless that is in progress. It returns nil if that is
+// not possible. The caller holds the lock.
+func (s *Session) askForLogin(c *call, n *login.Needed) *upstream.LoginAttempt {
+	if !s.mayAwaitLogin(c, n) {
+		return nil
+	}
+	attempt, begun := s.logins.Begin(n)
 	if begun {
 		show := s.asker(c)(attempt)
 		if s.logins.Options().Mode == launch.LoginAuto {
@@ -69,11 +88,7 @@ func (s *Session) awaitLogin(c *call, n *login.Needed) bool {
 			s.background.Go(func() { attempt.Run(s.life, show) })
 		}
 	}
-	s.waitFor(c, attempt, n)
-	if o := s.offers.current; o != nil && o.attempt == attempt {
-		s.later(func() { s.update(s.askByResult) }) // once it is queued
-	}
-	return true
+	return attempt
 }
 
 // waitFor lets a call wait for the end of an attempt. The call is, or will be, queued. The caller

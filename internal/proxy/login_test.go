@@ -105,6 +105,9 @@ func beginLogin(t *testing.T, as *logintest.Server, o Options) *loginStory {
 			return nil
 		}
 	}
+	if o.ConfirmAfter == 0 {
+		o.ConfirmAfter = -1 // as after a pause before each call
+	}
 	t.Cleanup(func() { // after the end of the session: no token was ever shown
 		shown := s.told() + fmt.Sprintf("%+v", s.events)
 		for _, secret := range as.Secrets() {
@@ -469,7 +472,12 @@ func TestStepUp(t *testing.T) {
 	s := beginLogin(t, as, auto())
 	s.initialize()
 	s.call("echo", "")
-	s.call("write", "")
+	s.wantFault(s.start("write", ""), fault.AuthDenied) // the server has seen it, so it is not sent again
+	s.until("a person has logged in", func() bool { return as.Logins() == 2 })
+	s.until("the login is used", func() bool {
+		code, _ := s.faultOf(s.answer(s.start("write", "")))
+		return code == ""
+	})
 	if s.opened.number() != 1 || s.ran() != 2 {
 		t.Errorf("%d pages, %d calls ran", s.opened.number(), s.ran())
 	}
@@ -489,7 +497,8 @@ func TestStepUpIsBounded(t *testing.T) {
 		m := s.wantFault(s.start("write", ""), fault.AuthDenied)
 		s.wantAdvice(m, "gauze login "+as.MCP()+" --scope notes:write")
 	}
-	if n := s.opened.number(); n < 1 || n > 2 {
+	s.until("a page was opened", func() bool { return s.opened.number() > 0 })
+	if n := s.opened.number(); n > 2 {
 		t.Errorf("%d pages", n)
 	}
 	if s.ran() != 0 {
@@ -502,7 +511,7 @@ func TestForbiddenIsNotALoginMatter(t *testing.T) {
 	logIn(t, as)
 	s := beginLogin(t, as, auto())
 	s.initialize()
-	as.Fail("/mcp", logintest.Status(http.StatusForbidden, ""))
+	as.Fail("/mcp", logintest.Status(http.StatusForbidden, ""), logintest.Status(http.StatusForbidden, ""))
 	s.wantFault(s.start("write", ""), fault.AuthDenied)
 	if s.opened.number() != 0 || as.Renewals() != 0 {
 		t.Errorf("%d pages, %d renewals", s.opened.number(), as.Renewals())

@@ -99,7 +99,7 @@ func (s *Session) lose(c *call, kind lossKind, loss upstream.Loss, now time.Time
 	if c.failed.IsZero() {
 		c.failed = now
 	}
-	if loss.Delivery != fault.Unsent && !loss.OfLogin() {
+	if loss.Delivery != fault.Unsent {
 		c.deaths++
 	}
 	delay := max(loss.After, jitter(retryBase, c.deaths+c.proven))
@@ -139,6 +139,7 @@ func (s *Session) lose(c *call, kind lossKind, loss upstream.Loss, now time.Time
 		}
 		s.move(c, queued)
 	case answerFault:
+		s.askForLaterCalls(c, loss.Login)
 		s.fail(c, s.lossFault(c, kind, v.code, now))
 	}
 }

@@ -35,6 +35,7 @@ type Options struct {
 	Patience time.Duration // how long a call waits for a server that is down; default 30s
 
 	StartTimeout  time.Duration // idle time before a response of a starting server is overdue; default 60s
+	ConfirmAfter  time.Duration // how long a session over HTTP counts as known after a request; default 5s; negative: never
 	ProbeInterval time.Duration // silence while a call waits before a liveness probe; default 15s
 	ProbeTimeout  time.Duration // how long a probe may take; default 5s
 	HangGrace     time.Duration // time without CPU, or stopped, before a silent server is replaced; default 10s
@@ -271,7 +272,7 @@ func New(o Options) *Session {
 	}
 	s.out.failed, s.out.tell = make(chan struct{}), o.Tell
 	s.up = upstream.New(upstream.Options{
-		Spec: o.Spec, Remote: o.Remote, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout,
+		Spec: o.Spec, Remote: o.Remote, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout, ConfirmAfter: o.ConfirmAfter,
 		Stderr: o.Stderr, Events: o.Events, Client: s.clientName, Health: o.Health, Doctor: s.consult(o.Doctor),
 	}, s)
 	return s

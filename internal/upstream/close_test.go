@@ -41,13 +41,13 @@ func TestARequestThatEndsWithItsLinkIsNotForgotten(t *testing.T) {
 	const together = 16
 	for range 500 {
 		reader := &losses{}
-		c := dial(remote, 1, reader, io.Discard)
+		c := dial(remote, 1, reader, io.Discard, defaultConfirmAfter)
 		w := c.link.(*web)
 		w.mu.Lock()
 		var exchanges []*exchange
 		for end := int64(1); end <= together; end++ {
-			x := newExchange(w, end, m, nil)
-			x.try.Store(&try{given: true, refused: true})
+			x := newExchange(w, end, m, Sending{})
+			x.try.Store(&try{given: true})
 			w.last, w.live[x.end] = x.end, x
 			w.running.Go(func() { w.close(x, false) })
 			exchanges = append(exchanges, x)
@@ -65,7 +65,7 @@ func TestARequestThatEndsWithItsLinkIsNotForgotten(t *testing.T) {
 		for _, x := range exchanges {
 			if c.Lingers(x.end) {
 				late++
-			} else if fate := w.delivery(x.end); fate != fault.Refused {
+			} else if fate := w.delivery(x.end); fate != fault.Unknown {
 				t.Fatalf("request %d ended before the link, and its delivery is %v", x.end, fate)
 			}
 		}

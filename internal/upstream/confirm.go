@@ -20,8 +20,8 @@ import (
 // if the last proof is old, or if a connection broke since.
 
 const (
-	// confirmAfter is how long a proof holds.
-	confirmAfter = 5 * time.Second
+	// defaultConfirmAfter is how long a proof holds.
+	defaultConfirmAfter = 5 * time.Second
 	// questionTimeout limits the wait for an answer. A server that is busy with a call may answer nothing
 	// else; then nothing is learned.
 	questionTimeout = 2 * time.Second
@@ -53,7 +53,7 @@ func (w *web) prove(p proof) {
 func (w *web) isProven() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return time.Since(w.proof.sent) < w.remote.confirmAfter && (w.proof.breaks == w.remote.breaks.Load() || w.remote.closes.Load()) && !w.remote.doubtful.Load()
+	return time.Since(w.proof.sent) < w.confirmAfter && (w.proof.breaks == w.remote.breaks.Load() || w.remote.closes.Load())
 }
 
 // provable reports whether there is anything to confirm: a session, or a token.
@@ -121,9 +121,8 @@ const (
 
 // look asks harmless questions in the session. x is the message that waits for it, or nil.
 //
-// A refusal counts if the server answered that question before. Otherwise it may not know the question,
-// so the next is asked. If it refuses all, the session is renewed, and the first look at the new session
-// shows whether the questions are worth anything.
+// A refusal counts only if the server answered that question before: it may not know the question, so
+// the next is asked. If it refuses all and has answered none, nothing is known.
 func (w *web) look(ctx context.Context, x *exchange) (knowledge, *Loss) {
 	r := w.remote
 	questions := []string{"ping", "tools/list"}
@@ -133,8 +132,6 @@ func (w *web) look(ctx context.Context, x *exchange) (knowledge, *Loss) {
 	case r.pingless.Load():
 		questions = questions[1:]
 	}
-	doubtful := r.doubtful.Swap(false)
-	said := ""
 	for _, method := range questions {
 		a := w.inquire(ctx, method, x)
 		if reason, dead := unreachable(a.err); a.err != nil && dead {
@@ -151,19 +148,12 @@ func (w *web) look(ctx context.Context, x *exchange) (knowledge, *Loss) {
 		case !a.refused:
 			return unclear, a.loss
 		}
-		said = a.said
 		if _, understood := r.answers.Load(method); understood {
-			w.fail(failure{err: errors.New(said), gone: true})
+			w.fail(failure{err: errors.New(a.said), gone: true})
 			return forgotten, nil
 		}
 	}
-	if doubtful || r.speechless.Load() {
-		r.speechless.Store(true) // also in a new session
-		return unclear, nil
-	}
-	r.doubtful.Store(true)
-	w.fail(failure{err: errors.New(said), gone: true})
-	return forgotten, nil
+	return unclear, nil
 }
 
 // answer is what came back for a question.
@@ -175,21 +165,17 @@ type answer struct {
 	err      error
 }
 
-// inquire asks one question. A modern server gets the protocol version of x.
+// inquire asks one question. It is asked again after the login was renewed.
 func (w *web) inquire(ctx context.Context, method string, x *exchange) (a answer) {
 	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
 	defer cancel()
-	text := `{"jsonrpc":"2.0","id":` + questionID + `,"method":"` + method + `"}`
-	header := http.Header{}
-	if x != nil && x.modern() {
-		text, header = x.question(method)
-	}
+	text, header := x.question(method)
 	when := w.now()
 	to := w.postTo()
-	res, err := w.postText(ctx, to, text, header)
+	res, err := w.remote.do(w.ask(ctx, to, text, header), w.remote.client.Do)
 	if next := redirected(to, res); next != nil {
 		res.Body.Close()
-		if res, err = w.postText(ctx, next, text, header); err == nil && res.StatusCode < 300 {
+		if res, err = w.remote.do(w.ask(ctx, next, text, header), w.remote.client.Do); err == nil && res.StatusCode < 300 {
 			w.remote.moved.Store(next)
 		}
 	}
@@ -216,9 +202,12 @@ func (w *web) inquire(ctx context.Context, method string, x *exchange) (a answer
 	return a
 }
 
-// question returns a request with the protocol version of the message, and the headers that repeat parts
-// of it.
+// question returns a request, and the headers that repeat parts of it. A modern server is asked with the
+// protocol version of x.
 func (x *exchange) question(method string) (text string, header http.Header) {
+	if x == nil || !x.modern() {
+		return `{"jsonrpc":"2.0","id":` + questionID + `,"method":"` + method + `"}`, nil
+	}
 	m, _, _ := wire.Scan(x.body)
 	meta, _ := wire.Field(m.Params, "_meta")
 	text = `{"jsonrpc":"2.0","id":` + questionID + `,"method":"` + method + `","params":{"_meta":` + string(meta) + `}}`
@@ -228,8 +217,43 @@ func (x *exchange) question(method string) (text string, header http.Header) {
 	return text, asks.header
 }
 
-// postText sends a request that has no effect. It is sent again after a login.
-func (w *web) postText(ctx context.Context, to *url.URL, text string, header http.Header) (*http.Response, error) {
+// blameLogin finds out what it means that a message that is sent once was answered with 401 or 403, and
+// renews the login for later messages if that helps. The token may have expired while the message was on
+// its way or was handled; or the server accepts it, but not for this message.
+func (x *exchange) blameLogin(ctx context.Context, res *http.Response) {
+	r := x.w.remote
+	switch {
+	case res.StatusCode == http.StatusUnauthorized && r.logins != nil && x.w.acceptsToken(ctx, x, res.Request):
+		r.noteRefusedAlone(res)
+	case r.authorized(ctx, res):
+		res.Body = &renewedBody{res.Body}
+	}
+}
+
+// acceptsToken reports whether the server answers a harmless question that has the same token as sent.
+func (w *web) acceptsToken(ctx context.Context, x *exchange, sent *http.Request) bool {
+	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
+	defer cancel()
+	method := "ping"
+	switch {
+	case x.modern():
+		method = "server/discover"
+	case w.remote.pingless.Load():
+		method = "tools/list"
+	}
+	text, header := x.question(method)
+	res, err := w.remote.client.Do(w.ask(ctx, w.postTo(), text, header))
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	body := readAnswer(res)
+	return (res.StatusCode < 300 || containsResponse(body, []byte(questionID))) &&
+		res.Request.Header.Get("Authorization") == sent.Header.Get("Authorization")
+}
+
+// ask returns a request that has no effect.
+func (w *web) ask(ctx context.Context, to *url.URL, text string, header http.Header) *http.Request {
 	req := w.remote.request(ctx, http.MethodPost, to)
 	w.annotate(req.Header)
 	maps.Copy(req.Header, header)
@@ -238,7 +262,7 @@ func (w *web) postText(ctx context.Context, to *url.URL, text string, header htt
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
 	req.Body, _ = req.GetBody()
 	req.ContentLength = int64(len(text))
-	return w.remote.do(req, w.remote.client.Do)
+	return req
 }
 
 // readAnswer reads a response to its end, so that the connection can be used again. A stream is read up to

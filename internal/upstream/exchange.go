@@ -52,7 +52,7 @@ type try struct {
 	given       bool // the transport has read the last byte of the body
 	writeFailed bool // the transport read it but could not write it
 	sealed      bool // the transport may read no more
-	unproven    bool // it was held back: see errUnproven
+	unproven    bool // it was held back: its connection is a new one, and the session was not confirmed since
 	conn        *watchedConn
 }
 
@@ -269,11 +269,11 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 		return nil, err
 	}
 	x.w.noteByte() // authorization can take a while
-	if !x.w.remote.authorized(ctx, res) {
+	if x.once {
+		x.blameLogin(ctx, res)
 		return res, nil
 	}
-	if x.once {
-		res.Body = &renewedBody{res.Body}
+	if !x.w.remote.authorized(ctx, res) {
 		return res, nil
 	}
 	res.Body.Close()

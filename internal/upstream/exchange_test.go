@@ -36,13 +36,13 @@ func exchangedAt(t *testing.T, address string, headerWait time.Duration) (*excha
 		t.Fatal(err)
 	}
 	remote.headerWait = headerWait
-	c := dial(remote, 1, &ear{}, io.Discard)
+	c := dial(remote, 1, &ear{}, io.Discard, defaultConfirmAfter)
 	t.Cleanup(func() { c.End("the test is over", true); <-c.Done(); remote.Close() })
 	m, _, err := wire.Scan([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := newExchange(c.link.(*web), 1, m, nil)
+	x := newExchange(c.link.(*web), 1, m, Sending{})
 	res, err := x.send(x.ctx)
 	if err == nil {
 		t.Cleanup(func() { res.Body.Close() })
@@ -220,7 +220,7 @@ func TestWhatWaitsToBeSentCanBeDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := dial(remote, 1, &ear{}, io.Discard)
+	c := dial(remote, 1, &ear{}, io.Discard, defaultConfirmAfter)
 	end, err := c.Queue([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -364,11 +364,22 @@ func (r *Remote) noteStillRefused(res *http.Response) {
 		return
 	}
 	r.logins.source.Rejected(res.Request)
+	r.needsOther(res, "the server rejected the login although it was just renewed", r.logins.works.Load())
+}
+
+// noteRefusedAlone marks a response of status 401 to a request with a token that the server accepts for
+// other requests.
+func (r *Remote) noteRefusedAlone(res *http.Response) {
+	r.needsOther(res, "the server accepts the login, but not for this request", true)
+}
+
+// needsOther marks a response to a request that only a different login could help.
+func (r *Remote) needsOther(res *http.Response, why string, partial bool) {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusalBytes))
 	res.Body.Close()
+	options := r.logins.Options()
 	res.Body = &unauthorizedBody{Reader: bytes.NewReader(body), reason: &login.Needed{
-		URL: r.address.Load().String(), Account: r.logins.Options().Account, Grant: r.logins.Options().Grant,
-		Why: "the server rejected the login although it was just renewed", Partial: r.logins.works.Load()}}
+		URL: r.address.Load().String(), Account: options.Account, Grant: options.Grant, Why: why, Partial: partial}}
 }
 
 // OfLogin reports whether the request was lost because of the login.

@@ -36,7 +36,7 @@ func dialStored(t *testing.T, server *httptest.Server, loggedIn bool, reader Rea
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := dial(remote, 1, reader, io.Discard)
+	c := dial(remote, 1, reader, io.Discard, defaultConfirmAfter)
 	t.Cleanup(func() { c.End("the test is over", true); <-c.Done(); remote.Close() })
 	return c.link.(*web)
 }
@@ -47,7 +47,7 @@ func ping(t *testing.T, w *web) *exchange {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newExchange(w, 1, m, nil)
+	return newExchange(w, 1, m, Sending{})
 }
 
 // lossEar notes the losses.

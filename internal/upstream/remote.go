@@ -36,12 +36,9 @@ type Remote struct {
 	authorize  func(context.Context, *http.Request, *http.Response) error // see Access
 	headerWait time.Duration                                              // maximum time from the first byte of a response to the end of its header
 
-	confirmAfter time.Duration // see isProven
-	closes       atomic.Bool   // the server ends its connections itself, after each response
-	answers      sync.Map      // the questions that the server answered at least once, see look
-	pingless     atomic.Bool   // it answers tools/list, but not ping
-	doubtful     atomic.Bool   // a session was renewed because the server refused every question
-	speechless   atomic.Bool   // it refuses every question in a new session, too
+	closes   atomic.Bool // the server ends its connections itself, after each response
+	answers  sync.Map    // the questions that the server answered at least once, see look
+	pingless atomic.Bool // it answers tools/list, but not ping
 }
 
 // The transports of MCP over HTTP. The one a server uses is detected by trying.
@@ -71,7 +68,7 @@ func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, err
 	if err != nil {
 		return nil, err
 	}
-	remote := &Remote{header: spec.Header, headerWait: headerTimeout, confirmAfter: confirmAfter}
+	remote := &Remote{header: spec.Header, headerWait: headerTimeout}
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}
 	proxy := proxyOf(address)
 	checked := *dialer
@@ -239,7 +236,6 @@ func (r *Remote) request(ctx context.Context, method string, to *url.URL) *http.
 	return req
 }
 
-// sameOrigin reports whether a request may be redirected from a to b.
 // redirected returns the target of a redirect that keeps the method and stays on the same origin, or nil.
 func redirected(from *url.URL, res *http.Response) *url.URL {
 	if res == nil || res.StatusCode != http.StatusTemporaryRedirect && res.StatusCode != http.StatusPermanentRedirect {
@@ -253,4 +249,5 @@ func redirected(from *url.URL, res *http.Response) *url.URL {
 	return next
 }
 
+// sameOrigin reports whether a request may be redirected from a to b.
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }

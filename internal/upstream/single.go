@@ -25,7 +25,7 @@ func OpenSingle(spec launch.Spec, reader Reader, allow func(netip.AddrPort) erro
 		if err != nil {
 			return nil, err
 		}
-		s.recorder, s.Conn = recorder, dial(recorder.remote, 1, reader, io.Discard)
+		s.recorder, s.Conn = recorder, dial(recorder.remote, 1, reader, io.Discard, defaultConfirmAfter)
 		return s, nil
 	}
 	conn, err := launchConn(spec, 1, reader, io.Discard, &s.guard)

@@ -56,6 +56,9 @@ type Options struct {
 	// StartTimeout is the idle time after which a response of a starting server is overdue. Default
 	// 60s, what clients wait.
 	StartTimeout time.Duration
+	// ConfirmAfter is how long after a successful request a session over HTTP counts as known without
+	// being asked for. Default 5s; negative: it never does.
+	ConfirmAfter time.Duration
 	Stderr       io.Writer // receives the server's stderr; nil discards it
 	Events       *event.Stream
 	Client       func() string // names the client in events; may be nil
@@ -96,6 +99,9 @@ const maxRecoveries = 10_000
 func New(o Options, user User) *Upstream {
 	if o.StartTimeout == 0 {
 		o.StartTimeout = defaultStartTimeout
+	}
+	if o.ConfirmAfter == 0 {
+		o.ConfirmAfter = defaultConfirmAfter
 	}
 	if o.Name == "" {
 		o.Name = o.Spec.Shown()
@@ -272,7 +278,7 @@ func (u *Upstream) connect(generation int, logs io.Writer, watchdog *guard) (*Co
 	if u.Remote.logins != nil {
 		u.Remote.logins.join(u)
 	}
-	return dial(u.Remote, generation, u.user, logs), nil
+	return dial(u.Remote, generation, u.user, logs, u.ConfirmAfter), nil
 }
 
 // prepare runs the user's Prepare. Each response it waits for may take as long as a start.

@@ -30,6 +30,7 @@ type web struct {
 	readerMu     sync.Mutex     // held while a message is passed to the reader
 	opening      sync.Mutex     // held while the HTTP+SSE stream is opened
 	checking     sync.Mutex     // held while the session is checked
+	confirmAfter time.Duration  // how long a proof holds, see isProven
 
 	mu           sync.Mutex
 	moved        sync.Cond
@@ -68,10 +69,10 @@ type failure struct {
 var errEnded = os.ErrClosed
 
 // dial prepares a connection. It sends nothing.
-func dial(remote *Remote, generation int, reader Reader, logs io.Writer) *Conn {
+func dial(remote *Remote, generation int, reader Reader, logs io.Writer, confirmAfter time.Duration) *Conn {
 	c := newConn(generation, time.Now(), reader, logs)
 	w := &web{
-		Conn: c, remote: remote, live: map[int64]*exchange{}, deliveries: map[int64]fault.Delivery{},
+		Conn: c, remote: remote, confirmAfter: confirmAfter, live: map[int64]*exchange{}, deliveries: map[int64]fault.Delivery{},
 		tried: make(chan struct{}), failed: make(chan struct{}), over: make(chan struct{}),
 	}
 	w.accepted = make(chan struct{})
