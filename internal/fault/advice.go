@@ -39,9 +39,6 @@ func (f *Fault) Advice() Advice {
 
 // mayHaveActed reports whether repeating the request could have an effect twice.
 func (f *Fault) mayHaveActed() bool {
-	if f.Delivery == Refused && f.entry().notRun {
-		return false
-	}
 	return f.Delivery != Unsent && !f.Safe && !harmlessByNature(f.Method)
 }
 

@@ -73,12 +73,12 @@ var httpEntries = []Entry{
 		},
 	},
 	{
-		Code: LoginUnavailable, RPC: -31061, Retry: RetryLater, notRun: true,
+		Code: LoginUnavailable, RPC: -31061, Retry: RetryLater,
 		Title: "the login could not be renewed",
-		model: "The login to the MCP server could not be renewed at the moment, so this call did not run. Gauze keeps the login.",
-		Means: "The server rejected the request because the access token has expired, and gauze could not get a new one. The login itself is kept: the user does not have to log in again.",
+		model: "The login to the MCP server could not be renewed at the moment. Gauze keeps the login.",
+		Means: "The access token has expired, and gauze could not get a new one. The login itself is kept: the user does not have to log in again.",
 		Why:   "The authorization server did not respond, responded with an error, or the stored login could not be read.",
-		Did:   "Gauze tried to renew the login several times and did not send the request again. The next request tries again.",
+		Did:   "Gauze tried to renew the login several times. The next request tries again.",
 		Do: []Step{
 			{Text: "Repeat the call; the authorization server is usually back soon."},
 			{Text: "If the details are about the stored login, such as a locked keyring or a full disk, fix that first."},
@@ -127,9 +127,9 @@ var httpEntries = []Entry{
 		Title: "the server redirects to a different address",
 		model: "The MCP server sent a redirect to a different address, and gauze did not follow it.",
 		next:  "Do not retry: the request will fail until the user corrects the address. Tell the user.",
-		Means: "The server responded with a redirect to a different host, or with one that would change the request. Gauze did not follow it.",
+		Means: "The server responded with a redirect to a different host, with one that would change the request, or with one for a call that may have had an effect. Gauze did not follow it.",
 		Why:   "The server moved, the URL has http:// instead of https://, or a login page is in front of it.",
-		Did:   "Gauze follows a redirect only to the same host and only if the request stays unchanged. Anything else could send the message and its credentials to the wrong party.",
+		Did:   "Gauze follows a redirect only to the same host, only if the request stays unchanged, and not for a call with side effects: the server may have acted before it sent the redirect. Anything else could send the message and its credentials to the wrong party.",
 		Do: []Step{
 			{Text: "If you trust the new address, put it into the client's configuration."},
 			{Text: "Show where the redirect leads:", Command: "curl -i URL"},

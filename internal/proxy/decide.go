@@ -150,6 +150,8 @@ var warmingUp = map[int]bool{http.StatusBadGateway: true, http.StatusServiceUnav
 func exchangeFault(c lostCall, loss upstream.Loss) fault.Code {
 	explained := loss.Code == fault.AnswerMissing || loss.Status == http.StatusServiceUnavailable
 	switch {
+	case loss.Session && c.class.writes():
+		return fault.OutcomeUnknown
 	case loss.Final, loss.Delivery != fault.Unknown:
 		return loss.Code
 	case c.class.writes() && !explained:

@@ -79,10 +79,10 @@ func TestWhatBecomesOfALostCall(t *testing.T) {
 		{"the session ends", tool(ReadOnly), conn, unknown, under(func(p *lossPolicy) { p.closing = true }), answered(fault.Stopping)},
 		{"the session ends, lost alone", tool(ReadOnly), exchange, unknown, under(func(p *lossPolicy) { p.closing = true }), answered(fault.Stopping)},
 
-		{"a session the server forgot", tool(Unsafe), exchange, session, usual, answered(fault.HTTPRefused)},
+		{"a session the server forgot", tool(Unsafe), exchange, session, usual, answered(fault.OutcomeUnknown)},
 		{"a read in a session the server forgot", tool(ReadOnly), exchange, session, usual, again(false)},
 		{"a read, forgotten three times", with(tool(ReadOnly), func(c *lostCall) { c.deaths = 3 }), exchange, session, usual, answered(fault.HTTPRefused)},
-		{"an idempotent call before a write, forgotten", with(tool(Idempotent), func(c *lostCall) { c.laterWrite = true }), exchange, session, usual, answered(fault.HTTPRefused)},
+		{"an idempotent call before a write, forgotten", with(tool(Idempotent), func(c *lostCall) { c.laterWrite = true }), exchange, session, usual, answered(fault.OutcomeUnknown)},
 
 		{"a login is needed before a write", tool(Unsafe), exchange, needed(fault.Unsent), person, verdict{action: awaitLogin}},
 		{"a login is needed, says the answer to a write", tool(Unsafe), exchange, needed(fault.Refused), person, answered(fault.AuthRequired)},

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -30,6 +31,8 @@ type actingServer struct {
 	fixed    bool            // every session has the same id
 	amnesia  bool            // a tool call makes it forget the session instead
 	calls    int             // tool calls that arrived
+	asked    map[string]int  // requests that arrived, by method
+	without  []string        // methods that it does not know
 	silent   map[string]bool // keys of calls whose first answer on the stream is withheld
 	reached  func()          // called when a tool call has been executed, before its reply
 }
@@ -120,15 +123,18 @@ var failures = []httpReply{
 }
 
 func startActing(t *testing.T, era string) *actingServer {
-	a := &actingServer{era: era, effects: map[string]int{}, sessions: map[string]chan string{}}
+	a := &actingServer{era: era, effects: map[string]int{}, asked: map[string]int{}, sessions: map[string]chan string{}}
 	a.Server = httptest.NewServer(a)
 	t.Cleanup(func() { a.CloseClientConnections(); a.Close() })
 	return a
 }
 
 // begin starts a client session and does the era's handshake.
-func (a *actingServer) begin(t *testing.T) *webStory {
+func (a *actingServer) begin(t *testing.T, set ...func(*Options)) *webStory {
 	o := unprobed()
+	for _, set := range set {
+		set(&o)
+	}
 	o.Spec.URL = a.URL + "/mcp"
 	s := beginWeb(t, stateful, o)
 	if s.modern = a.era == "modern"; s.modern {
@@ -206,6 +212,14 @@ func (a *actingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "session not found", http.StatusNotFound)
 		return
 	}
+	a.mu.Lock()
+	a.asked[m.Method]++
+	reached, unknown := a.reached, slices.Contains(a.without, m.Method)
+	a.mu.Unlock()
+	if unknown {
+		http.Error(w, "404 page not found", http.StatusNotFound)
+		return
+	}
 	answer := httpReply{status: 200, header: asJSON, body: jsonResult}
 	if a.era == "sse" {
 		answer = httpReply{status: 202}
@@ -238,8 +252,8 @@ func (a *actingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.effects[args.Key]++
 		first := a.effects[args.Key] == 1
 		a.mu.Unlock()
-		if a.reached != nil {
-			a.reached()
+		if reached != nil {
+			reached()
 		}
 		result = `{"content":[{"type":"text","text":"done ` + args.Key + `"}],"resultType":"complete"}`
 		if args.Reply != "" && (first || args.Always) {
@@ -400,47 +414,137 @@ func TestAnErrorThatSpeaksOfAClosedConnectionIsAnAnswer(t *testing.T) {
 	}
 }
 
-// A session that is really gone, which every request in it shows, is renewed,
-// and the call the server refused for it is sent once more.
-func TestUnsafeCallIsSentOnceMoreInANewSession(t *testing.T) {
+// A session that is really gone is found before a call that may act is sent, if the server was asked for
+// nothing lately. Otherwise the call finds it, and is not sent again: no status proves that it did not run.
+func TestASessionThatIsGone(t *testing.T) {
 	t.Parallel()
 	for _, era := range []string{"session", "sse"} {
 		t.Run(era, func(t *testing.T) {
 			a := startActing(t, era)
+			args := func(key string) string { return fmt.Sprintf(`{"key":%q,"reply":%q}`, key, a.table()[0].name) }
 			s := a.begin(t)
 			a.forget()
-			if got := s.text(s.answer(s.start("act", `{"key":"k","reply":"`+a.table()[0].name+`"}`))); got != "done k" || a.done("k") != 1 {
-				t.Errorf("%q, executed %d times", got, a.done("k"))
+			s.wantRefusedOnce(s.start("act", args("busy")))
+			if got := s.text(s.answer(s.start("act", args("next")))); got != "done next" || a.done("next") != 1 || a.done("busy") != 0 {
+				t.Errorf("%q, executed %d times", got, a.done("next"))
+			}
+			s = a.begin(t, func(o *Options) { o.ConfirmAfter = -1 })
+			a.forget()
+			if got := s.text(s.answer(s.start("act", args("idle")))); got != "done idle" || a.done("idle") != 1 {
+				t.Errorf("%q, executed %d times", got, a.done("idle"))
 			}
 		})
 	}
 }
 
-// A refusal that recurs in a new session had a different reason, and so had one
-// after which the server gives out the same session again.
-func TestSecondSessionRefusalIsUnknown(t *testing.T) {
+// wantRefusedOnce checks that a call was answered: the server has seen it and rejected it.
+func (s *webStory) wantRefusedOnce(id string) {
+	s.t.Helper()
+	m := s.answer(id)
+	if code, delivery := s.faultOf(m); code != fault.OutcomeUnknown && code != fault.HTTPRefused || delivery != "refused" {
+		s.t.Errorf("%s", m.raw)
+	}
+	if strings.Contains(m.raw, "no effect") || strings.Contains(m.raw, "this call did not run") || strings.Contains(m.raw, "not sent") {
+		s.t.Errorf("%s", m.raw)
+	}
+}
+
+// A server acts and then answers as if it did not know the session, and what is asked afterwards agrees:
+// it knows no ping, the session ended while the call ran, or a different replica is asked.
+func TestNoStatusSendsAnUnsafeCallTwice(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]func(*actingServer){
+		"no ping":                     func(a *actingServer) { a.without = []string{"ping"} },
+		"no ping and no list":         func(a *actingServer) { a.without = []string{"ping", "tools/list"} },
+		"the session ends in between": func(a *actingServer) { a.reached = a.forget },
+	} {
+		for _, reply := range []string{"404", "404 session", "400 session of an SDK"} {
+			for _, after := range []time.Duration{0, -1} {
+				t.Run(fmt.Sprint(name, " ", reply, " ", after), func(t *testing.T) {
+					a := startActing(t, "session")
+					set(a)
+					s := a.begin(t, func(o *Options) { o.ConfirmAfter = after })
+					s.wantRefusedOnce(s.start("act", fmt.Sprintf(`{"key":"k","reply":%q}`, reply)))
+					if a.done("k") != 1 {
+						t.Errorf("executed %d times", a.done("k"))
+					}
+					a.mu.Lock()
+					a.reached = nil
+					a.mu.Unlock()
+					if got := s.text(s.answer(s.start("act", `{"key":"next"}`))); got != "done next" || a.done("next") != 1 {
+						t.Errorf("%q, executed %d times", got, a.done("next"))
+					}
+				})
+			}
+		}
+	}
+}
+
+// A server without ping is asked for its tools. If it refuses both, nothing is known, and nothing renewed.
+func TestHowAServerIsAskedForTheSession(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		without         []string
+		forgets         bool
+		pings, sessions int
+	}{
+		{nil, false, 3, 1},
+		{nil, true, 1, 2},
+		{[]string{"ping"}, false, 1, 1},
+		{[]string{"ping"}, true, 1, 2},
+	} {
+		t.Run(fmt.Sprintf("without %q, forgets %v", row.without, row.forgets), func(t *testing.T) {
+			a := startActing(t, "session")
+			a.without = row.without
+			s := a.begin(t, func(o *Options) { o.ConfirmAfter = -1 })
+			for i := range 3 {
+				if row.forgets && i == 0 {
+					a.forget()
+				}
+				key := fmt.Sprint("k", i)
+				if got := s.text(s.answer(s.start("act", fmt.Sprintf(`{"key":%q}`, key)))); got != "done "+key || a.done(key) != 1 {
+					t.Errorf("%q, executed %d times", got, a.done(key))
+				}
+			}
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if a.last != row.sessions || a.asked["ping"] < row.pings {
+				t.Errorf("%d sessions, asked %v", a.last, a.asked)
+			}
+		})
+	}
+}
+
+// Calls that follow each other are not preceded by a question.
+func TestNoQuestionBetweenCallsThatFollowEachOther(t *testing.T) {
+	t.Parallel()
+	a := startActing(t, "session")
+	s := a.begin(t)
+	for i := range 20 {
+		s.text(s.answer(s.start("act", fmt.Sprintf(`{"key":"k%d"}`, i))))
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.asked["ping"] != 0 {
+		t.Errorf("asked %v", a.asked)
+	}
+}
+
+// A session that is refused with every call is renewed for each, and nothing is sent twice but reads.
+func TestASessionThatNeverLasts(t *testing.T) {
 	t.Parallel()
 	for _, fixed := range []bool{false, true} {
 		t.Run(fmt.Sprint("same id ", fixed), func(t *testing.T) {
 			a := startActing(t, "session")
 			a.fixed, a.amnesia = fixed, true
 			s := a.begin(t)
-			m := s.answer(s.start("act", `{"key":"k"}`))
-			code, delivery := s.faultOf(m)
-			if code != fault.OutcomeUnknown || delivery != "refused" || !strings.Contains(m.raw, "sticky sessions") || strings.Contains(m.raw, "no effect") {
-				t.Errorf("%s", m.raw)
+			s.wantRefusedOnce(s.start("act", `{"key":"k"}`))
+			if a.calls != 1 {
+				t.Errorf("sent %d times", a.calls)
 			}
-			want := 2
-			if fixed {
-				want = 1
-			}
-			if a.calls != want {
-				t.Errorf("sent %d times, want %d", a.calls, want)
-			}
-			calls := a.calls
-			m = s.wantFault(s.start("read", `{"key":"r"}`), fault.HTTPRefused)
-			if a.calls-calls != 1+maxReadRepeats || !strings.Contains(m.raw, "sticky sessions") || strings.Contains(m.raw, "no effect") {
-				t.Errorf("the read was sent %d times: %s", a.calls-calls, m.raw)
+			m := s.wantFault(s.start("read", `{"key":"r"}`), fault.HTTPRefused)
+			if a.calls != 2+maxReadRepeats || !strings.Contains(m.raw, "sticky sessions") || strings.Contains(m.raw, "no effect") {
+				t.Errorf("the read was sent %d times: %s", a.calls-1, m.raw)
 			}
 			s.want(event.Opened, 0)
 		})

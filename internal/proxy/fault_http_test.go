@@ -323,7 +323,11 @@ func TestFaultW14SessionGone(t *testing.T) {
 		"restarted": func(s *webStory) { s.restart() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := beginWeb(t, stateful, unprobed())
+			o := unprobed()
+			if name == "expired" {
+				o.ConfirmAfter = -1
+			}
+			s := beginWeb(t, stateful, o)
 			s.initialize()
 			s.answer(s.request("logging/setLevel", `{"level":"debug"}`))
 			s.answer(s.request("resources/subscribe", `{"uri":"mem://1"}`))
@@ -352,6 +356,7 @@ func TestFaultW14SessionsAreShortLived(t *testing.T) {
 	t.Parallel()
 	o := unprobed()
 	o.Restart = upstream.Restart{} // the limits as they are
+	o.ConfirmAfter = -1
 	s := beginWeb(t, stateful, o)
 	s.initialize()
 	for i := range 20 {
@@ -522,8 +527,13 @@ func TestFaultW27RedirectAtHome(t *testing.T) {
 		s.wantDone(string(f), 0)
 	}
 	for _, f := range []faultyhttp.Fault{faultyhttp.RedirectSame, faultyhttp.Redirect308} {
-		s.text(s.answer(s.faulty("append", string(f), f)))
-		s.wantDone(string(f), 1)
+		s.wantFault(s.faulty("append", string(f), f), fault.RedirectRefused)
+		s.wantDone(string(f), 0)
+	}
+	s.wantFault(s.faulty("append", "acts first", faultyhttp.RedirectAfterEffect), fault.RedirectRefused)
+	s.wantDone("acts first", 1)
+	for _, f := range []faultyhttp.Fault{faultyhttp.RedirectSame, faultyhttp.Redirect308} {
+		s.text(s.answer(s.faulty("echo", string(f), f)))
 	}
 	if last := s.web.Requests()[len(s.web.Requests())-1]; last.Path == "/mcp" {
 		t.Error("where it led is not remembered")

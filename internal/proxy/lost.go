@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -182,6 +181,9 @@ func (s *Session) lossFault(c *call, kind lossKind, code fault.Code, now time.Ti
 	if c.loss.After > 0 {
 		f.NextTry = now.Add(c.loss.After)
 	}
+	if c.loss.Session && c.deaths > 1 {
+		f.Detail += "; " + upstream.StickySessions
+	}
 	if kind == exchangeLost {
 		return f
 	}
@@ -189,9 +191,6 @@ func (s *Session) lossFault(c *call, kind lossKind, code fault.Code, now time.Ti
 	if code != fault.OutcomeUnknown {
 		evidence := c.conn.Evidence()
 		f.Detail, f.Evidence = evidence.Sentence(), evidence.Shown()
-	}
-	if c.loss.Session {
-		f.Detail = strings.TrimPrefix(f.Detail+"; "+upstream.StickySessions, "; ")
 	}
 	return f
 }

@@ -90,12 +90,8 @@ func (w *web) confirm(x *exchange) (ok, reported bool) {
 // if. The refusal alone does not prove it: a server may act and then answer 404, and one of several
 // replicas may not know the session. It says nothing about the request that was refused.
 func (w *web) sessionForgotten(ctx context.Context) bool {
-	select {
-	case <-w.failed:
-		if w.failure.gone {
-			return true
-		}
-	default:
+	if w.hasFailed() && w.failure.gone {
+		return true
 	}
 	w.checking.Lock()
 	defer w.checking.Unlock()

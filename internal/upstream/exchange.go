@@ -201,6 +201,9 @@ func (x *exchange) ask() (reported bool) {
 	if !w.awaitTransport(x) {
 		return x.dropped()
 	}
+	if w.hasFailed() {
+		return x.held(false)
+	}
 	if x.once && w.provable() && !w.isProven() {
 		if ok, reported := w.confirm(x); !ok {
 			return x.held(reported)
@@ -495,7 +498,6 @@ func (x *exchange) refused(res *http.Response) (reported bool) {
 	case gone && !answered:
 		loss := w.remote.refusal(res, body, time.Now())
 		loss.Session, loss.Final = true, false
-		loss.Detail += "; the session is renewed for later requests"
 		w.lose(x.id, loss)
 		return true
 	case answered:

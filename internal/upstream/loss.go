@@ -73,7 +73,7 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 		}
 	}
 	if _, renewed := res.Body.(*renewedBody); renewed {
-		l.Code, l.Detail = fault.HTTPRefused, fmt.Sprintf("HTTP %d; the login was renewed for later calls", status)
+		l.Code, l.Detail = fault.OutcomeUnknown, fmt.Sprintf("HTTP %d; gauze renewed the login for later calls", status)
 	}
 	if body, ok := res.Body.(*unauthorizedBody); ok && r.logins != nil {
 		r.judgeLogin(&l, res, body.reason)

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -159,14 +160,27 @@ func (c *watchedConn) Read(b []byte) (int, error) {
 			c.nonHTTP.Store(&first)
 		}
 	}
-	if err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) && !c.broken.Swap(true) {
-		c.breaks.Add(1)
+	if err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.noteBroken()
 	}
 	return n, err
 }
 
-func (c *watchedConn) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
+func (c *watchedConn) noteBroken() {
+	if !c.broken.Swap(true) {
+		c.breaks.Add(1)
+	}
+}
+
+// Write does not write to a connection that the other side has closed, even if the transport has not
+// noticed yet: the bytes would be lost, and nothing would prove that the server did not read them.
+func (c *watchedConn) Write(b []byte) (n int, err error) {
+	if c.hasRead.Load() && hasEnded(c.Conn) {
+		c.noteBroken()
+		err = io.ErrClosedPipe
+	} else {
+		n, err = c.Conn.Write(b)
+	}
 	if err != nil {
 		c.writeFailed.Store(true)
 	}

@@ -233,6 +233,15 @@ func (w *web) fail(f failure) {
 	})
 }
 
+func (w *web) hasFailed() bool {
+	select {
+	case <-w.failed:
+		return true
+	default:
+		return false
+	}
+}
+
 // refuse ends the link because of a request that failed permanently before the server was of any
 // use.
 func (w *web) refuse(l Loss) { w.fail(failure{err: errors.New(l.Detail), refused: &l}) }

@@ -51,6 +51,11 @@ func lostSession(x *exchange, _ []byte) {
 	x.refuse(nil, refuse(http.StatusNotFound, -32001, "session not found"))
 }
 
+func forgetSession(x *exchange, _ []byte) {
+	x.s.ExpireSessions()
+	lostSession(x, nil)
+}
+
 func loginPage(x *exchange, _ []byte) {
 	x.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = io.WriteString(x.w, "<!doctype html><title>Sign in</title><h1>Sign in to continue</h1><form action=/login></form>")

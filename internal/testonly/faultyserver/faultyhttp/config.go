@@ -39,6 +39,7 @@ type Config struct {
 	Era       Era
 	Stateful  bool // legacy: initialize returns a session id, which is required afterwards
 	Answers   Answers
+	NoPing    bool   // ping is an unknown path: 404 without a JSON-RPC response
 	EventIDs  bool   // legacy: events have ids, and a broken stream can be resumed
 	Token     string // if set, requests without it get 401
 	Ledger    string // the file that records effects; without it they are only counted

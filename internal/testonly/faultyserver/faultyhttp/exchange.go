@@ -70,6 +70,10 @@ func (x *exchange) read() (m *message, ok bool) {
 		unauthorized("")(x, nil)
 		return nil, false
 	}
+	if x.s.cfg.NoPing && m != nil && m.Method == "ping" {
+		http.NotFound(x.w, x.r)
+		return nil, false
+	}
 	if bad != nil {
 		x.refuse(nil, refuse(http.StatusBadRequest, -32700, "parse error: %v", bad))
 		return nil, false

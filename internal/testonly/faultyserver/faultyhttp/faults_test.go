@@ -152,6 +152,10 @@ var onTheWire = map[Fault]func(*testing.T, outcome){
 	Status502AfterEffect: isStatus(502),
 	Status503AfterEffect: isStatus(503, hasHeader("Retry-After", "7")),
 	Status504AfterEffect: isStatus(504),
+	Status401AfterEffect: isStatus(401),
+	Status404AfterEffect: isStatus(404),
+	ForgetAfterEffect:    isStatus(404),
+	RedirectAfterEffect:  isStatus(307, hasHeader("Location", "/moved")),
 
 	HTML:          isStatus(200, hasHeader("Content-Type", "text/html")),
 	RedirectSame:  isStatus(307, hasHeader("Location", "/moved")),
