@@ -122,6 +122,15 @@ func (k *catalog) settle(c *call) {
 	}
 }
 
+// hinted returns what the live server's own list says about a tool. While the list is out of date, and
+// for a tool that is not listed, that is nothing.
+func (k *catalog) hinted(name string) Class {
+	if known, ok := k.tools[name]; ok && !k.stale {
+		return known.class
+	}
+	return Unsafe
+}
+
 // readTool reads what a tool declares. By the spec's defaults, neither read-only nor idempotent, a
 // tool without annotations is unsafe.
 func readTool(item []byte) (name string, t tool, ok bool) {

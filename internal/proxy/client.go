@@ -199,13 +199,9 @@ func (s *Session) classify(c *call) {
 	if c.msg.Method != "tools/call" {
 		return
 	}
-	hinted := Unsafe
-	if known, ok := s.catalog.tools[c.tool]; ok {
-		c.shape = known.shape
-		hinted = known.class
-	}
+	c.shape = s.catalog.tools[c.tool].shape
 	if c.class == ReadOnly {
-		c.class = s.Tools[c.tool].class(hinted)
+		c.class = s.Tools[c.tool].class(s.catalog.hinted(c.tool))
 	}
 }
 

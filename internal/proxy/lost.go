@@ -146,7 +146,7 @@ func (s *Session) lose(c *call, kind lossKind, loss upstream.Loss, now time.Time
 // factsOf collects what decide needs to know of a call that was just lost.
 func (s *Session) factsOf(c *call) lostCall {
 	return lostCall{
-		class: c.class, method: c.msg.Method, deaths: c.deaths, proven: c.proven,
+		class: s.classNow(c), method: c.msg.Method, deaths: c.deaths, proven: c.proven,
 		laterWrite: s.laterWrite(c),
 		lastDeath:  s.quarantine.last[c.sign],
 	}
@@ -258,6 +258,7 @@ func (s *Session) hintAfterGap(id []byte) {
 // Gap handles a gap in a legacy server's own stream: changes may have been missed.
 func (s *Session) Gap(*upstream.Conn) {
 	s.update(func() {
+		s.catalog.change(s.sends) // that may have been announced in the gap
 		var seen []string
 		for method := range s.catalog.lists {
 			seen = append(seen, method)

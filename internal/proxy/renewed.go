@@ -35,7 +35,7 @@ func (s *Session) repeatRenewed(c *call, m *wire.Message, said response) bool {
 	c.doubted = true
 	switch {
 	case claimed: // a result that claims success is never changed
-	case c.class.reads() && !inDialogue(c) && !s.closing:
+	case s.classNow(c).reads() && !inDialogue(c) && !s.closing:
 		if c.failed.IsZero() {
 			c.failed = c.conn.LastHeard()
 		}

@@ -5,9 +5,14 @@ package proxy
 func (s *Session) ToolClass(tool string) Class {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	hinted := Unsafe
-	if t, ok := s.catalog.tools[tool]; ok {
-		hinted = t.class
+	return s.Tools[tool].class(s.catalog.hinted(tool))
+}
+
+// classNow returns the class of a call that may have to be sent again: what licensed that when it was
+// sent may have been withdrawn since. The caller holds the lock.
+func (s *Session) classNow(c *call) Class {
+	if c.msg.Method == "tools/call" && (c.class == ReadOnly || c.class == Idempotent) && s.Tools[c.tool].class(s.catalog.hinted(c.tool)) == Unsafe {
+		return Unsafe
 	}
-	return s.Tools[tool].class(hinted)
+	return c.class
 }
