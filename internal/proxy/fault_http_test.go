@@ -232,6 +232,25 @@ func TestFaultW10CutStreamThatCannotBeResumed(t *testing.T) {
 	}
 }
 
+// A stream that was resumed and stays silent ends the wait: a read is sent again, a write is reported. With
+// an unlimited wait nothing would ever be answered.
+func TestFaultW10ResumedStreamIsMute(t *testing.T) {
+	t.Parallel()
+	o := unprobed()
+	o.Timeout, o.MaxTime = 0, 0
+	o.ResumedRead, o.ResumedWrite = 100*time.Millisecond, 100*time.Millisecond
+	cfg := stateful
+	cfg.EventIDs = true
+	s := beginWeb(t, cfg, o)
+	s.initialize()
+	if got := s.text(s.answer(s.faulty("echo", "read", faultyhttp.MuteSSE))); got != "read" {
+		t.Errorf("%q", got)
+	}
+	s.wantFault(s.faulty("append", "write", faultyhttp.MuteSSE), fault.OutcomeUnknown)
+	s.wantDone("write", 1)
+	s.call("append", `{"key":"next"}`)
+}
+
 func TestFaultW11StandingStreamCut(t *testing.T) {
 	t.Parallel()
 	t.Run("legacy", func(t *testing.T) {

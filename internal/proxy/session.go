@@ -38,6 +38,8 @@ type Options struct {
 	ConfirmAfter  time.Duration // how long a session over HTTP counts as known after a request; default 5s; negative: never
 	ProbeInterval time.Duration // silence while a call waits before a liveness probe; default 15s
 	ProbeTimeout  time.Duration // how long a probe may take; default 5s
+	ResumedRead   time.Duration // silence after which a read is sent again whose stream was resumed; default 30s, negative: never
+	ResumedWrite  time.Duration // silence after which any other such call is reported; default 5m, negative: never
 	HangGrace     time.Duration // time without CPU, or stopped, before a silent server is replaced; default 10s
 
 	Window      int           // unsafe calls in flight; 0: no limit, after a crash 1 and slowly more
@@ -113,6 +115,8 @@ func (o Options) withDefaults() Options {
 	o.Patience = cmp.Or(o.Patience, 30*time.Second)
 	o.ProbeInterval = cmp.Or(o.ProbeInterval, 15*time.Second)
 	o.ProbeTimeout = cmp.Or(o.ProbeTimeout, 5*time.Second)
+	o.ResumedRead = cmp.Or(o.ResumedRead, 30*time.Second)
+	o.ResumedWrite = cmp.Or(o.ResumedWrite, 5*time.Minute)
 	o.HangGrace = cmp.Or(o.HangGrace, 10*time.Second)
 	o.Quarantine = cmp.Or(o.Quarantine, 5*time.Minute)
 	o.RetryBudget = cmp.Or(o.RetryBudget, defaultBudget)

@@ -86,6 +86,8 @@ func (s *Session) tickEvery() time.Duration {
 			shortest = min(shortest, d)
 		}
 	}
+	limit(s.ResumedRead)
+	limit(s.ResumedWrite)
 	limit(s.Timeout)
 	limit(s.MaxTime)
 	for _, policy := range s.Tools {
@@ -198,6 +200,7 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 				s.expectLate(c)
 				s.refuseDiscover(c)
 			}
+		case s.cutOff(c, now):
 		default:
 			at, limit := s.deadline(c)
 			if now.Before(at) {
@@ -218,6 +221,23 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 			s.fail(c, &fault.Fault{Code: fault.CallTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: limit})
 		}
 	}
+}
+
+// cutOff gives a call up whose answer was cut off, and whose stream was resumed and stays silent: the
+// server may have forgotten that it owes an answer. It reports whether it did.
+func (s *Session) cutOff(c *call, now time.Time) bool {
+	quiet := c.conn.QuietSince(c.end)
+	limit := s.ResumedWrite
+	if s.classNow(c).reads() {
+		limit = s.ResumedRead
+	}
+	if quiet.IsZero() || limit < 0 || s.userAsked(c.conn) || now.Sub(quiet) < limit || now.Sub(c.heard) < limit {
+		return false
+	}
+	c.conn.Drop(c.end)
+	s.lose(c, exchangeLost, upstream.Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown,
+		Detail: fmt.Sprintf("the answer was cut off, and nothing followed within %v after the stream was resumed", limit)}, now)
+	return true
 }
 
 // endLingering times out the calls that continue on a connection that was replaced.

@@ -91,7 +91,29 @@ func (x *exchange) readStream(res *http.Response) (reported bool) {
 			return x.dropped() // the link has ended, or the response is not needed
 		}
 		defer res.Body.Close()
+		x.heard()
+		res.Body = &resumedBody{res.Body, x}
 	}
+}
+
+// heard notes that something was heard on the stream that was resumed for the response.
+func (x *exchange) heard() {
+	now := time.Now()
+	x.quiet.Store(&now)
+}
+
+// resumedBody notes when something is heard.
+type resumedBody struct {
+	io.ReadCloser
+	x *exchange
+}
+
+func (b *resumedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.x.heard()
+	}
+	return n, err
 }
 
 // lingerTimeout is how long a stream may stay open after its response. If it is read to its end,

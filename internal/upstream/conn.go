@@ -35,8 +35,9 @@ type link interface {
 	flush()
 	await()
 	blocked() bool
-	drop(end int64)         // the response is no longer needed
-	lingers(end int64) bool // see Conn.Lingers
+	drop(end int64)                 // the response is no longer needed
+	lingers(end int64) bool         // see Conn.Lingers
+	quietSince(end int64) time.Time // see Conn.QuietSince
 	dismiss()
 	gone() <-chan struct{}
 	delivery(end int64) fault.Delivery // valid once the connection is done
@@ -168,6 +169,10 @@ func (c *Conn) Drop(end int64) { c.drop(end) }
 // Lingers reports, after Done, whether a request continues: over HTTP the server may still answer
 // it. The reader gets the response or the loss.
 func (c *Conn) Lingers(end int64) bool { return c.lingers(end) }
+
+// QuietSince returns since when nothing was heard on the stream that was resumed after the response to
+// this message was cut off; zero if none was.
+func (c *Conn) QuietSince(end int64) time.Time { return c.quietSince(end) }
 
 // Settle waits briefly if a process of an idle server is being killed: it might still read what it
 // is sent and die. A server that sent something within quietTime is not checked.

@@ -40,7 +40,8 @@ type exchange struct {
 	reading  bool // the response comes on its own stream
 	answered bool // the response came on a different stream
 
-	try atomic.Pointer[try] // the latest one; nil before the first
+	try   atomic.Pointer[try]       // the latest one; nil before the first
+	quiet atomic.Pointer[time.Time] // since when nothing was heard on the stream that was resumed for the response; nil: none was
 }
 
 // try measures one HTTP request for the message. There can be several, after a redirect or while

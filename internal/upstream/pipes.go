@@ -51,6 +51,7 @@ func (p *pipes) await()                                               { p.out.aw
 func (p *pipes) blocked() bool                                        { return p.out.blocked() }
 func (p *pipes) drop(int64)                                           {}
 func (p *pipes) lingers(int64) bool                                   { return false }
+func (p *pipes) quietSince(int64) time.Time                           { return time.Time{} }
 func (p *pipes) dismiss()                                             {}
 func (p *pipes) gone() <-chan struct{}                                { return p.done }
 func (p *pipes) starting() bool                                       { return p.proc.stdin.untouched() }

@@ -198,6 +198,15 @@ func (w *web) lingers(end int64) bool {
 	return w.late[end]
 }
 
+func (w *web) quietSince(end int64) (since time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if x := w.live[end]; x != nil && x.quiet.Load() != nil {
+		since = *x.quiet.Load()
+	}
+	return since
+}
+
 func (w *web) dismiss()              { w.cancel() }
 func (w *web) gone() <-chan struct{} { return w.over }
 

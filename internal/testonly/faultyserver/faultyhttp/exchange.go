@@ -302,7 +302,7 @@ func (s *Server) outFor(c *call) *stream {
 // bend prepares the stream of a response with a fault. A stream that is cut sends a message first.
 func (c *call) bend(row *Row) {
 	c.bent = row.style
-	c.out.again = row.Fault == ReplaySeen
+	c.out.again, c.out.mute = row.Fault == ReplaySeen, row.Fault == MuteSSE
 	if row.style != cut && row.style != hangup {
 		return
 	}

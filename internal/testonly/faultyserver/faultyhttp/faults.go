@@ -43,6 +43,7 @@ const (
 	CutSSE     Fault = "cut-sse"
 	EndSSE     Fault = "end-sse"
 	ReplaySeen Fault = "replay-seen"
+	MuteSSE    Fault = "mute-sse"
 	SSEEndless Fault = "sse-endless"
 	SSELarge   Fault = "sse-large"
 	SSEOdd     Fault = "sse-odd"
@@ -108,6 +109,7 @@ var Faults = []Row{
 	{Fault: CutSSE, stage: onStream, style: cut, About: "executed, the stream is reset after a first event (progress if requested, otherwise a log message, none in the modern era) and before the response, which is kept if events have ids"},
 	{Fault: EndSSE, stage: onStream, style: hangup, About: "same as cut-sse, but the stream ends normally"},
 	{Fault: ReplaySeen, stage: onStream, style: cut, About: "same as cut-sse, but resuming repeats events that were already received"},
+	{Fault: MuteSSE, stage: onStream, style: cut, About: "same as cut-sse, but resuming opens a stream on which nothing follows"},
 	{Fault: SSEEndless, stage: onStream, style: endless, About: "executed, the event with the response never ends"},
 	{Fault: SSELarge, stage: onStream, style: large, About: "executed, the event with the response is 50 MiB"},
 	{Fault: SSEOdd, stage: onStream, style: odd, About: "a correct response in a valid but unusual stream: BOM, CR only, comments, data in many lines"},

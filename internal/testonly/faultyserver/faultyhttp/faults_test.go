@@ -97,6 +97,7 @@ var onTheWire = map[Fault]func(*testing.T, outcome){
 	},
 	CutSSE:     cutAfterHeaders,
 	ReplaySeen: cutAfterHeaders,
+	MuteSSE:    cutAfterHeaders,
 	EndSSE: func(t *testing.T, o outcome) {
 		if o.err != nil || o.status != 200 || strings.Contains(o.body, "appended") || !strings.Contains(o.body, "working") {
 			t.Errorf("not ended: %v", o)

@@ -39,6 +39,9 @@ func (x *exchange) get() {
 			from = 0
 		}
 	}
+	if t.mute {
+		t = newStream("") // which never ends
+	}
 	if t == session.standalone {
 		ctx, cancel := context.WithCancel(x.ctx)
 		defer cancel()

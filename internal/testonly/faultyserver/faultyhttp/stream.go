@@ -37,6 +37,7 @@ const maxStreamEvents = 1000
 type stream struct {
 	id    string // empty if events have no ids
 	again bool   // replay-seen: resuming repeats everything
+	mute  bool   // mute-sse: resuming shows nothing
 
 	mu     sync.Mutex
 	events []event
