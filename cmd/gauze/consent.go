@@ -61,7 +61,7 @@ func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Pl
 		plan, rest = plan.SplitByReview(named)
 	}
 	if !plan.Empty() {
-		io.WriteString(out, showPatch(plan.Diff(), p))
+		io.WriteString(out, showPatch(plan.Diff(), p)+showNotes(plan, p))
 	}
 	switch {
 	case f.dryRun:
@@ -87,7 +87,7 @@ func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Pl
 		return exitStatus(1)
 	}
 	if !rest.Empty() {
-		io.WriteString(out, "\n"+showPatch(rest.Diff(), p))
+		io.WriteString(out, "\n"+showPatch(rest.Diff(), p)+showNotes(rest, p))
 		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: %s not changed: --yes does not cover this change. Review the diff above, then run:\n\n    %s\n",
 			cmd.Name(), notChanged(rest), f.repeat(cmd, rest))
 		return exitStatus(1)
@@ -216,6 +216,14 @@ func showSkipped(w io.Writer, skipped []fleet.Skip, p paint) {
 	if len(skipped) > 0 {
 		fmt.Fprintln(w)
 	}
+}
+
+// showNotes returns what the user must know about a plan beside its diff.
+func showNotes(plan fleet.Plan, p paint) (text string) {
+	for _, note := range plan.Notes() {
+		text += "\n" + plaintext.Wrap(p.in("33", "!")+" "+plaintext.Clean(note), "") + "\n"
+	}
+	return text
 }
 
 // showMade shows which files were written, what makes the clients reload them, and how to undo the

@@ -332,7 +332,7 @@ func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 		return fmt.Errorf("cannot add a server to %s: %w; gauze doctor --fix may repair the file", c.Path, c.Strict)
 	}
 	fields := c.Fields()
-	entry, err := c.Client.Render(s.Spec, clientconfig.RenderOptions{Fields: &fields, Name: s.Name, Transport: s.Transport, Timeout: s.Timeout, Start: s.Start, Gauze: v.fleet.Gauze})
+	entry, err := c.Client.Render(s.Spec, clientconfig.RenderOptions{Fields: &fields, Name: s.Name, Transport: s.Transport, Timeout: s.Timeout, Start: s.Start, Gauze: c.Program(v.fleet.Gauze)})
 	if err != nil {
 		return err
 	}

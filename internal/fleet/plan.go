@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type Change struct {
 	Servers []string             // servers whose entries change
 	Consent clientconfig.Consent // the strictest of all its parts
 	Shared  bool                 // others use the file: it is in a project, or in a repository of settings
+	Note    string               // what others who use the file need after the change, or ""
 	Logins  []string             // servers whose login is gauze's after the change, one for each URL
 	secrets []redact.Secrets
 	file    *clientconfig.Config
@@ -73,6 +75,16 @@ func (p Plan) Diff() string {
 		b.WriteString(c.Diff())
 	}
 	return b.String()
+}
+
+// Notes returns what the user must know about the changes beside the diff.
+func (p Plan) Notes() (all []string) {
+	for _, c := range p.Changes {
+		if c.Note != "" && !slices.Contains(all, c.Note) {
+			all = append(all, c.Note)
+		}
+	}
+	return all
 }
 
 // Diff returns the diff of one change.
@@ -205,12 +217,25 @@ func (d *draft) finish() Plan {
 	kept := d.plan.Changes[:0]
 	for _, c := range d.plan.Changes {
 		if c.Old == nil || string(c.Old) != string(c.New) {
-			c.secrets = append(diffSecrets(c.file), diffSecrets(d.fleet.Home.ReadText(c.file.File, c.New))...)
+			then := d.fleet.Home.ReadText(c.file.File, c.New)
+			c.secrets = append(diffSecrets(c.file), diffSecrets(then)...)
+			if then.ByName() && !c.file.ByName() {
+				c.Note = d.fleet.needsPath()
+			}
 			kept = append(kept, c)
 		}
 	}
 	d.plan.Changes = kept
 	return d.plan
+}
+
+// needsPath says that gauze must be found by its name, and what to do if it is not.
+func (f *Fleet) needsPath() string {
+	const note = "A project's files refer to gauze by name, so everyone who uses them needs gauze on their PATH."
+	if _, err := exec.LookPath("gauze"); err == nil || f.Gauze == "" {
+		return note
+	}
+	return note + " It is not on yours: add " + filepath.Dir(f.Gauze) + " to it."
 }
 
 // within returns the directory that links of a file must not leave.
