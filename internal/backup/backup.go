@@ -3,6 +3,7 @@
 // A change is atomic and applies only to the bytes that were read:
 //
 //	Store.Write     lock, check, keep both versions, write a temporary file, check again, rename
+//	Store.Hold      several of these while no other gauze process changes a file
 //	Store.List      the changes, newest first
 //	Store.Diff      the diff of one change; Contents: both versions
 //	Store.Restore   undoes a change, which is itself a change that can be undone
@@ -31,7 +32,8 @@ import (
 type Store struct {
 	Dir string // see DefaultDir
 
-	patience time.Duration     // lock timeout; default 10s
+	held     bool              // this process has the lock: see Hold
+	patience time.Duration     // lock timeout; default 30s
 	reached  func(step string) // if set, called at every step of a change
 }
 

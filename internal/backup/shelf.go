@@ -45,6 +45,9 @@ func (s Store) in(names ...string) string { return filepath.Join(append([]string
 // one lock for all files, because changes are rare and short, and numbering and pruning need it
 // anyway.
 func (s Store) lock() (unlock func(), err error) {
+	if s.held {
+		return func() {}, nil
+	}
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return nil, s.storeError(err)
 	}
@@ -62,7 +65,7 @@ func (s Store) lock() (unlock func(), err error) {
 		file, err := lockedfile.OpenFile(s.in("lock"), os.O_RDWR|os.O_CREATE, 0o600)
 		got <- answer{file, err}
 	}()
-	patience := time.NewTimer(cmp.Or(s.patience, 10*time.Second))
+	patience := time.NewTimer(cmp.Or(s.patience, 30*time.Second))
 	defer patience.Stop()
 	select {
 	case a := <-got:
@@ -80,6 +83,15 @@ func (s Store) lock() (unlock func(), err error) {
 		return nil, &Refusal{Path: s.Dir, Why: "another gauze process has held the lock for too long",
 			Next: "check whether that process is stopped or waiting for a disk, then repeat the command"}
 	}
+}
+
+// Hold waits until no other gauze process changes a file, and keeps them waiting until release is
+// called. Its result is the store to use until then: what was read meanwhile is changed only by
+// programs that do not know this lock.
+func (s Store) Hold() (held Store, release func(), err error) {
+	release, err = s.lock()
+	s.held = true
+	return s, release, err
 }
 
 // storeError reports a problem with the store itself.

@@ -87,9 +87,13 @@ func (c *Config) parse() {
 	case c.Format() == splice.JSON:
 		c.Doc, _ = splice.Parse(splice.JSONC, c.Text)
 	}
-	if c.Doc == nil {
-		return
+	if c.Doc != nil {
+		c.findServers()
 	}
+}
+
+// findServers reads the servers at the first of their places in the file.
+func (c *Config) findServers() {
 	for _, key := range c.keys() {
 		if n, ok := c.Doc.At(key...); ok && (len(key) == 1 || holdsServers(n)) {
 			c.servers = key

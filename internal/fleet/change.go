@@ -47,7 +47,9 @@ func whyNot(s *Server, err error) string {
 
 // Unwrap plans to undo Wrap.
 func (v *View) Unwrap(servers []*Server) Plan {
-	return v.together(servers, "unwrap", (*clientconfig.Config).UnwrapAll, (*clientconfig.Config).Unwrap)
+	plan := v.together(servers, "unwrap", (*clientconfig.Config).UnwrapAll, (*clientconfig.Config).Unwrap)
+	plan.Skipped = append(plan.Skipped, v.unread...)
+	return plan
 }
 
 // Remove plans to remove servers from their files.

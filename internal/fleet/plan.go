@@ -152,6 +152,19 @@ func (f *Fleet) Apply(p Plan, consent string) (made []backup.Entry, err error) {
 	return made, errors.Join(refused...)
 }
 
+// Exclusively runs do with a fleet whose files no other gauze process changes meanwhile, so that what
+// do plans is still right when it is applied. Other gauze processes wait.
+func (f *Fleet) Exclusively(do func(*Fleet) error) error {
+	store, release, err := f.Store.Hold()
+	if err != nil {
+		return err
+	}
+	defer release()
+	held := *f
+	held.Store = store
+	return do(&held)
+}
+
 // draft is a plan in progress: files as they would be.
 type draft struct {
 	fleet *Fleet
@@ -164,7 +177,7 @@ func (f *Fleet) draft() *draft { return &draft{fleet: f, at: map[string]int{}} }
 // now returns a file as planned so far.
 func (d *draft) now(c *clientconfig.Config) *clientconfig.Config {
 	if i, touched := d.at[c.Path]; touched {
-		return d.fleet.Home.ReadText(c.File, d.plan.Changes[i].New)
+		return c.Home.ReadText(c.File, d.plan.Changes[i].New)
 	}
 	return c
 }
@@ -217,7 +230,7 @@ func (d *draft) finish() Plan {
 	kept := d.plan.Changes[:0]
 	for _, c := range d.plan.Changes {
 		if c.Old == nil || string(c.Old) != string(c.New) {
-			then := d.fleet.Home.ReadText(c.file.File, c.New)
+			then := c.file.Home.ReadText(c.file.File, c.New)
 			c.secrets = append(diffSecrets(c.file), diffSecrets(then)...)
 			if then.ByName() && !c.file.ByName() {
 				c.Note = d.fleet.needsPath()
@@ -241,7 +254,7 @@ func (f *Fleet) needsPath() string {
 // within returns the directory that links of a file must not leave.
 func (f *Fleet) within(c *clientconfig.Config) string {
 	if c.InProject() {
-		return f.Home.Root()
+		return c.Home.Root()
 	}
 	if way, err := filepath.Rel(f.Home.Home, c.Path); err != nil || !filepath.IsLocal(way) {
 		return "" // moved by a variable, or in the Windows home: use the file's own directory
