@@ -104,12 +104,16 @@ func (f *consentFlags) confirm(cmd *cobra.Command, plan fleet.Plan) error {
 // while other gauze processes wait.
 func (f *consentFlags) carryOut(cmd *cobra.Command, fl *fleet.Fleet, plan planner, named bool) error {
 	var got outcome
-	err := fl.Exclusively(func(fl *fleet.Fleet) (err error) {
+	var err error
+	locked := fl.Exclusively(func(fl *fleet.Fleet) error {
 		got, err = f.attempt(fl, plan, named)
-		return err
+		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case locked != nil:
+		got.err = locked
 	}
 	out := cmd.OutOrStdout()
 	p := paint(useColor(out))
