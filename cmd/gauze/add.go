@@ -129,7 +129,7 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), "gauze add: nothing was written")
 		return exitStatus(1)
 	}
-	return f.settle(cmd, fl, got.Plan, true)
+	return f.settle(cmd, fl, got.Again, true)
 }
 
 // remedy says how to add a server that does not work: with the variable that it lacks, or without

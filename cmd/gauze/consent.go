@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -42,57 +43,166 @@ func (f *consentFlags) check() error {
 	return nil
 }
 
+// planner plans a change to the files as they are now.
+type planner func(*fleet.Fleet) (fleet.Plan, error)
+
+// fixed returns a planner for a plan that is not made again.
+func fixed(plan fleet.Plan) planner {
+	return func(*fleet.Fleet) (fleet.Plan, error) { return plan, nil }
+}
+
 // settle shows a plan and carries it out if the user confirms it. Set named if the user named the
-// servers on the command line.
-func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Plan, named bool) error {
+// servers on the command line. What is written was planned while no other gauze process could change
+// the files: several of them wait for each other.
+func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan planner, named bool) error {
+	if f.yes || f.consent != "" {
+		return f.carryOut(cmd, fl, plan, named)
+	}
+	now, err := plan(fl)
+	for err == nil {
+		if err := f.confirm(cmd, now); err != nil || f.dryRun || now.Empty() {
+			return err
+		}
+		var made []backup.Entry
+		agreed := now.Consent()
+		failed := fl.Exclusively(func(fl *fleet.Fleet) error {
+			if now, err = plan(fl); err == nil {
+				made, err = fl.Apply(now, agreed)
+			}
+			return err
+		})
+		if !errors.Is(failed, fleet.ErrConsent) {
+			return reportMade(cmd, fl, now, made, failed)
+		}
+		fmt.Fprint(cmd.OutOrStdout(), "\nThe files have changed in the meantime, and nothing was written. The change is now:\n\n")
+		err = nil
+	}
+	return err
+}
+
+// confirm shows a plan and asks the user to confirm it, or says how to.
+func (f *consentFlags) confirm(cmd *cobra.Command, plan fleet.Plan) error {
 	out := cmd.OutOrStdout()
 	p := paint(useColor(out))
-	showSkipped(out, plan.Skipped, p)
-	if plan.Empty() {
-		if plan.Pending() {
-			fmt.Fprintln(out, "No file was changed.")
-		} else {
-			fmt.Fprintln(out, "Nothing to change.")
-		}
-		return nil
-	}
-	rest := fleet.Plan{}
-	if f.yes {
-		plan, rest = plan.SplitByReview(named)
-	}
-	if !plan.Empty() {
-		io.WriteString(out, showPatch(plan.Diff(), p))
-	}
+	showPlan(out, plan, p)
 	switch {
+	case plan.Empty():
+		showNothing(out, plan)
 	case f.dryRun:
 		fmt.Fprintf(out, "\nNothing was changed. To make exactly this change:\n\n    %s\n", p.in("36", f.repeat(cmd, plan)))
-		return nil
-	case f.consent != "" && f.consent != plan.Consent():
-		fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v:\n\n    %s\n", cmd.Name(), fleet.ErrConsent, f.repeat(cmd, plan))
-		return exitStatus(1)
-	case f.yes || f.consent != "":
 	case !interactive(cmd):
 		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: nothing was changed: confirmation requires a terminal. To make exactly this change:\n\n    %s\n", cmd.Name(), f.repeat(cmd, plan))
 		return exitStatus(1)
-	default:
-		if !ask(cmd, fmt.Sprintf("\nMake this change to %s?", files(plan))) {
-			fmt.Fprintln(out, "Nothing was changed.")
-			return exitStatus(1)
+	case !ask(cmd, fmt.Sprintf("\nMake this change to %s?", files(plan))):
+		fmt.Fprintln(out, "Nothing was changed.")
+		return exitStatus(1)
+	}
+	return nil
+}
+
+// carryOut makes the change that --yes or --consent confirms, and then shows it: nothing is printed
+// while other gauze processes wait.
+func (f *consentFlags) carryOut(cmd *cobra.Command, fl *fleet.Fleet, plan planner, named bool) error {
+	var got outcome
+	var err error
+	locked := fl.Exclusively(func(fl *fleet.Fleet) error {
+		got, err = f.attempt(fl, plan, named)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case locked != nil:
+		got.err = locked
+	}
+	out := cmd.OutOrStdout()
+	p := paint(useColor(out))
+	showPlan(out, got.plan, p)
+	switch {
+	case errors.Is(got.err, fleet.ErrConsent):
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v:\n\n    %s\n", cmd.Name(), got.err, f.repeat(cmd, got.plan))
+		return exitStatus(1)
+	case got.plan.Empty() && got.rest.Empty() && got.err == nil:
+		showNothing(out, got.plan)
+	}
+	if err := reportMade(cmd, fl, got.plan, got.made, got.err); err != nil || got.rest.Empty() {
+		return err
+	}
+	io.WriteString(out, "\n"+showPatch(got.rest.Diff(), p)+showNotes(got.rest, p))
+	fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: %s not changed: --yes does not cover this change. Review the diff above, then run:\n\n    %s\n",
+		cmd.Name(), notChanged(got.rest), f.repeat(cmd, got.rest))
+	return exitStatus(1)
+}
+
+// outcome is a plan that was carried out.
+type outcome struct {
+	plan fleet.Plan
+	rest fleet.Plan // what --yes does not cover
+	made []backup.Entry
+	err  error // why a file could not be written
+}
+
+// attempt plans and applies what the command line confirms. If a program that does not know our lock
+// saved a file at the same moment, it plans again, because --yes also covers that.
+func (f *consentFlags) attempt(fl *fleet.Fleet, plan planner, named bool) (got outcome, err error) {
+	const maxAttempts = 5
+	for range maxAttempts {
+		now, err := plan(fl)
+		if err != nil {
+			return got, err
+		}
+		if f.yes {
+			now, got.rest = now.SplitByReview(named)
+		}
+		got.plan.Skipped = now.Skipped
+		now.Changes = slices.DeleteFunc(now.Changes, func(c fleet.Change) bool { return wasMade(c, got.made) })
+		if now.Empty() {
+			got.err = nil // the other program made the change, or removed the entry
+			break
+		}
+		made, err := fl.Apply(now, cmp.Or(f.consent, now.Consent()))
+		got.made, got.err = append(got.made, made...), err
+		again := f.yes && errors.Is(err, backup.ErrConflict)
+		for _, c := range now.Changes {
+			if !again || wasMade(c, made) {
+				got.plan.Changes = append(got.plan.Changes, c)
+			}
+		}
+		if !again {
+			break
 		}
 	}
-	made, err := fl.Apply(plan, plan.Consent())
-	showMade(out, fl, plan, made, p)
+	return got, nil
+}
+
+func wasMade(c fleet.Change, made []backup.Entry) bool {
+	return slices.ContainsFunc(made, func(e backup.Entry) bool { return e.Path == c.Path })
+}
+
+// reportMade shows which changes of a plan were made, and why others were not.
+func reportMade(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Plan, made []backup.Entry, err error) error {
+	out := cmd.OutOrStdout()
+	showMade(out, fl, plan, made, paint(useColor(out)))
 	if err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v\n", cmd.Name(), err)
 		return exitStatus(1)
 	}
-	if !rest.Empty() {
-		io.WriteString(out, "\n"+showPatch(rest.Diff(), p))
-		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: %s not changed: --yes does not cover this change. Review the diff above, then run:\n\n    %s\n",
-			cmd.Name(), notChanged(rest), f.repeat(cmd, rest))
-		return exitStatus(1)
-	}
 	return nil
+}
+
+// showPlan shows what a plan leaves as it is, and the diff of what it changes.
+func showPlan(w io.Writer, plan fleet.Plan, p paint) {
+	showSkipped(w, plan.Skipped, p)
+	io.WriteString(w, showPatch(plan.Diff(), p)+showNotes(plan, p))
+}
+
+// showNothing says that a plan has no changes.
+func showNothing(w io.Writer, plan fleet.Plan) {
+	if plan.Pending() {
+		fmt.Fprintln(w, "No file was changed.")
+	} else {
+		fmt.Fprintln(w, "Nothing to change.")
+	}
 }
 
 // notChanged returns the files of a plan as the subject of a sentence.
@@ -216,6 +326,14 @@ func showSkipped(w io.Writer, skipped []fleet.Skip, p paint) {
 	if len(skipped) > 0 {
 		fmt.Fprintln(w)
 	}
+}
+
+// showNotes returns what the user must know about a plan beside its diff.
+func showNotes(plan fleet.Plan, p paint) (text string) {
+	for _, note := range plan.Notes() {
+		text += "\n" + plaintext.Wrap(p.in("33", "!")+" "+plaintext.Clean(note), "") + "\n"
+	}
+	return text
 }
 
 // showMade shows which files were written, what makes the clients reload them, and how to undo the

@@ -150,7 +150,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	if f.fix {
 		fmt.Fprintln(out)
 		plan := f.plan(view, h)
-		if err := f.settle(cmd, fl, plan, false); err != nil {
+		if err := f.settle(cmd, fl, fixed(plan), false); err != nil {
 			return err
 		}
 		if !f.dryRun && !plan.Empty() {

@@ -97,7 +97,7 @@ func helpFlags(w io.Writer, flags *pflag.FlagSet, all bool) (more bool) {
 	var b strings.Builder
 	flags.VisitAll(func(f *pflag.Flag) {
 		switch {
-		case f.Name == "help" || f.Name == "help-all" || f.Name == "version":
+		case !documented(f):
 		case f.Hidden && !all:
 			more = true
 		default:
@@ -134,6 +134,13 @@ const harnessFlag = "harness"
 func forHarness(flags *pflag.FlagSet, name string) {
 	flags.MarkHidden(name)
 	flags.SetAnnotation(name, harnessFlag, nil)
+}
+
+// documented reports whether help and manual pages describe a flag. They do not describe those that
+// only lead to help, and those of our own tests.
+func documented(f *pflag.Flag) bool {
+	_, harness := f.Annotations[harnessFlag]
+	return !harness && f.Name != "help" && f.Name != "help-all" && f.Name != "version"
 }
 
 // zero reports whether a flag's default is not worth showing.

@@ -67,6 +67,36 @@ func TestRunShowsSixFlags(t *testing.T) {
 	}
 }
 
+// Help that advertises --help-all names a flag that exists and shows more.
+func TestHelpAllExistsWhereItIsAdvertised(t *testing.T) {
+	advertised := 0
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+		words := strings.Fields(cmd.CommandPath())[1:]
+		short := helpOf(t, append(words, "--help")...)
+		if !strings.Contains(short, "--help-all") {
+			return
+		}
+		advertised++
+		long := helpOf(t, append(words, "--help-all")...)
+		if len(long) <= len(short) || strings.Contains(long, "--help-all") {
+			t.Errorf("%s --help-all shows:\n%s", cmd.CommandPath(), long)
+		}
+		if strings.Contains(long, "--batch") {
+			t.Errorf("%s --help-all shows a flag of our own tests", cmd.CommandPath())
+		}
+	}
+	for _, cmd := range ourCommands() {
+		visit(cmd)
+	}
+	if advertised < 3 {
+		t.Errorf("only %d commands have rare flags", advertised)
+	}
+}
+
 func TestEveryCommandIsInAGroup(t *testing.T) {
 	for _, cmd := range commands().Commands() {
 		if cmd.GroupID == "" && cmd.IsAvailableCommand() {

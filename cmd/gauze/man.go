@@ -88,7 +88,7 @@ func manPage(cmd *cobra.Command) []byte {
 	}
 	var options bytes.Buffer
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if _, harness := f.Annotations[harnessFlag]; !harness && f.Name != "help" && f.Name != "help-all" && f.Name != "version" {
+		if documented(f) {
 			form, usage := flagHelp(f)
 			fmt.Fprintf(&options, ".TP\n.B %s\n%s\n", roff(form), roff(usage))
 		}

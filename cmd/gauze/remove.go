@@ -30,11 +30,13 @@ func removeCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		view, servers, err := chosen(fl, fleet.Choice{Names: args, Clients: clients})
-		if err != nil {
-			return err
-		}
-		return consent.settle(cmd, fl, view.Remove(servers), true)
+		return consent.settle(cmd, fl, func(fl *fleet.Fleet) (fleet.Plan, error) {
+			view, servers, err := chosen(fl, fleet.Choice{Names: args, Clients: clients})
+			if err != nil {
+				return fleet.Plan{}, err
+			}
+			return view.Remove(servers), nil
+		}, true)
 	}
 	clientFlag(cmd, &clients)
 	consent.add(cmd)

@@ -37,19 +37,14 @@ func restoreCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		view := fl.Look()
 		if len(lock.Servers) == 0 && len(names) > 0 {
-			_, err := view.Choose(choice)
+			_, err := fl.Look().Choose(choice)
 			return err
 		}
 		if fl.Gauze, err = ourProgram(gauze); err != nil {
 			return err
 		}
-		plan, err := view.Restore(lock)
-		if err != nil {
-			return err
-		}
-		return consent.settle(cmd, fl, plan, false)
+		return consent.settle(cmd, fl, func(fl *fleet.Fleet) (fleet.Plan, error) { return fl.Look().Restore(lock) }, false)
 	}
 	f.add(cmd)
 	consent.add(cmd)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 )
 
@@ -15,6 +16,7 @@ type wrapFlags struct {
 	consentFlags
 	all     bool
 	remote  bool
+	asked   bool // whether to wrap remote servers
 	clients []string
 	gauze   string
 }
@@ -33,7 +35,7 @@ func wrapCommand() *cobra.Command {
 		Example: "gauze wrap --all\ngauze wrap github cursor/notes\ngauze wrap --remote cursor/linear\ngauze wrap --all --client codex --dry-run",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, args, func(v *fleet.View, s []*fleet.Server) fleet.Plan { return f.plan(cmd, v, s) })
+			return f.run(cmd, args, (*fleet.Fleet).Look, func(v *fleet.View, s []*fleet.Server) fleet.Plan { return f.plan(cmd, v, s) })
 		},
 	}
 	f.flags(cmd)
@@ -42,10 +44,10 @@ func wrapCommand() *cobra.Command {
 	return cmd
 }
 
-// plan returns the plan of gauze wrap. At a terminal, --all asks about the remote servers.
+// plan returns the plan of gauze wrap. At a terminal, --all asks once about the remote servers.
 func (f *wrapFlags) plan(cmd *cobra.Command, v *fleet.View, servers []*fleet.Server) fleet.Plan {
 	plan := v.Wrap(servers, f.remote)
-	if f.remote || !f.all || f.dryRun || f.yes || f.consent != "" || !interactive(cmd) {
+	if f.remote || f.asked || !f.all || f.dryRun || f.yes || f.consent != "" || !interactive(cmd) {
 		return plan
 	}
 	with := v.Wrap(servers, true)
@@ -56,6 +58,7 @@ func (f *wrapFlags) plan(cmd *cobra.Command, v *fleet.View, servers []*fleet.Ser
 	case n > 1:
 		question = fmt.Sprintf("%d servers are remote: wrap them as well?", n)
 	}
+	f.asked = true
 	if !ask(cmd, question+" The clients' own logins are not used then; log in once with gauze login.") {
 		return plan
 	}
@@ -67,13 +70,18 @@ func (f *wrapFlags) plan(cmd *cobra.Command, v *fleet.View, servers []*fleet.Ser
 func unwrapCommand() *cobra.Command {
 	f := &wrapFlags{}
 	cmd := &cobra.Command{
-		Use:     "unwrap [flags] SERVER...",
-		Short:   "Undo gauze wrap, and restore the files byte for byte",
-		Long:    "Restore the entries of wrapped servers. SERVER is a name or CLIENT/NAME.",
+		Use:   "unwrap [flags] SERVER...",
+		Short: "Undo gauze wrap, and restore the files byte for byte",
+		Long: "Restore the entries of wrapped servers. SERVER is a name or CLIENT/NAME. --all also\n" +
+			"restores those that were wrapped in other projects on this machine.",
 		Example: "gauze unwrap --all\ngauze unwrap cursor/notes",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, args, func(v *fleet.View, servers []*fleet.Server) fleet.Plan {
+			look := (*fleet.Fleet).Look
+			if f.all {
+				look = (*fleet.Fleet).LookEverywhere
+			}
+			return f.run(cmd, args, look, func(v *fleet.View, servers []*fleet.Server) fleet.Plan {
 				if f.all { // all that are wrapped
 					servers = slices.DeleteFunc(servers, func(s *fleet.Server) bool { return !s.Wrapped })
 				}
@@ -91,7 +99,11 @@ func (f *wrapFlags) flags(cmd *cobra.Command) {
 	f.consentFlags.add(cmd)
 }
 
-func (f *wrapFlags) run(cmd *cobra.Command, args []string, plan func(*fleet.View, []*fleet.Server) fleet.Plan) error {
+// run plans with the servers that look finds, and settles the plan.
+func (f *wrapFlags) run(cmd *cobra.Command, args []string,
+	look func(*fleet.Fleet, ...*clientconfig.Client) *fleet.View,
+	plan func(*fleet.View, []*fleet.Server) fleet.Plan,
+) error {
 	switch {
 	case f.all && len(args) > 0:
 		return usage(cmd, errors.New("--all cannot be combined with server names"))
@@ -110,9 +122,16 @@ func (f *wrapFlags) run(cmd *cobra.Command, args []string, plan func(*fleet.View
 			return err
 		}
 	}
-	view, servers, err := chosen(fl, fleet.Choice{Names: args, Clients: f.clients, All: f.all})
+	clients, err := fleet.Clients(f.clients)
 	if err != nil {
 		return err
 	}
-	return f.settle(cmd, fl, plan(view, servers), true)
+	return f.settle(cmd, fl, func(fl *fleet.Fleet) (fleet.Plan, error) {
+		view := look(fl, clients...)
+		servers, err := view.Choose(fleet.Choice{Names: args, Clients: f.clients, All: f.all})
+		if err != nil {
+			return fleet.Plan{}, err
+		}
+		return plan(view, servers), nil
+	}, true)
 }

@@ -2,12 +2,14 @@
 //
 // A change is atomic and applies only to the bytes that were read:
 //
-//	Store.Write     lock, check, keep both versions, write a temporary file, check again, rename
+//	Store.Write     lock, check, keep both versions, write a temporary file, exchange it, compare
+//	Store.Hold      several of these while no other gauze process changes a file
 //	Store.List      the changes, newest first
 //	Store.Diff      the diff of one change; Contents: both versions
 //	Store.Restore   undoes a change, which is itself a change that can be undone
 //
-// place.go resolves links, replace.go replaces the file, shelf.go keeps the versions and cleans up
+// place.go resolves links, replace.go replaces the file, exchange.go notices if another program saved
+// it at the same moment, shelf.go keeps the versions and cleans up
 // after a crash.
 package backup
 
@@ -31,7 +33,8 @@ import (
 type Store struct {
 	Dir string // see DefaultDir
 
-	patience time.Duration     // lock timeout; default 10s
+	held     bool              // this process has the lock: see Hold
+	patience time.Duration     // lock timeout; default 30s
 	reached  func(step string) // if set, called at every step of a change
 }
 
@@ -93,8 +96,8 @@ func (s Store) Write(c Change) (Entry, error) {
 	return s.write(c, "")
 }
 
-// The steps of a change. If the process dies, the file has its old content up to stepReady and the
-// new content from stepReplaced on.
+// The steps of a change. If the process dies, the file has its old content up to stepChecked and the
+// new content from stepSwapped on, or what another program saved between the two.
 const (
 	stepLocked   = "locked"   // nothing has been done
 	stepShelf    = "shelf"    // the directory of the backup exists
@@ -104,6 +107,8 @@ const (
 	stepTemp     = "temp"     // the temporary file exists next to the target
 	stepHalf     = "half"     // it contains the new content, perhaps not synced
 	stepReady    = "ready"    // it is synced, with mode and owner
+	stepChecked  = "checked"  // the target was still what was read
+	stepSwapped  = "swapped"  // it was exchanged with the target, and what came out is not compared yet
 	stepReplaced = "replaced" // it has replaced the target
 	stepListed   = "listed"   // the backup is listed
 )

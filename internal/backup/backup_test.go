@@ -302,24 +302,20 @@ func TestAFileThatChangesAtTheLastMomentIsLeftAlone(t *testing.T) {
 			b.lists()
 		})
 	}
-	t.Run("made", func(t *testing.T) {
-		b := newBench(t)
-		b.reached = func(step string) {
-			if step == stepReady {
-				b.put("mcp.json", "theirs")
+	for _, moment := range []string{stepReady, stepChecked} {
+		t.Run("made/"+moment, func(t *testing.T) {
+			b := newBench(t)
+			b.reached = func(step string) {
+				if step == moment {
+					b.put("mcp.json", "theirs")
+				}
 			}
-		}
-		_, err := b.Write(Change{Path: b.at("mcp.json"), New: []byte("new")})
-		refuses(t, err, ErrConflict)
-		b.holds(b.at("mcp.json"), "theirs")
-		b.tidy("mcp.json")
-	})
-	t.Run("made after the very last look", func(t *testing.T) {
-		b := newBench(t)
-		temp, path := b.put(".gauze-x.tmp", "new"), b.put("mcp.json", "theirs")
-		refuses(t, put(temp, place{path, path}, true), ErrConflict)
-		b.holds(path, "theirs")
-	})
+			_, err := b.Write(Change{Path: b.at("mcp.json"), New: []byte("new")})
+			refuses(t, err, ErrConflict)
+			b.holds(b.at("mcp.json"), "theirs")
+			b.tidy("mcp.json")
+		})
+	}
 }
 
 func TestALinkStaysALink(t *testing.T) {

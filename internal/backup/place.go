@@ -181,9 +181,8 @@ func same(a, b fs.FileInfo) bool {
 	return a.Mode().Type() == b.Mode().Type() && os.SameFile(a, b)
 }
 
-// checkUnchanged repeats checkContent directly before the file is replaced. No system can compare
-// and replace in one step, so a write between the last check of the modification time and the
-// rename goes unnoticed. That takes microseconds, however large the file.
+// checkUnchanged repeats checkContent directly before the file is replaced. A save after this check is
+// noticed when the file is exchanged.
 func (p place) checkUnchanged(old []byte, seen fs.FileInfo) error {
 	info, err := p.checkContent(old)
 	if err != nil || info == nil {

@@ -20,6 +20,7 @@ type task struct {
 	Restore  string // the number of a change to take back, instead
 	Times    int    // increments, instead
 
+	Save    string // what another program saves after the last check
 	DieAt   string // the step at which the process is killed
 	LimitAt string // the step from which on no file may grow any more
 	User    int    // who to be
@@ -45,6 +46,14 @@ func TestMain(m *testing.M) {
 
 func (t task) do() error {
 	s := Store{Dir: t.Dir, patience: time.Minute, reached: func(step string) {
+		if step == stepChecked && t.Save != "" {
+			if err := os.WriteFile(t.Path+".their", []byte(t.Save), 0o600); err != nil {
+				panic(err)
+			}
+			if err := os.Rename(t.Path+".their", t.Path); err != nil {
+				panic(err)
+			}
+		}
 		switch step {
 		case t.DieAt:
 			self, err := os.FindProcess(os.Getpid())
@@ -114,16 +123,19 @@ func (b *bench) start(task task) (wait func() (said string, exited bool)) {
 func killed(state *os.ProcessState) bool { return state.ExitCode() == -1 || state.ExitCode() == 1 }
 
 var (
-	allSteps = []string{stepLocked, stepShelf, stepBefore, stepAfter, stepKept, stepTemp, stepHalf, stepReady, stepReplaced, stepListed}
-	removing = []string{stepLocked, stepShelf, stepBefore, stepAfter, stepKept, stepReady, stepReplaced, stepListed}
+	allSteps = []string{stepLocked, stepShelf, stepBefore, stepAfter, stepKept, stepTemp, stepHalf, stepReady, stepChecked, stepSwapped, stepReplaced, stepListed}
+	removing = []string{stepLocked, stepShelf, stepBefore, stepAfter, stepKept, stepReady, stepChecked, stepSwapped, stepReplaced, stepListed}
 )
 
 func TestAfterACrashAFileIsOldOrNew(t *testing.T) {
 	old, new := strings.Repeat("old line\n", 5000), strings.Repeat("another line\n", 6000)
 	for _, step := range allSteps {
-		done := step == stepReplaced || step == stepListed
+		done := step == stepSwapped || step == stepReplaced || step == stepListed
 		t.Run("change/"+step, func(t *testing.T) {
 			b := newBench(t)
+			if step == stepSwapped && !b.exchanges() {
+				t.Skip("files cannot be exchanged here")
+			}
 			path := b.put("mcp.json", old)
 			b.dies(task{Path: path, Old: []byte(old), New: []byte(new), DieAt: step})
 			now := old
@@ -143,6 +155,9 @@ func TestAfterACrashAFileIsOldOrNew(t *testing.T) {
 			b.change(path, old, new)
 			b.holds(path, new)
 		})
+		if step == stepSwapped {
+			continue // there is nothing to exchange a new file with
+		}
 		t.Run("creation/"+step, func(t *testing.T) {
 			b := newBench(t)
 			path := b.at("mcp.json")
@@ -166,7 +181,7 @@ func TestAfterACrashAFileIsOldOrNew(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.dies(task{Restore: "1", DieAt: step})
-			if step != stepReplaced && step != stepListed {
+			if step != stepSwapped && step != stepReplaced && step != stepListed {
 				b.holds(path, new)
 				b.restore("1", false)
 			}
@@ -186,9 +201,12 @@ func (b *bench) dies(task task) {
 
 // Somebody else may have been at the file between the crash and us.
 func TestACrashIsSettledByWhatIsThere(t *testing.T) {
-	for step, listed := range map[string]bool{stepKept: true, stepReady: false, stepReplaced: true} {
+	for step, listed := range map[string]bool{stepKept: true, stepReady: false, stepSwapped: true, stepReplaced: true} {
 		t.Run(step, func(t *testing.T) {
 			b := newBench(t)
+			if step == stepSwapped && !b.exchanges() {
+				t.Skip("files cannot be exchanged here")
+			}
 			path := b.put("mcp.json", "old")
 			b.dies(task{Path: path, Old: []byte("old"), New: []byte("new"), DieAt: step})
 			b.put("mcp.json", "theirs")

@@ -15,27 +15,26 @@ import (
 const tempPrefix = ".gauze-"
 
 // replace replaces the file atomically: it writes a temporary file in the same directory and
-// renames it. If that is impossible (a file that is a mount point, a directory that is not
+// exchanges the two. If that is impossible (a file that is a mount point, a directory that is not
 // writable) it returns an error, because writing to the file itself could leave half of it after a
 // crash.
 func (s Store) replace(file place, info fs.FileInfo, c Change, kept record) error {
 	if c.New == nil {
-		if err := file.checkUnchanged(c.Old, info); err != nil {
-			return err
-		}
 		s.reach(stepReady)
-		if err := os.Remove(file.real); err != nil {
-			return cannotReplace(file, err)
+		err := file.checkUnchanged(c.Old, info)
+		if err == nil {
+			s.reach(stepChecked)
+			err = s.takeAway(file, kept.beside(), c, info)
 		}
 		syncDir(filepath.Dir(file.real))
-		return nil
+		return err
 	}
 
 	dir := filepath.Dir(file.real)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return &Refusal{Path: file.path, Why: "its directory cannot be created: " + reason(err), Next: "create the directory " + dir + " yourself", Err: err}
 	}
-	temp := filepath.Join(dir, kept.Temp)
+	temp := kept.temp()
 	if err := s.prepare(temp, info, kept.Mode, file, c.New); err != nil {
 		os.Remove(temp)
 		return err
@@ -43,14 +42,30 @@ func (s Store) replace(file place, info fs.FileInfo, c Change, kept record) erro
 	s.reach(stepReady)
 	err := file.checkUnchanged(c.Old, info)
 	if err == nil {
-		err = put(temp, file, info == nil)
+		s.reach(stepChecked)
+		err = s.put(temp, file, info, c, kept)
 	}
-	if err != nil {
-		os.Remove(temp)
-		return err
-	}
+	os.Remove(temp)
 	syncDir(dir)
-	return nil
+	return err
+}
+
+// put moves the temporary file to its final name.
+func (s Store) put(temp string, file place, info fs.FileInfo, c Change, kept record) error {
+	if info == nil {
+		err := moveNew(temp, file.real)
+		if errors.Is(err, fs.ErrExist) {
+			return file.checkAbsent()
+		}
+		if err != nil {
+			return cannotReplace(file, err)
+		}
+		return nil
+	}
+	if err := robustio.Rename(temp, kept.beside()); err != nil {
+		return cannotReplace(file, err)
+	}
+	return s.swap(file, kept.beside(), c, info)
 }
 
 // prepare writes the temporary file and gives it the owner, attributes and mode of the one it
@@ -89,26 +104,6 @@ func (s Store) prepare(temp string, info fs.FileInfo, mode fs.FileMode, file pla
 	}
 	if err := f.Close(); err != nil {
 		return unwritten(err)
-	}
-	return nil
-}
-
-// put moves the temporary file to its final name. A new file is linked, because a link, unlike a
-// rename, never replaces a file that appeared in the meantime. Without hard links, the check just
-// before must suffice.
-func put(temp string, file place, create bool) error {
-	if create {
-		err := os.Link(temp, file.real)
-		if err == nil {
-			os.Remove(temp)
-			return nil
-		}
-		if errors.Is(err, fs.ErrExist) {
-			return file.checkAbsent()
-		}
-	}
-	if err := robustio.Rename(temp, file.real); err != nil {
-		return cannotReplace(file, err)
 	}
 	return nil
 }

@@ -45,6 +45,9 @@ func (s Store) in(names ...string) string { return filepath.Join(append([]string
 // one lock for all files, because changes are rare and short, and numbering and pruning need it
 // anyway.
 func (s Store) lock() (unlock func(), err error) {
+	if s.held {
+		return func() {}, nil
+	}
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return nil, s.storeError(err)
 	}
@@ -62,7 +65,7 @@ func (s Store) lock() (unlock func(), err error) {
 		file, err := lockedfile.OpenFile(s.in("lock"), os.O_RDWR|os.O_CREATE, 0o600)
 		got <- answer{file, err}
 	}()
-	patience := time.NewTimer(cmp.Or(s.patience, 10*time.Second))
+	patience := time.NewTimer(cmp.Or(s.patience, 30*time.Second))
 	defer patience.Stop()
 	select {
 	case a := <-got:
@@ -80,6 +83,15 @@ func (s Store) lock() (unlock func(), err error) {
 		return nil, &Refusal{Path: s.Dir, Why: "another gauze process has held the lock for too long",
 			Next: "check whether that process is stopped or waiting for a disk, then repeat the command"}
 	}
+}
+
+// Hold waits until no other gauze process changes a file, and keeps them waiting until release is
+// called. Its result is the store to use until then: what was read meanwhile is changed only by
+// programs that do not know this lock.
+func (s Store) Hold() (held Store, release func(), err error) {
+	release, err = s.lock()
+	s.held = true
+	return s, release, err
 }
 
 // storeError reports a problem with the store itself.
@@ -186,32 +198,45 @@ func (s Store) settle() {
 		if err != nil {
 			continue // damaged, and perhaps made: List reports it
 		}
-		made := r.made()
-		temp := filepath.Join(filepath.Dir(r.Target), r.Temp)
-		if isTemp(r.Temp) {
-			if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				continue // keep the record that the file is ours
-			}
-		}
-		if made {
+		switch made, err := r.tidy(); {
+		case err != nil: // keep the record that the files are ours
+		case made:
 			s.enter(r)
-		} else {
+		default:
 			s.drop(id)
 		}
 	}
 }
 
-// made reports whether the file was replaced before the process died. As long as the temporary file
-// exists, it was not. In doubt it was: an extra backup does no harm.
-func (r record) made() bool {
-	now, _, err := place{r.Path, r.Target}.read()
-	if err == nil && hashOf(now) == r.New {
-		return true
+// tidy removes what a process that died left next to the target, and reports whether its change was
+// made.
+func (r record) tidy() (made bool, err error) {
+	if !isTemp(r.Temp) {
+		return r.made(), nil
 	}
-	if _, err := os.Lstat(filepath.Join(filepath.Dir(r.Target), r.Temp)); err == nil {
+	if back, err := r.recover(); back || err != nil {
+		return false, err
+	}
+	made = r.made()
+	for _, ours := range []string{r.temp(), r.beside()} {
+		if err := os.Remove(ours); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return made, err
+		}
+	}
+	return made, nil
+}
+
+// made reports whether the file was replaced before the process died. As long as the new file is
+// next to it, it was not. In doubt it was: an extra backup does no harm.
+func (r record) made() bool {
+	now, out := hashAt(r.Target), hashAt(r.beside())
+	switch {
+	case now == r.New || out != "" && out == r.Old:
+		return true
+	case out != "" || hashAt(r.temp()) != "":
 		return false
 	}
-	return err != nil || hashOf(now) != r.Old
+	return now != r.Old
 }
 
 // numbers returns all numbers in use and those that are pending.

@@ -1,6 +1,7 @@
 package clientconfig
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,6 +25,8 @@ func (c *Config) Healed(e *Entry, s launch.Spec, spoken Transport) (edit Edit, o
 			return nil, false
 		}
 		edit = append(edit, set(s.URL, path, c.urlMember(e)))
+	case c.shared() && s.Command != e.Spec.Command && filepath.IsAbs(s.Command):
+		return nil, false // where one person has the program
 	case s.Command != "" && (s.Command != e.Spec.Command || !slices.Equal(s.Args, e.Spec.Args)):
 		more, ok := c.healedWords(e, s, path)
 		if !ok {

@@ -140,7 +140,11 @@ func (l *linter) syntax() {
 		return
 	}
 	if l.Doc == nil {
-		p := l.add("broken-syntax", nil, nil, "the file is not valid "+l.Format().String(), "")
+		format := l.Format()
+		if isJSON && l.Client.Comments != Yes {
+			format = splice.JSON
+		}
+		p := l.add("broken-syntax", nil, nil, "the file is not valid "+format.String(), "")
 		var wrong *splice.SyntaxError
 		if errors.As(l.Strict, &wrong) {
 			p.Line, p.Column = wrong.Line, wrong.Column
@@ -160,6 +164,11 @@ func (l *linter) syntax() {
 	}
 }
 
+const (
+	hasComment       = "the file contains a comment"
+	hasTrailingComma = "there is a comma after the last item of a list or object"
+)
+
 // loose finds comments and trailing commas that the client does not accept.
 func (l *linter) loose(text string) {
 	comments, commas := looseParts(text)
@@ -173,7 +182,7 @@ func (l *linter) loose(text string) {
 		for i, c := range comments {
 			pieces[i] = wholeLine(text, c)
 		}
-		p := l.add("comment", nil, nil, "the file contains a comment", "remove the comments", cut(text, pieces)...)
+		p := l.add("comment", nil, nil, hasComment, "remove the comments", cut(text, pieces)...)
 		place(p, comments[0].from)
 		l.weaken(p, l.Client.Comments)
 		if l.Client.Comments == Unknown {
@@ -185,7 +194,7 @@ func (l *linter) loose(text string) {
 		for i, at := range commas {
 			pieces[i] = span{at, at + 1}
 		}
-		p := l.add("trailing-comma", nil, nil, "there is a comma after the last item of a list or object", "remove the comma", cut(text, pieces)...)
+		p := l.add("trailing-comma", nil, nil, hasTrailingComma, "remove the comma", cut(text, pieces)...)
 		place(p, commas[0])
 		l.weaken(p, l.Client.Commas)
 	}

@@ -2,6 +2,7 @@ package clientconfig
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"path"
 	"slices"
@@ -58,7 +59,8 @@ func (h Home) ReadText(f File, text []byte) *Config {
 	return c
 }
 
-// Format returns how the client parses the file.
+// Format returns how the client parses the file. A client that is not known to reject comments or
+// trailing commas may accept them: Lint warns about them, and no other command refuses the file.
 func (f File) Format() splice.Format {
 	switch strings.ToLower(path.Ext(strings.ReplaceAll(f.Path, `\`, "/"))) {
 	case ".toml":
@@ -66,10 +68,10 @@ func (f File) Format() splice.Format {
 	case ".yaml", ".yml":
 		return splice.YAML
 	}
-	if f.Client.Comments == Yes {
-		return splice.JSONC
+	if f.Client.Comments == No && f.Client.Commas == No {
+		return splice.JSON
 	}
-	return splice.JSON
+	return splice.JSONC
 }
 
 func (c *Config) parse() {
@@ -79,12 +81,19 @@ func (c *Config) parse() {
 		c.fields = *c.Place.Fields
 	}
 	c.Doc, c.Strict = splice.Parse(c.Format(), c.Text)
-	if c.Strict != nil && c.Format() == splice.JSON {
+	switch {
+	case c.Strict == nil:
+		c.Strict = c.rejected()
+	case c.Format() == splice.JSON:
 		c.Doc, _ = splice.Parse(splice.JSONC, c.Text)
 	}
-	if c.Doc == nil {
-		return
+	if c.Doc != nil {
+		c.findServers()
 	}
+}
+
+// findServers reads the servers at the first of their places in the file.
+func (c *Config) findServers() {
 	for _, key := range c.keys() {
 		if n, ok := c.Doc.At(key...); ok && (len(key) == 1 || holdsServers(n)) {
 			c.servers = key
@@ -92,6 +101,21 @@ func (c *Config) parse() {
 			return
 		}
 	}
+}
+
+// rejected returns why the client rejects a file that is valid JSON with comments.
+func (c *Config) rejected() error {
+	if c.Format() != splice.JSONC || c.Client.Comments != No && c.Client.Commas != No {
+		return nil
+	}
+	comments, commas := looseParts(string(c.Text))
+	switch {
+	case c.Client.Comments == No && len(comments) > 0:
+		return errors.New(hasComment)
+	case c.Client.Commas == No && len(commas) > 0:
+		return errors.New(hasTrailingComma)
+	}
+	return nil
 }
 
 // keys returns the paths to the servers in this file, with the project's path filled in.

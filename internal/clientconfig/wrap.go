@@ -20,7 +20,7 @@ const ErrRemote = Skipped("the server is remote, and the client may be logged in
 
 // WrapOptions configure Wrap.
 type WrapOptions struct {
-	Gauze  string // path of gauze; empty for gauze
+	Gauze  string // path of gauze; empty for gauze. A shared file has the name only: see Program
 	Remote bool   // include remote servers; the client's own login is not used then
 }
 
@@ -40,9 +40,7 @@ func (c *Config) WrapAll(entries []*Entry, o WrapOptions) (Edit, []error) {
 
 // wrapping returns the edit that wraps an entry, not yet verified.
 func (c *Config) wrapping(e *Entry, o WrapOptions) (edit Edit, err error) {
-	if o.Gauze == "" {
-		o.Gauze = "gauze"
-	}
+	o.Gauze = c.Program(o.Gauze)
 	why := c.whyNotWrapped(e)
 	switch {
 	case why != "":
@@ -60,6 +58,21 @@ func (c *Config) wrapping(e *Entry, o WrapOptions) (edit Edit, err error) {
 		return nil, Skipped(why)
 	}
 	return edit, nil
+}
+
+// Program returns how the file refers to the gauze at a path: by name if others also use the file,
+// because theirs is elsewhere.
+func (c *Config) Program(gauze string) string {
+	if gauze == "" || c.shared() {
+		return "gauze"
+	}
+	return gauze
+}
+
+// ByName reports whether the entries of a shared file need gauze on the PATH of everyone who uses
+// it.
+func (c *Config) ByName() bool {
+	return c.shared() && slices.ContainsFunc(c.Entries, func(e Entry) bool { return e.Wrapped && e.Spec.Command == "gauze" })
 }
 
 // Reasons why a program cannot change an entry.

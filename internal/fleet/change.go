@@ -47,7 +47,9 @@ func whyNot(s *Server, err error) string {
 
 // Unwrap plans to undo Wrap.
 func (v *View) Unwrap(servers []*Server) Plan {
-	return v.together(servers, "unwrap", (*clientconfig.Config).UnwrapAll, (*clientconfig.Config).Unwrap)
+	plan := v.together(servers, "unwrap", (*clientconfig.Config).UnwrapAll, (*clientconfig.Config).Unwrap)
+	plan.Skipped = append(plan.Skipped, v.unread...)
+	return plan
 }
 
 // Remove plans to remove servers from their files.
@@ -332,7 +334,7 @@ func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 		return fmt.Errorf("cannot add a server to %s: %w; gauze doctor --fix may repair the file", c.Path, c.Strict)
 	}
 	fields := c.Fields()
-	entry, err := c.Client.Render(s.Spec, clientconfig.RenderOptions{Fields: &fields, Name: s.Name, Transport: s.Transport, Timeout: s.Timeout, Start: s.Start, Gauze: v.fleet.Gauze})
+	entry, err := c.Client.Render(s.Spec, clientconfig.RenderOptions{Fields: &fields, Name: s.Name, Transport: s.Transport, Timeout: s.Timeout, Start: s.Start, Gauze: c.Program(v.fleet.Gauze)})
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,8 @@ type Configured struct {
 	Facts   *registry.Facts // what a registry knows about the package, if anything
 	Missing []registry.Variable
 	Plan    Plan
-	Lasts   bool // what made it work is in Spec, or gauze run does it at every start
+	Again   func(*Fleet) (Plan, error) // plans the same from the files as they are now
+	Lasts   bool                       // what made it work is in Spec, or gauze run does it at every start
 }
 
 // inProject reports whether the server is tested in the project's directory: only if the user adds
@@ -94,11 +95,10 @@ func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err err
 	if c, err = f.Resolve(ctx, r); err != nil {
 		return c, err
 	}
-	view := f.Look(clients...)
-	plan := func() (Plan, error) {
-		return view.Add(NewServer{Name: r.Name, Spec: c.Spec, Wrapped: r.Wrap, Scope: r.Scope, Replace: r.Replace, Transport: transportOf(c), Start: c.Report.Wait}, clients)
+	c.Again = func(f *Fleet) (Plan, error) {
+		return f.Look(clients...).Add(NewServer{Name: r.Name, Spec: c.Spec, Wrapped: r.Wrap, Scope: r.Scope, Replace: r.Replace, Transport: transportOf(c), Start: c.Report.Wait}, clients)
 	}
-	if c.Plan, err = plan(); err != nil || c.Plan.Empty() || r.Untried { // no need to test what cannot be written
+	if c.Plan, err = c.Again(f); err != nil || c.Plan.Empty() || r.Untried { // no need to test what cannot be written
 		return c, err
 	}
 	f.try(ctx, r, &c)
@@ -106,7 +106,7 @@ func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err err
 		c.Plan = Plan{}
 		return c, ctx.Err()
 	}
-	c.Plan, err = plan()
+	c.Plan, err = c.Again(f)
 	return c, err
 }
 

@@ -2,6 +2,7 @@
 // changes them, and undoes changes.
 //
 //	fleet.go      Look: the files of all clients, their servers and problems
+//	everywhere.go LookEverywhere: also what gauze changed elsewhere on this machine
 //	choose.go     selecting servers
 //	check.go      testing servers concurrently, with fixes if allowed
 //	start.go      the directory and PATH that servers start with
@@ -58,6 +59,7 @@ type View struct {
 	Configs  []*clientconfig.Config
 	Servers  []*Server
 	Problems []clientconfig.Problem // of files, or of several files together; a server's own are in Server
+	unread   []Skip                 // files that LookEverywhere could not read
 	secrets  redact.Secrets         // of all entries and of our environment: a server's output may contain another server's secrets
 }
 
@@ -71,10 +73,19 @@ type Server struct {
 
 // Look reads the files of these clients, by default all.
 func (f *Fleet) Look(clients ...*clientconfig.Client) *View {
-	v := &View{fleet: f}
+	return f.view(f.read(clients))
+}
+
+func (f *Fleet) read(clients []*clientconfig.Client) (all []*clientconfig.Config) {
 	for _, file := range f.Home.Find(clients...) {
-		v.Configs = append(v.Configs, f.Home.Read(file))
+		all = append(all, f.Home.Read(file))
 	}
+	return all
+}
+
+// view returns the servers and problems of files.
+func (f *Fleet) view(configs []*clientconfig.Config) *View {
+	v := &View{fleet: f, Configs: configs}
 	var problems []clientconfig.Problem
 	var secrets []redact.Secrets
 	secrets = append(secrets, redact.EnvironSecrets(f.Home.Environ))

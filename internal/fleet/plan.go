@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type Change struct {
 	Servers []string             // servers whose entries change
 	Consent clientconfig.Consent // the strictest of all its parts
 	Shared  bool                 // others use the file: it is in a project, or in a repository of settings
+	Note    string               // what others who use the file need after the change, or ""
 	Logins  []string             // servers whose login is gauze's after the change, one for each URL
 	secrets []redact.Secrets
 	file    *clientconfig.Config
@@ -73,6 +75,16 @@ func (p Plan) Diff() string {
 		b.WriteString(c.Diff())
 	}
 	return b.String()
+}
+
+// Notes returns what the user must know about the changes beside the diff.
+func (p Plan) Notes() (all []string) {
+	for _, c := range p.Changes {
+		if c.Note != "" && !slices.Contains(all, c.Note) {
+			all = append(all, c.Note)
+		}
+	}
+	return all
 }
 
 // Diff returns the diff of one change.
@@ -140,6 +152,19 @@ func (f *Fleet) Apply(p Plan, consent string) (made []backup.Entry, err error) {
 	return made, errors.Join(refused...)
 }
 
+// Exclusively runs do with a fleet whose files no other gauze process changes meanwhile, so that what
+// do plans is still right when it is applied. Other gauze processes wait.
+func (f *Fleet) Exclusively(do func(*Fleet) error) error {
+	store, release, err := f.Store.Hold()
+	if err != nil {
+		return err
+	}
+	defer release()
+	held := *f
+	held.Store = store
+	return do(&held)
+}
+
 // draft is a plan in progress: files as they would be.
 type draft struct {
 	fleet *Fleet
@@ -152,7 +177,7 @@ func (f *Fleet) draft() *draft { return &draft{fleet: f, at: map[string]int{}} }
 // now returns a file as planned so far.
 func (d *draft) now(c *clientconfig.Config) *clientconfig.Config {
 	if i, touched := d.at[c.Path]; touched {
-		return d.fleet.Home.ReadText(c.File, d.plan.Changes[i].New)
+		return c.Home.ReadText(c.File, d.plan.Changes[i].New)
 	}
 	return c
 }
@@ -205,7 +230,11 @@ func (d *draft) finish() Plan {
 	kept := d.plan.Changes[:0]
 	for _, c := range d.plan.Changes {
 		if c.Old == nil || string(c.Old) != string(c.New) {
-			c.secrets = append(diffSecrets(c.file), diffSecrets(d.fleet.Home.ReadText(c.file.File, c.New))...)
+			then := c.file.Home.ReadText(c.file.File, c.New)
+			c.secrets = append(diffSecrets(c.file), diffSecrets(then)...)
+			if then.ByName() && !c.file.ByName() {
+				c.Note = d.fleet.needsPath()
+			}
 			kept = append(kept, c)
 		}
 	}
@@ -213,10 +242,19 @@ func (d *draft) finish() Plan {
 	return d.plan
 }
 
+// needsPath says that gauze must be found by its name, and what to do if it is not.
+func (f *Fleet) needsPath() string {
+	const note = "A project's files refer to gauze by name, so everyone who uses them needs gauze on their PATH."
+	if _, err := exec.LookPath("gauze"); err == nil || f.Gauze == "" {
+		return note
+	}
+	return note + " It is not on yours: add " + filepath.Dir(f.Gauze) + " to it."
+}
+
 // within returns the directory that links of a file must not leave.
 func (f *Fleet) within(c *clientconfig.Config) string {
 	if c.InProject() {
-		return f.Home.Root()
+		return c.Home.Root()
 	}
 	if way, err := filepath.Rel(f.Home.Home, c.Path); err != nil || !filepath.IsLocal(way) {
 		return "" // moved by a variable, or in the Windows home: use the file's own directory
