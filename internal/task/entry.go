@@ -100,7 +100,8 @@ type Outcome struct {
 	Delivery Delivery        `json:"delivery,omitempty"` // of a lost call
 	Fault    string          `json:"fault,omitempty"`    // code of gauze's fault
 	Cause    string          `json:"cause,omitempty"`    // code of the doctor's cause
-	Need     string          `json:"need,omitempty"`     // what a person must do, see person.go
+	Need     string          `json:"need,omitempty"`     // what a person must do before the call is sent again, see person.go
+	Person   string          `json:"person,omitempty"`   // the same for a call that may have had its effect
 	Healed   []string        `json:"healed,omitempty"`   // what gauze repaired or repeated
 	Took     time.Duration   `json:"took,omitempty"`
 

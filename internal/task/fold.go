@@ -55,7 +55,7 @@ type place struct {
 	item, choice int
 }
 
-func (c *Call) place() place { return place{c.Step, c.Item, c.Choice} }
+func (i *Intent) place() place { return place{i.Step, i.Item, i.Choice} }
 
 // Spent is what a task used of its budget.
 type Spent struct {

@@ -1,8 +1,10 @@
 package task
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -198,17 +200,43 @@ func (s *State) after(c *Call, e OnError) *Decision {
 		if c.granted {
 			return s.again(c, false)
 		}
-		return stop(c, NeedsPerson, fmt.Sprintf("The server %q requires a person: %s.", c.Server, needs[o.Need]))
-	case !s.mayRepeat(c) && o != nil && o.Delivery == Answered:
-		return stop(c, NeedsDecision, fmt.Sprintf("The server %q answered the call of %s, but the answer cannot be used. The call has most likely taken effect, and repeating it may not be safe.", c.Server, c.Tool))
+		return stop(c, NeedsPerson, personMessage(c.Server, o.Need))
 	case !s.mayRepeat(c):
-		return stop(c, NeedsDecision, fmt.Sprintf("It is unknown whether the call of %s on the server %q took effect, and repeating it may not be safe.", c.Tool, c.Server))
+		return stop(c, NeedsDecision, c.doubt())
 	case o != nil && o.answered():
 		return s.afterFailure(c, e)
 	case c.losses >= maxLosses && c.run == s.resumes:
 		return stop(c, ServerDead, fmt.Sprintf("The server %q did not answer the call of %s in %d attempts.", c.Server, c.Tool, c.losses))
 	}
 	return s.again(c, o == nil || o.Delivery != Unsent)
+}
+
+// doubt says why a person must decide about a call.
+func (c *Call) doubt() string {
+	o := c.Outcome
+	switch {
+	case o != nil && cmp.Or(o.Person, o.Need) != "":
+		return fmt.Sprintf("%s It is unknown whether the call of %s took effect, and repeating it may not be safe.", personMessage(c.Server, cmp.Or(o.Person, o.Need)), c.Tool)
+	case o != nil && o.Delivery == Answered:
+		return fmt.Sprintf("The server %q answered the call of %s, but the answer cannot be used. The call has most likely taken effect, and repeating it may not be safe.", c.Server, c.Tool)
+	}
+	return fmt.Sprintf("It is unknown whether the call of %s on the server %q took effect, and repeating it may not be safe.", c.Tool, c.Server)
+}
+
+// doubtful returns the last call at a place if it may have had its effect and may not be sent again,
+// or nil. Next stops because of such a call, except where an earlier version took a login as the
+// licence to repeat it: its logs must replay, so the call is stopped where it would be sent.
+func (s *State) doubtful(at place) *Call {
+	for _, c := range slices.Backward(s.Calls) {
+		if c.place() == at {
+			unknown := c.Outcome == nil || c.Outcome.Status == Lost
+			if unknown && c.Decision != "repeat" && !s.mayRepeat(c) {
+				return c
+			}
+			return nil
+		}
+	}
+	return nil
 }
 
 // afterFailure is after for a call that the server answered with an error, or with nothing usable
@@ -222,7 +250,7 @@ func (s *State) afterFailure(c *Call, e OnError) *Decision {
 	case e.Continue:
 		return nil
 	case c.Outcome.Need != "":
-		return stop(c, NeedsPerson, fmt.Sprintf("The server %q requires a person: %s.", c.Server, needs[c.Outcome.Need]))
+		return stop(c, NeedsPerson, personMessage(c.Server, c.Outcome.Need))
 	}
 	return stop(c, StepFailed, fmt.Sprintf("The call of %s on the server %q failed.", c.Tool, c.Server))
 }
@@ -301,7 +329,7 @@ func (s *State) nextChosen() Decision {
 			Server: choice.Server, Tool: choice.Tool, Arguments: choice.Arguments}}
 	}
 	if o := last.Outcome; o != nil && o.Status == Failed && o.Need != "" && !last.granted && s.agentIsBlocked(last) {
-		return *stop(last, NeedsPerson, fmt.Sprintf("The server %q requires a person: %s.", last.Server, needs[o.Need]))
+		return *stop(last, NeedsPerson, personMessage(last.Server, o.Need))
 	}
 	if last.Outcome != nil && last.Outcome.Status == Failed {
 		return Decision{Do: DoAsk} // the model reads the error and chooses again

@@ -93,6 +93,9 @@ func (r *Runner) act(ctx context.Context, d Decision) error {
 // write the outcome.
 func (r *Runner) step(ctx context.Context, d Decision) error {
 	i := *d.Intent
+	if c := r.state.doubtful(i.place()); c != nil {
+		return r.stop(r.explained(*stop(c, NeedsDecision, c.doubt()).Stop))
+	}
 	var tools []Tool
 	var stop *Stopped
 	var err error
@@ -131,16 +134,21 @@ func (r *Runner) send(ctx context.Context, i Intent) Outcome {
 	defer cancel()
 	sent := time.Now()
 	reply := r.Servers.Call(call, i.Server, i.Tool, i.Arguments)
-	return outcomeOf(i.Call, reply, time.Since(sent))
+	return outcomeOf(i, reply, time.Since(sent))
 }
 
-// outcomeOf returns a reply as an entry.
-func outcomeOf(call int, reply Reply, took time.Duration) Outcome {
+// outcomeOf returns a reply as an entry. What a person must do is no licence to repeat a call that
+// may have had its effect.
+func outcomeOf(i Intent, reply Reply, took time.Duration) Outcome {
 	o := Outcome{
-		Call: call, Status: reply.Status, Text: reply.Text, Report: reply.Report, JSON: reply.JSON, Delivery: reply.Delivery,
+		Call: i.Call, Status: reply.Status, Text: reply.Text, Report: reply.Report, JSON: reply.JSON, Delivery: reply.Delivery,
 		Fault: reply.Fault, Cause: reply.Cause, Healed: reply.Healed, Took: took,
 	}
-	if o.Status != OK {
+	switch {
+	case o.Status == OK:
+	case o.Status == Lost && o.Delivery != Unsent && i.Class == Unsafe:
+		o.Person = needOf(reply)
+	default:
 		o.Need = needOf(reply)
 	}
 	return o.bounded()
