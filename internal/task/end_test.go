@@ -156,3 +156,44 @@ func TestHostileTextIsShownSafely(t *testing.T) {
 		check(t, o, o.run())
 	})
 }
+
+// A decision whose process was killed before it resumed the task can be made again, also differently.
+func TestDecideAfterAKilledDecide(t *testing.T) {
+	for name, stopped := range map[string]bool{"after the task stopped": true, "after the task was killed": false} {
+		for _, again := range Decisions {
+			t.Run(name+" "+again, func(t *testing.T) {
+				o := begin(t, "steps: [{id: a, server: s, tool: write}]", always(lost(Unknown)))
+				o.wantStatus("needs-decision", 4)
+				if !stopped {
+					o.log.entries = o.log.entries[:len(o.log.entries)-2] // the outcome, and that it stopped
+				}
+				o.answer = always(says("ok"))
+				for _, decision := range []string{"done", again} {
+					if _, err := Decide(t.Context(), o.log, "id", decision); err != nil {
+						t.Fatal(err)
+					}
+				}
+				o.wantStatus("done", 0)
+				if calls := 1 + strings.Count(again, "repeat"); len(o.calls) != calls {
+					t.Errorf("%d calls, want %d", len(o.calls), calls)
+				}
+				if _, err := Decide(t.Context(), o.log, "id", again); err == nil {
+					t.Error("decided about a task that is done")
+				}
+			})
+		}
+	}
+}
+
+// A decision that the task acted on is final.
+func TestDecisionIsFinalOnceTheTaskResumed(t *testing.T) {
+	o := begin(t, "steps: [{id: a, server: s, tool: write}, {id: b, server: s, tool: write, arguments: {x: '${a.json.x}'}}]", always(lost(Unknown)))
+	o.wantStatus("needs-decision", 4)
+	if _, err := Decide(t.Context(), o.log, "id", "done"); err != nil {
+		t.Fatal(err)
+	}
+	o.wantStatus("failed", 1) // there is no a.json
+	if _, err := Decide(t.Context(), o.log, "id", "repeat"); err == nil {
+		t.Error("a call that the task went on after was decided about again")
+	}
+}

@@ -33,6 +33,7 @@ type State struct {
 	walked  *walk    // the step that was walked last
 	resumes int
 	secrets redact.Secrets // of the plan
+	pending bool           // the last entry is a decision, which no run has acted on
 	regret  int            // choices up to this one neither end the task nor are sent: it was resumed after them
 }
 
@@ -102,7 +103,7 @@ func (s *State) Apply(e Entry) error {
 	if err := s.apply(e); err != nil {
 		return err
 	}
-	s.Seq, s.Changed = e.Seq, e.Time
+	s.Seq, s.Changed, s.pending = e.Seq, e.Time, e.Kind == KindDecided
 	return nil
 }
 

@@ -162,10 +162,10 @@ steps:
 			if _, err := task.Decide(t.Context(), b.log, taskID, decision); err != nil {
 				t.Fatal(err)
 			}
+			b.want(b.run(nil), "done", 0)
 			if _, err := task.Decide(t.Context(), b.log, taskID, decision); err == nil {
 				t.Error("a second decision about the same call was accepted")
 			}
-			b.want(b.run(nil), "done", 0)
 			b.wantOnce(want...)
 		})
 	}
