@@ -180,7 +180,18 @@ type Listed struct {
 	Last   time.Time
 }
 
-// List returns all tasks, newest first.
+// Trouble returns why there is no State, as one word: the log is damaged, or cannot be read.
+func (l Listed) Trouble() string {
+	switch {
+	case l.State != nil:
+		return ""
+	case errors.As(l.Err, new(*journal.Damage)):
+		return "damaged"
+	}
+	return "unreadable"
+}
+
+// List returns all tasks, newest first. Those of which a damaged journal kept nothing are last.
 func (s *Store) List(ctx context.Context) ([]Listed, error) {
 	heads, err := s.journal.Tasks(ctx)
 	if err != nil {
@@ -191,7 +202,11 @@ func (s *Store) List(ctx context.Context) ([]Listed, error) {
 		all[i] = Listed{ID: head.Task, Last: head.Last.Time, Active: s.Running(head.Task)}
 		all[i].State, all[i].Err = s.State(ctx, head.Task)
 	}
-	return all, nil
+	lost, err := s.journal.LostTasks(ctx)
+	for _, damage := range lost {
+		all = append(all, Listed{ID: damage.Task, Err: damage})
+	}
+	return all, err
 }
 
 func (s *Store) log() task.Log { return journaled{s.journal} }
