@@ -97,7 +97,7 @@ type Outcome struct {
 	JSON     json.RawMessage `json:"json,omitempty"`   // structured content
 	TooLarge int             `json:"too-large,omitempty"`
 	Limit    int             `json:"limit,omitempty"`    // that TooLarge exceeds, if it is not maxResult
-	Delivery Delivery        `json:"delivery,omitempty"` // of a lost call
+	Delivery Delivery        `json:"delivery,omitempty"` // of a lost call; a failed one that is unsent was given up
 	Fault    string          `json:"fault,omitempty"`    // code of gauze's fault
 	Cause    string          `json:"cause,omitempty"`    // code of the doctor's cause
 	Need     string          `json:"need,omitempty"`     // what a person must do before the call is sent again, see person.go

@@ -310,6 +310,10 @@ func (o *Outcome) answered() bool {
 	return o.Status == Failed || o.Status == Lost && o.Delivery == Answered
 }
 
+// givenUp reports whether the call was not sent, because its server was dead and the step says to
+// continue.
+func (o *Outcome) givenUp() bool { return o.Status == Failed && o.Delivery == Unsent }
+
 // told returns what a person reads about a call that did not succeed.
 func (o *Outcome) told() string { return cmp.Or(o.Report, o.Text) }
 

@@ -88,7 +88,7 @@ func (r *Runner) situation(server string) Situation {
 func (s *State) lost(server string) (calls []*Call) {
 	for _, c := range slices.Backward(s.Calls) {
 		switch {
-		case c.Server != server:
+		case c.Server != server || c.Outcome != nil && c.Outcome.givenUp():
 		case c.run == s.resumes && c.Outcome != nil && c.Outcome.Status == Lost:
 			calls = append(calls, c)
 		default:

@@ -211,6 +211,12 @@ func (s *State) after(c *Call, e OnError) *Decision {
 	return s.again(c, o == nil || o.Delivery != Unsent)
 }
 
+// continues reports whether the task goes on if a step fails.
+func (s *State) continues(step string) bool {
+	i := s.indexOf(step)
+	return i < len(s.Plan.Steps) && s.Plan.Steps[i].OnError.Continue
+}
+
 // doubt says why a person must decide about a call.
 func (c *Call) doubt() string {
 	o := c.Outcome
@@ -245,7 +251,7 @@ func (s *State) afterFailure(c *Call, e OnError) *Decision {
 	switch repeats := c.Outcome.Status == Lost; {
 	case c.granted:
 		return s.again(c, repeats)
-	case c.Outcome.Need == "" && c.failures < max(1, e.Attempts) && !s.hopeless(c):
+	case c.Outcome.Need == "" && !c.Outcome.givenUp() && c.failures < max(1, e.Attempts) && !s.hopeless(c):
 		return s.again(c, repeats)
 	case e.Continue:
 		return nil
@@ -370,7 +376,7 @@ func (s *State) stuck() *Stopped {
 func (s *State) repeated() (same int, first *Call) {
 	for i := len(s.Calls) - 1; i >= 0 && same < stuckAfter; i-- {
 		c := s.Calls[i]
-		if c.run != s.resumes || c.Outcome == nil || c.Outcome.Status == Lost || c.Outcome.Status == OK && !s.Plan.ByModel() {
+		if c.run != s.resumes || c.Outcome == nil || c.Outcome.Status == Lost || c.Outcome.givenUp() || c.Outcome.Status == OK && !s.Plan.ByModel() {
 			break
 		}
 		if first != nil && c.place() == first.place() {

@@ -46,7 +46,8 @@ type Step struct {
 type OnError struct {
 	// Attempts is how often the call is sent while the server rejects it. 0 means once.
 	Attempts int `json:"attempts,omitempty"`
-	// Continue means that the task goes on without the result. Otherwise it stops.
+	// Continue means that the task goes on without the result, also if the server is dead. Otherwise
+	// it stops.
 	Continue bool `json:"continue,omitempty"`
 }
 

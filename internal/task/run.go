@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/plaintext"
@@ -76,6 +77,9 @@ func (r *Runner) act(ctx context.Context, d Decision) error {
 		return r.write(KindDone, Done{d.Summary})
 	case ctx.Err() != nil:
 		return r.stop(Stopped{Why: Interrupted, Message: "The task was interrupted."})
+	case d.Do == DoStop && d.Stop.Why == ServerDead && r.state.continues(d.Stop.Step):
+		again := r.state.again(r.state.Calls[d.Stop.Call-1], false)
+		return r.giveUp(*again.Intent, r.explained(*d.Stop))
 	case d.Do == DoStop:
 		return r.stop(r.explained(*d.Stop))
 	case r.left() <= 0:
@@ -117,6 +121,9 @@ func (r *Runner) step(ctx context.Context, d Decision) error {
 	}
 	if stop != nil {
 		stop.Step, stop.Item, stop.Server = i.Step, i.Item, i.Server
+		if stop.Why == ServerDead && ctx.Err() == nil && r.state.continues(i.Step) {
+			return r.giveUp(i, *stop)
+		}
 		return r.stop(*stop)
 	}
 	if err := r.write(KindIntent, i); err != nil {
@@ -126,6 +133,15 @@ func (r *Runner) step(ctx context.Context, d Decision) error {
 		return fmt.Errorf("the call was sent, but its outcome could not be recorded: %w", err)
 	}
 	return nil
+}
+
+// giveUp records a call that was not sent, because its server is dead, as one that failed: the task
+// goes on without it. One write: an intent without an outcome would be a call that was sent.
+func (r *Runner) giveUp(i Intent, why Stopped) error {
+	i.Class = Unsafe
+	o := Outcome{Call: i.Call, Status: Failed, Delivery: Unsent, Text: strings.TrimSpace(why.Message + " " + why.Diagnosis)}
+	now := time.Now()
+	return r.append(entry(KindIntent, i, now), entry(KindOutcome, o.bounded(), now))
 }
 
 // send sends a call and returns how it ended.
@@ -200,18 +216,22 @@ func sameShapes(a, b map[string]string) bool {
 }
 
 // write makes an entry durable and applies it.
-func (r *Runner) write(kind string, data any) error {
-	e := entry(kind, data, time.Now())
-	last, err := r.Log.Append(context.Background(), r.ID, r.state.Seq, e)
+func (r *Runner) write(kind string, data any) error { return r.append(entry(kind, data, time.Now())) }
+
+// append makes entries durable, all of them or none, and applies them.
+func (r *Runner) append(entries ...Entry) error {
+	last, err := r.Log.Append(context.Background(), r.ID, r.state.Seq, entries...)
 	if err != nil {
 		return err
 	}
-	e.Seq = last
-	if err := r.state.Apply(e); err != nil {
-		return err
-	}
-	if r.Tell != nil {
-		r.Tell(r.state, e)
+	for i, e := range entries {
+		e.Seq = last - len(entries) + 1 + i
+		if err := r.state.Apply(e); err != nil {
+			return err
+		}
+		if r.Tell != nil {
+			r.Tell(r.state, e)
+		}
 	}
 	return nil
 }

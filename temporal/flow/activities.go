@@ -63,13 +63,16 @@ func (a *Activities) Act(ctx context.Context, in ActRequest) ([]task.Entry, erro
 	if err != nil || len(entries) == 0 {
 		return nil, err
 	}
-	if last := &entries[len(entries)-1]; last.Kind == task.KindIntent {
-		intent, err := intentOf(*last)
+	for i, e := range entries {
+		if e.Kind != task.KindIntent {
+			continue
+		}
+		intent, err := intentOf(e)
 		if err != nil {
 			return nil, err
 		}
 		intent.Arguments = nil // the workflow has them
-		*last = task.NewEntry(task.KindIntent, intent, last.Time)
+		entries[i] = task.NewEntry(task.KindIntent, intent, e.Time)
 	}
 	return entries, nil
 }

@@ -44,7 +44,10 @@ func (f *fakeServers) Call(ctx context.Context, _, tool string, arguments json.R
 func (f *fakeServers) Situation(server string) task.Situation {
 	s := task.Situation{Detail: "it exited", Remedy: "Start it again."}
 	s.Server, s.Health = server, "healthy"
-	if f.health != nil {
+	switch {
+	case server == "down":
+		s.Health = "dead"
+	case f.health != nil:
 		s.Health = f.health()
 	}
 	if s.Health == "dead" {
@@ -86,7 +89,7 @@ steps:
 
 func newStage(t *testing.T, steps string) *stage {
 	t.Helper()
-	plan, err := task.Parse("task.yaml", []byte("name: test\nservers: {s: {command: [server]}}\n"+steps))
+	plan, err := task.Parse("task.yaml", []byte("name: test\nservers: {s: {command: [server]}, down: {command: [server]}}\n"+steps))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,32 @@ func TestCallThatNoWorkerStartedIsSent(t *testing.T) {
 	s.loseCall(2, false, temporal.NewCanceledError())
 	s.run()
 	s.wantDone(threeCalls...)
+}
+
+// A step that says to continue is given up if its server is dead, before it is called or because it
+// loses every attempt.
+func TestDeadServerIsContinuedWithout(t *testing.T) {
+	for server, losses := range map[string]int{"down": 0, "s": 5} {
+		t.Run(server, func(t *testing.T) {
+			s := newStage(t, `
+steps:
+  - {id: a, server: `+server+`, tool: read, arguments: {n: 1}, on-error: continue}
+  - {id: b, server: s, tool: write, arguments: {n: 2}}
+`)
+			s.servers.answer = func(_ context.Context, tool, _ string) task.Reply {
+				if tool == "read" {
+					return task.Reply{Status: task.Lost, Delivery: task.Unknown, Text: "it died"}
+				}
+				return task.Reply{Status: task.OK, Text: "ok"}
+			}
+			s.run()
+			s.wantDone(append(slices.Repeat([]string{`read{"n":1}`}, losses), `write{"n":2}`)...)
+			given := s.state().Calls[losses]
+			if o := given.Outcome; string(given.Arguments) != `{"n":1}` || o.Status != task.Failed || o.Delivery != task.Unsent {
+				t.Errorf("%+v %+v", given.Intent, o)
+			}
+		})
+	}
 }
 
 func TestDeadServerParksTheTask(t *testing.T) {
