@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/plaintext"
@@ -25,8 +26,16 @@ type Excerpt struct {
 func (s *State) Excerpt(d Decision, now time.Time) Excerpt {
 	e := Excerpt{Decision: d, Plan: s.Plan, NumCalls: len(s.Calls), NumChoices: len(s.Choices), Spent: s.Spent}
 	e.Plan.Steps = nil
+	var unseen []string
+	if d.Intent != nil {
+		unseen = s.unseen(s.Plan.Steps, d.Intent.Server)
+	}
 	for _, step := range s.Plan.Steps {
-		e.Plan.Steps = append(e.Plan.Steps, Step{ID: step.ID, For: step.For, OnError: step.OnError})
+		short := Step{ID: step.ID, For: step.For, OnError: step.OnError}
+		if slices.Contains(unseen, step.Server) {
+			short.Server, short.Tool, short.Unlisted = step.Server, step.Tool, step.Unlisted
+		}
+		e.Plan.Steps = append(e.Plan.Steps, short)
 	}
 	e.Spent.Time += max(0, now.Sub(s.Changed))
 	from := len(s.Calls) - 1 // the last call says how far the task is

@@ -13,6 +13,7 @@
 //	next.go     Next: what a task does next, a function of State only
 //	person.go   failures that only a person can end
 //	run.go      Run: the loop, and the story of one step
+//	names.go    the names of tools, checked before the first call
 //	judge.go    health, verdicts and the stop because of a dead server
 //	agent.go    a model chooses the next call
 //	reach.go    Servers and Log: what the loop needs from elsewhere

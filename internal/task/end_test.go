@@ -58,7 +58,8 @@ func TestWhichTasksCanBeResumed(t *testing.T) {
 		"the outcome is not known":    {"{id: a, server: s, tool: write}", lost(Unknown), true},
 		"the server is not reached":   {"{id: a, server: s, tool: read}", lost(Unsent), true},
 		"a person is needed":          {"{id: a, server: s, tool: read}", failed("please log in first"), true},
-		"an unlisted tool was lost":   {"{id: a, server: s, tool: nosuch}", lost(Unknown), true},
+		"an unlisted tool failed":     {"{id: a, server: s, tool: nosuch, unlisted: true}", failed("unknown tool"), false},
+		"an unlisted tool was lost":   {"{id: a, server: s, tool: nosuch, unlisted: true}", lost(Unknown), true},
 		"the loop is not over a list": {"{id: a, server: s, tool: read}, {id: b, server: s, tool: read, for: 'x in ${a.json}'}", says("{}"), false},
 	} {
 		t.Run(name, func(t *testing.T) {

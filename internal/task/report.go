@@ -66,8 +66,17 @@ func (s *State) Remaining() (ids []string) {
 	return ids
 }
 
-// maxListed limits the steps that a message lists.
+// maxListed limits the steps or tools that a message lists.
 const maxListed = 8
+
+// listed returns the first names of a list.
+func listed(names []string) string {
+	text := strings.Join(names[:min(len(names), maxListed)], ", ")
+	if len(names) > maxListed {
+		text += fmt.Sprintf(" and %d more", len(names)-maxListed)
+	}
+	return text
+}
 
 // Report returns what the user reads when the task ends: what happened, the diagnosis, what was
 // done, what remains, and the command that continues. now is for durations.
@@ -97,11 +106,7 @@ func (s *State) Report(id string, now time.Time) string {
 		}
 		add("Done: %s.", s.progress())
 		if rest := s.Remaining(); len(rest) > 0 {
-			more := ""
-			if len(rest) > maxListed {
-				more = fmt.Sprintf(" and %d more", len(rest)-maxListed)
-			}
-			add("Remaining: %s%s.", strings.Join(rest[:min(len(rest), maxListed)], ", "), more)
+			add("Remaining: %s.", listed(rest))
 		}
 		if stop.Why == NeedsDecision {
 			add("Check whether it took effect, then run one of:")

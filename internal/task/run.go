@@ -93,7 +93,7 @@ func (r *Runner) act(ctx context.Context, d Decision) error {
 	return r.step(work, d)
 }
 
-// step is the story of one call: wait, check the server, check the tool, write the intent, send,
+// step is the story of one call: wait, check the server, the names and the tool, write the intent, send,
 // write the outcome.
 func (r *Runner) step(ctx context.Context, d Decision) error {
 	i := *d.Intent
@@ -114,6 +114,12 @@ func (r *Runner) step(ctx context.Context, d Decision) error {
 		return err // the loop finds out what ended ctx
 	}
 	if stop == nil {
+		if stop := r.checkNames(ctx, i); stop != nil {
+			return r.stop(*stop)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
 		stop, err = r.checkTool(&i, d, tools)
 	}
 	if err != nil {

@@ -124,7 +124,7 @@ func TestLostCalls(t *testing.T) {
 		"a write that was not sent is repeated":   {"write", Unsent, "done", 2},
 		"a write that may have run is not":        {"write", Unknown, "needs-decision", 1},
 		"a write that was refused is not":         {"write", Refused, "needs-decision", 1},
-		"an unlisted tool counts as one that may": {"other", Unknown, "needs-decision", 1},
+		"an unlisted tool counts as one that may": {"other, unlisted: true", Unknown, "needs-decision", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first := true
