@@ -76,6 +76,8 @@ func (f *taskRunFlags) run(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return err
 		}
+		surviveReaders()
+		taskcli.Begin(cmd.ErrOrStderr(), taskcli.Ref{ID: id})
 		return f.taskFlags.run(cmd, s, id)
 	})
 }

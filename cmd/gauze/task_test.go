@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -53,5 +55,32 @@ func TestTaskUsage(t *testing.T) {
 		if got := k.gauze(strings.Fields(line)...).want(2, says); got.stdout != "" {
 			t.Errorf("%s: %s", line, got.stdout)
 		}
+	}
+}
+
+// The first line names the task, so that it can be resumed whatever ends gauze.
+func TestTaskSaysItsIDFirst(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"run", "task.yaml"}, {"run", "--json", "task.yaml"}} {
+		k := newTasks(t, "-ignore-initialize")
+		k.write("task.yaml", "name: kept\n"+theServer+"steps: [{id: a, server: s, tool: append, arguments: {key: one}}]")
+		cmd := k.command(args...)
+		stderr, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(stderr).ReadString('\n')
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		words := regexp.MustCompile(`^Task (kept-[a-z0-9]{6}) begins\. If it is interrupted: gauze task resume (\S+)\n$`).FindStringSubmatch(line)
+		if words == nil || words[1] != words[2] {
+			t.Fatalf("%q, %v", line, err)
+		}
+		k.breaks()
+		k.gauze("resume", words[1]).want(0, "is done")
+		k.wantEffects("one")
 	}
 }
