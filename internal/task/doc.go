@@ -18,6 +18,7 @@
 //	agent.go    a model chooses the next call
 //	reach.go    Servers and Log: what the loop needs from elsewhere
 //	decide.go   Decide: what a person found out about a call
+//	replan.go   Replan: a corrected file for the steps that are not done
 //	apart.go    Excerpt, Act and Send: the parts of a step for a loop that runs elsewhere
 //	forget.go   what a log that is limited in size may drop
 //	report.go   Report: how a task ended, as text and as an exit status

@@ -66,7 +66,7 @@ func TestWhichTasksCanBeResumed(t *testing.T) {
 			s := begin(t, "steps: ["+test.steps+"]", always(test.answer)).run()
 			report := s.Report("id", time.Now())
 			last := report[strings.LastIndexByte(strings.TrimSuffix(report, "\n"), '\n')+1:]
-			if s.Resumable() != test.resumable || (last == "gauze task resume id\n") != test.resumable || !test.resumable && last != "  gauze task run FILE\n" {
+			if s.Resumable() != test.resumable || (last == "gauze task resume id\n") != test.resumable || !test.resumable && last != "  gauze task resume --file FILE id\n" {
 				t.Errorf("resumable: %v\n%s", s.Resumable(), report)
 			}
 		})
@@ -79,7 +79,7 @@ func TestReportOfADeadServerNamesTheFile(t *testing.T) {
 	for server, says := range map[string]bool{"{command: [x]}": true, "{url: http://localhost}": true, "a/b": false} {
 		o := begin(t, "servers: {s: "+server+"}\nsteps: [{id: a, server: s, tool: read}]", always(lost(Unsent)))
 		report := o.wantStatus("server-dead", 3).Report("id", time.Now())
-		if strings.Contains(report, "applies only to a new task") != says || !strings.HasSuffix(report, "\ngauze task resume id\n") {
+		if strings.Contains(report, "gauze task resume --file FILE id") != says || !strings.HasSuffix(report, "\ngauze task resume id\n") {
 			t.Errorf("%s:\n%s", server, report)
 		}
 	}

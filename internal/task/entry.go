@@ -27,6 +27,8 @@ const (
 	KindDecided = "decided"
 	KindResumed = "resumed"
 	KindDone    = "done"
+
+	KindReplanned = "replanned"
 )
 
 // Version is the version of the entries. A log with a higher one is not read.
@@ -171,6 +173,11 @@ type Decided struct {
 
 // Decisions lists the possible decisions.
 var Decisions = []string{"done", "repeat", "skip"}
+
+// Replanned is a corrected plan, with which the task continues. What is done is the same in it.
+type Replanned struct {
+	Plan Plan `json:"plan"`
+}
 
 // Resumed begins another run.
 type Resumed struct {

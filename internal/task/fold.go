@@ -34,7 +34,13 @@ type State struct {
 	resumes int
 	secrets redact.Secrets // of the plan
 	pending bool           // the last entry is a decision, which no run has acted on
-	regret  int            // choices up to this one neither end the task nor are sent: it was resumed after them
+
+	// A corrected plan continues at the step from, with the item fromItem, until a call is made.
+	from, fromItem int
+	replannedAt    int  // how many calls there were
+	corrected      bool // it was not resumed since
+
+	regret int // choices up to this one neither end the task nor are sent: it was resumed after them
 }
 
 // Call is one call of a task.
@@ -97,13 +103,13 @@ func (s *State) Apply(e Entry) error {
 	if (e.Seq == 1) != (e.Kind == KindStarted) {
 		return fmt.Errorf("entry %d of the task's log is %q: the first entry, and no other, must be %q", e.Seq, e.Kind, KindStarted)
 	}
-	if e.Seq > 1 && s.Stopped == nil && e.Kind != KindResumed && e.Kind != KindDecided { // no task runs before these
+	if e.Seq > 1 && s.Stopped == nil && e.Kind != KindResumed && e.Kind != KindDecided && e.Kind != KindReplanned { // no task runs before these
 		s.Spent.Time += max(0, e.Time.Sub(s.Changed))
 	}
 	if err := s.apply(e); err != nil {
 		return err
 	}
-	s.Seq, s.Changed, s.pending = e.Seq, e.Time, e.Kind == KindDecided
+	s.Seq, s.Changed, s.pending = e.Seq, e.Time, e.Kind == KindDecided || e.Kind == KindReplanned && s.pending
 	return nil
 }
 
@@ -117,13 +123,8 @@ func (s *State) apply(e Entry) error {
 		if err != nil {
 			return err
 		}
-		s.Plan, s.Begun, s.PID = data.Plan, e.Time, data.PID
-		s.secrets = s.Plan.secrets()
-		for _, step := range s.Plan.Steps {
-			if step.For != "" {
-				s.results[step.ID] = &Result{loop: true}
-			}
-		}
+		s.Begun, s.PID = e.Time, data.PID
+		s.usePlan(data.Plan)
 	case KindTools:
 		data, err := read[ToolsSeen](e)
 		if err != nil {
@@ -172,6 +173,12 @@ func (s *State) apply(e Entry) error {
 			return fmt.Errorf("entry %d of the task's log decides about call %d, which does not exist", e.Seq, data.Call)
 		}
 		s.Calls[data.Call-1].Decision = data.Decision
+	case KindReplanned:
+		data, err := read[Replanned](e)
+		if err != nil {
+			return err
+		}
+		s.replan(data.Plan)
 	case KindResumed:
 		data, err := read[Resumed](e)
 		if err != nil {
@@ -189,6 +196,20 @@ func (s *State) apply(e Entry) error {
 		return fmt.Errorf("entry %d of the task's log is of the unknown kind %q: %w", e.Seq, e.Kind, errNewer)
 	}
 	return nil
+}
+
+// usePlan begins a plan, or goes on with a corrected one. A loop has a result from its start.
+func (s *State) usePlan(plan Plan) {
+	s.Plan = plan
+	s.secrets = redact.JoinSecrets(s.secrets, plan.secrets())
+	for _, step := range plan.Steps {
+		switch result := s.results[step.ID]; {
+		case result == nil && step.For != "":
+			s.results[step.ID] = &Result{loop: true}
+		case result != nil && result.loop && step.For == "":
+			delete(s.results, step.ID)
+		}
+	}
 }
 
 // intend adds a call.
@@ -232,6 +253,7 @@ func (s *State) settle(o Outcome) error {
 // resume begins another run. What stopped the last one gets another chance.
 func (s *State) resume() {
 	s.resumes++
+	s.corrected = false
 	stop := s.Stopped
 	s.Stopped = nil
 	if stop == nil {

@@ -65,10 +65,7 @@ func (s *State) Next() Decision {
 
 // nextStep walks through the plan from the last call on. Everything before it is settled.
 func (s *State) nextStep() Decision {
-	index, item := 0, 0
-	if n := len(s.Calls); n > 0 {
-		index, item = s.indexOf(s.Calls[n-1].Step), s.Calls[n-1].Item
-	}
+	index, item := s.position()
 	for ; index < len(s.Plan.Steps); index, item = index+1, 0 {
 		walk := s.walkOf(index)
 		if walk.err != nil {

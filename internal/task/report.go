@@ -117,12 +117,13 @@ func (s *State) Report(id string, now time.Time) string {
 	}
 	if !s.Resumable() {
 		add("Resuming would not help: the step would fail in the same way. Correct it in")
-		add("the file, and start a new task, which begins with the first step:")
-		add("  gauze task run FILE")
+		add("the file, and continue; what is done is not done again:")
+		add("  gauze task resume --file FILE %s", id)
 		return b.String()
 	}
 	if stop != nil && stop.Why == ServerDead && s.Plan.Servers[stop.Server].Configured == "" && !s.Plan.ByModel() {
-		add("Once the server works, resume the task. A change of the file applies only to a new task.")
+		add("Once the server works, resume the task. If the file had to be changed for that:")
+		add("  gauze task resume --file FILE %s", id)
 	}
 	add("gauze task resume %s", id)
 	return b.String()
@@ -135,7 +136,7 @@ func (s *State) Resumable() bool {
 	switch stop := s.Stopped; {
 	case s.Done != nil:
 		return false
-	case stop == nil || stop.Why != StepFailed || s.Plan.ByModel():
+	case s.corrected || stop == nil || stop.Why != StepFailed || s.Plan.ByModel():
 		return true
 	case stop.Call == 0:
 		return false
