@@ -131,6 +131,23 @@ func (s *Store) Decide(ctx context.Context, id, decision string) (*task.State, e
 	return task.Decide(ctx, s.log(), id, decision)
 }
 
+// Replan records a corrected plan for the steps of a task that are not done.
+func (s *Store) Replan(ctx context.Context, id string, plan *task.Plan) (*task.State, error) {
+	if _, err := s.Entries(ctx, id); err != nil {
+		return nil, err
+	}
+	here, err := prepared(*plan)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := s.journal.Lock(id)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	return task.Replan(ctx, s.log(), id, &here)
+}
+
 // State returns a task as its log says.
 func (s *Store) State(ctx context.Context, id string) (*task.State, error) {
 	entries, err := s.Entries(ctx, id)

@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"sync"
 	"time"
 
@@ -37,6 +38,7 @@ type closableServers interface {
 // held are the servers of one task on this worker.
 type held struct {
 	busy    chan struct{} // has one element while an activity uses them
+	plan    map[string]task.Server
 	servers closableServers
 	used    time.Time
 }
@@ -137,8 +139,12 @@ func (a *Activities) begin(parent context.Context, id string, plan map[string]ta
 	beating.Go(func() { beat(alive, parent) })
 	a.mu.Lock()
 	h := a.tasks[id]
+	if h != nil && !reflect.DeepEqual(h.plan, plan) { // its file was corrected, and this worker did not hear of the stop
+		defer h.servers.Close(alive.Done())
+		h = nil
+	}
 	if h == nil {
-		h = &held{busy: make(chan struct{}, 1), servers: a.open(plan)}
+		h = &held{busy: make(chan struct{}, 1), plan: plan, servers: a.open(plan)}
 		if a.tasks == nil {
 			a.tasks = map[string]*held{}
 		}

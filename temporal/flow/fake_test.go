@@ -76,6 +76,7 @@ type stage struct {
 	*testsuite.TestWorkflowEnvironment
 	t       *testing.T
 	servers *fakeServers
+	opened  map[string]task.Server // the plan for which servers were opened last
 	real    *Activities
 	input   Input
 }
@@ -108,7 +109,10 @@ func (s *stage) again(in Input) {
 	s.TestWorkflowEnvironment = suite.NewTestWorkflowEnvironment()
 	s.SetWorkerOptions(worker.Options{EnableSessionWorker: true, DeadlockDetectionTimeout: time.Minute})
 	s.SetTestTimeout(time.Minute)
-	s.real = &Activities{Backoff: time.Nanosecond, Servers: func(map[string]task.Server) closableServers { return s.servers }}
+	s.real = &Activities{Backoff: time.Nanosecond, Servers: func(plan map[string]task.Server) closableServers {
+		s.opened = plan
+		return s.servers
+	}}
 	Register(s, s.real)
 }
 

@@ -21,6 +21,7 @@ const (
 	signalDecide  = "decide"
 	signalResume  = "resume"
 	signalStop    = "stop"
+	signalReplan  = "replan"
 	memoStatus    = "gauze-status"
 	memoName      = "gauze-name"
 	activityAct   = "gauze-act"

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/gauze-mcp/gauze/internal/task"
@@ -151,6 +152,60 @@ func TestDeadServerParksTheTask(t *testing.T) {
 
 // The environment ends canceled activities without waiting for them, so this stops before a call. A
 // real server is tested with a stop during one.
+// A task that stopped continues with a corrected plan. One that changes what is done has no effect.
+func TestCorrectedPlan(t *testing.T) {
+	s := newStage(t, `
+steps:
+  - {id: a, server: s, tool: write, arguments: {n: 1}}
+  - {id: b, server: down, tool: write, arguments: {n: 2}}
+`)
+	correct := func(steps string) task.Plan {
+		plan, err := task.Parse("task.yaml", []byte("name: test\nservers: {s: {command: [better]}}\nsteps: ["+steps+"]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return *plan
+	}
+	s.RegisterDelayedCallback(func() {
+		if state := s.state(); state.Status() != string(task.ServerDead) {
+			t.Fatal(state.Report("id", time.Now()))
+		}
+		s.SignalWorkflow(signalReplan, correct("{id: a, server: s, tool: write}"))
+	}, time.Hour)
+	s.RegisterDelayedCallback(func() {
+		if state := s.state(); state.Status() != string(task.ServerDead) || len(state.Calls) != 1 {
+			t.Fatal(state.Report("id", time.Now()))
+		}
+		s.SignalWorkflow(signalReplan, correct("{id: a, server: s, tool: write, arguments: {n: 1}}, {id: b, server: s, tool: set, arguments: {n: 3}}"))
+	}, 2*time.Hour)
+	s.run()
+	s.wantDone(`write{"n":1}`, `set{"n":3}`)
+	if command := s.opened["s"].Command; command[0] != "better" {
+		t.Errorf("the servers are those of the old plan: %v", command)
+	}
+}
+
+// A worker that did not hear that the task stopped starts the servers of the corrected plan.
+func TestWorkerReplacesTheServersOfAnOldPlan(t *testing.T) {
+	var opened []string
+	a := &Activities{Servers: func(plan map[string]task.Server) closableServers {
+		opened = append(opened, plan["s"].URL)
+		return &fakeServers{}
+	}}
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(noLog{})
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivity(a.Call)
+	for _, url := range []string{"http://old", "http://old", "http://new"} {
+		if _, err := env.ExecuteActivity(a.Call, CallRequest{Task: "id", Intent: task.Intent{Call: 1, Server: "s", Tool: "read"}, Servers: map[string]task.Server{"s": {URL: url}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(opened, " "); got != "http://old http://new" {
+		t.Errorf("opened %s", got)
+	}
+}
+
 func TestStopAndResume(t *testing.T) {
 	s := newStage(t, threeSteps)
 	s.RegisterDelayedCallback(func() { s.SignalWorkflow(signalStop, nil) }, 0)
