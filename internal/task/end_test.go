@@ -79,7 +79,7 @@ func TestReportOfADeadServerNamesTheFile(t *testing.T) {
 	for server, says := range map[string]bool{"{command: [x]}": true, "{url: http://localhost}": true, "a/b": false} {
 		o := begin(t, "servers: {s: "+server+"}\nsteps: [{id: a, server: s, tool: read}]", always(lost(Unsent)))
 		report := o.wantStatus("server-dead", 3).Report("id", time.Now())
-		if strings.Contains(report, "gauze task resume --file FILE id") != says || !strings.HasSuffix(report, "\ngauze task resume id\n") {
+		if strings.Contains(report, "If you changed the file, add --file FILE.") != says || !strings.HasSuffix(report, "\ngauze task resume id\n") {
 			t.Errorf("%s:\n%s", server, report)
 		}
 	}

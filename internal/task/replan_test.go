@@ -147,7 +147,7 @@ func TestReplanCorrectsAServer(t *testing.T) {
 	o := begin(t, "servers: {s: {command: [nosuch]}}\nsteps: ["+stepA+"]", always(says("ok")))
 	o.r.Servers = &partly{o.fake, "s"}
 	report := o.wantStatus("server-dead", 3).Report("id", time.Now())
-	if !strings.Contains(report, "\n  gauze task resume --file FILE id\n") || !strings.HasSuffix(report, "\ngauze task resume id\n") {
+	if !strings.Contains(report, "If you changed the file, add --file FILE.") || !strings.HasSuffix(report, "\ngauze task resume id\n") {
 		t.Error(report)
 	}
 	if err := o.replan("servers: {s: {command: [server]}}\nsteps: [" + stepA + "]"); err != nil {

@@ -122,8 +122,7 @@ func (s *State) Report(id string, now time.Time) string {
 		return b.String()
 	}
 	if stop != nil && stop.Why == ServerDead && s.Plan.Servers[stop.Server].Configured == "" && !s.Plan.ByModel() {
-		add("Once the server works, resume the task. If the file had to be changed for that:")
-		add("  gauze task resume --file FILE %s", id)
+		add("Once the server works, resume the task. If you changed the file, add --file FILE.")
 	}
 	add("gauze task resume %s", id)
 	return b.String()
