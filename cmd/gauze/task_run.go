@@ -77,7 +77,7 @@ func (f *taskRunFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 		surviveReaders()
-		taskcli.Begin(cmd.ErrOrStderr(), taskcli.Ref{ID: id})
+		taskcli.Begin(cmd.ErrOrStderr(), id)
 		return f.taskFlags.run(cmd, s, id)
 	})
 }

@@ -87,8 +87,8 @@ func Status(s *task.State, active bool) string {
 }
 
 // Begin writes the id of a task that is about to run: if the command is killed, nothing else says it.
-func Begin(stderr io.Writer, ref Ref) {
-	_, _ = fmt.Fprintf(stderr, "Task %s begins. If it is interrupted: %s\n", ref.ID, ref.Resume()) // the task does not need a reader
+func Begin(stderr io.Writer, id string) {
+	_, _ = fmt.Fprintf(stderr, "Task %s begins.\n", id) // the task does not need a reader
 }
 
 // WriteJSON writes a value as one line.

@@ -47,7 +47,7 @@ func runCommand(at *cluster) *cobra.Command {
 					_, err = fmt.Fprintln(cmd.OutOrStdout(), id)
 					return err
 				}
-				taskcli.Begin(cmd.ErrOrStderr(), at.ref(id))
+				taskcli.Begin(cmd.ErrOrStderr(), id)
 				return v.wait(cmd, c, id, 0)
 			})
 		},
