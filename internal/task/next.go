@@ -226,7 +226,7 @@ func (c *Call) doubt() string {
 	return fmt.Sprintf("It is unknown whether the call of %s on the server %q took effect, and repeating it may not be safe.", c.Tool, c.Server)
 }
 
-// doubtful returns the last call at a place if it may have had its effect and may not be sent again,
+// doubtful returns the last call at a place if it may have had its effect and must not be sent again,
 // or nil. Next stops because of such a call, except where an earlier version took a login as the
 // licence to repeat it: its logs must replay, so the call is stopped where it would be sent.
 func (s *State) doubtful(at place) *Call {

@@ -159,8 +159,8 @@ func (r *Runner) send(ctx context.Context, i Intent) Outcome {
 	return outcomeOf(i, reply, time.Since(sent))
 }
 
-// outcomeOf returns a reply as an entry. What a person must do is no licence to repeat a call that
-// may have had its effect.
+// outcomeOf returns a reply as an entry. A call that may have had its effect is not sent again
+// because a person did what it needs.
 func outcomeOf(i Intent, reply Reply, took time.Duration) Outcome {
 	o := Outcome{
 		Call: i.Call, Status: reply.Status, Text: reply.Text, Report: reply.Report, JSON: reply.JSON, Delivery: reply.Delivery,

@@ -233,8 +233,8 @@ func TestCredentialsNeedAPerson(t *testing.T) {
 	o.wantCalls("write {}", "write {}")
 }
 
-// A call that was sent and answered with 401 may have had its effect, so a login alone is no licence
-// to send it again.
+// A call that was sent and answered with 401 may have had its effect, so a login alone does not make
+// the task send it again.
 func TestRefusedCallIsNotRepeatedAfterALogin(t *testing.T) {
 	for _, test := range []struct {
 		tool     string

@@ -197,7 +197,7 @@ type Listed struct {
 	Last   time.Time
 }
 
-// Trouble returns why there is no State, as one word: the log is damaged, or cannot be read.
+// Trouble returns why State is nil, as one word: the log is damaged, or cannot be read.
 func (l Listed) Trouble() string {
 	switch {
 	case l.State != nil:
