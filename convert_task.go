@@ -42,7 +42,7 @@ func parsePlan(file string, text []byte) (TaskPlan, error) {
 		public.Servers[name] = TaskServer{Command: s.Command, Env: s.Env, Dir: s.Cwd, URL: s.URL, Configured: s.Configured}
 	}
 	for _, s := range plan.Steps {
-		step := TaskStep{ID: s.ID, Server: s.Server, Tool: s.Tool, When: s.When, For: s.For, Attempts: s.OnError.Attempts, Continue: s.OnError.Continue}
+		step := TaskStep{ID: s.ID, Server: s.Server, Tool: s.Tool, When: s.When, For: s.For, Attempts: s.OnError.Attempts, Continue: s.OnError.Continue, Unlisted: s.Unlisted}
 		if s.Arguments != nil {
 			step.Arguments = s.Arguments
 		}
@@ -148,6 +148,7 @@ func (s TaskStep) document() any {
 	put(fields, "arguments", s.Arguments, s.Arguments != nil)
 	put(fields, "when", s.When, len(s.When) > 0)
 	put(fields, "for", s.For, s.For != "")
+	put(fields, "unlisted", true, s.Unlisted)
 	switch {
 	case s.Attempts != 0 && s.Continue:
 		fields["on-error"] = map[string]any{"retry": s.Attempts, "then": "continue"}

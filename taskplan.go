@@ -41,7 +41,8 @@ type TaskStep struct {
 	When      []string // When are conditions that must all hold, such as "${list.json.count} > 0".
 	For       string   // For is a loop, such as "note in ${list.json.notes}".
 	Attempts  int      // Attempts is how often the call is sent while the server rejects it. Default 1.
-	Continue  bool     // Continue means that the task goes on if the call fails.
+	Continue  bool     // Continue means that the task goes on if the call fails or its server is dead.
+	Unlisted  bool     // Unlisted means that the server may list the tool only after an earlier step.
 }
 
 // TaskBudget limits a task. The zero value of a field means no limit, except that a model chooses at

@@ -199,24 +199,43 @@ func withTask(cmd *cobra.Command, do func(context.Context, *taskrun.Store) error
 
 func taskResumeCommand() *cobra.Command {
 	f := &taskFlags{}
+	file := ""
 	cmd := &cobra.Command{
 		Use:   "resume [flags] ID",
 		Short: "Continue a task where it stopped",
-		Long: "Continue a task where it stopped, with the steps that its file had when it was started; later\n" +
-			"changes to the file have no effect. Calls whose results are known are not sent again. A call\n" +
+		Long: "Continue a task where it stopped. Calls whose results are known are not sent again. A call\n" +
 			"that may have taken effect is sent again only if its tool only reads or is idempotent;\n" +
-			"otherwise the task asks for gauze task decide.\n\n" + taskcli.ExitStatuses,
-		Example: "gauze task resume weekly-report-k3x7qa",
+			"otherwise the task asks for gauze task decide.\n\n" +
+			"The task keeps the steps and servers that its file had when it was started. With --file, it\n" +
+			"continues with those of a corrected file, in which the steps that are done must be the same.\n\n" + taskcli.ExitStatuses,
+		Example: "gauze task resume weekly-report-k3x7qa\ngauze task resume --file report.yaml weekly-report-k3x7qa",
 		Args:    oneTask,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.open(cmd); err != nil {
 				return err
 			}
-			return withTask(cmd, func(_ context.Context, s *taskrun.Store) error { return f.run(cmd, s, args[0]) })
+			return withTask(cmd, func(ctx context.Context, s *taskrun.Store) error {
+				if file != "" {
+					if err := replanTask(ctx, s, args[0], file); err != nil {
+						return err
+					}
+				}
+				return f.run(cmd, s, args[0])
+			})
 		},
 	}
 	f.add(cmd)
+	cmd.Flags().StringVar(&file, "file", "", "corrected `FILE` for the steps that are not done")
 	return cmd
+}
+
+// replanTask gives a task a corrected file.
+func replanTask(ctx context.Context, s *taskrun.Store, id, file string) error {
+	plan, err := taskcli.ReadFile(file)
+	if err == nil {
+		_, err = s.Replan(ctx, id, plan)
+	}
+	return err
 }
 
 func taskDecideCommand() *cobra.Command {

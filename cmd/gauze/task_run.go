@@ -45,6 +45,8 @@ func taskRunCommand() *cobra.Command {
 			"content, or in its text if that is JSON. In env, ${NAME} is a variable of the environment,\n" +
 			"looked up at every start of the server, so that a secret is neither in the file nor in the\n" +
 			"log. $${ is a literal ${.\n\n" +
+			"Before the first call, the tools of all steps are looked up, and the task stops if a server\n" +
+			"does not list one. unlisted: true in a step says that an earlier step makes it available.\n\n" +
 			"Without a budget, a task makes at most 10,000 calls, or 50 if a model chooses them.\n\n" +
 			"With --goal, or a file with a goal and no steps, a model chooses the calls.\n\n" + taskcli.ExitStatuses,
 		Example: "gauze task run report.yaml\n" +
@@ -74,6 +76,8 @@ func (f *taskRunFlags) run(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return err
 		}
+		surviveReaders()
+		taskcli.Begin(cmd.ErrOrStderr(), id)
 		return f.taskFlags.run(cmd, s, id)
 	})
 }

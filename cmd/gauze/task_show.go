@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,7 @@ func taskListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List all tasks, newest first",
-		Long:    "List all tasks, newest first. A task that no process runs and that did not write why it\nstopped was killed; it can be resumed like any other.",
+		Long:    "List all tasks, newest first. A task that no process runs and that did not write why it\nstopped was killed; it can be resumed like any other. One whose log lost entries is damaged:\ngauze task show says what is missing, and gauze task rm removes it.",
 		Example: "gauze task list\ngauze task list --json",
 		Args:    atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,7 +42,7 @@ func taskListCommand() *cobra.Command {
 
 func listTasksJSON(w io.Writer, all []taskrun.Listed) error {
 	for _, one := range all {
-		shown := taskcli.Task{ID: one.ID, Status: "unreadable", Changed: one.Last}
+		shown := taskcli.Task{ID: one.ID, Status: one.Trouble(), Changed: one.Last}
 		if one.State != nil {
 			shown = taskcli.Shown(taskcli.Ref{ID: one.ID}, one.State, one.Active)
 		} else {
@@ -62,11 +63,14 @@ func listTasks(w io.Writer, all []taskrun.Listed) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tSTATUS\tCALLS\tLAST CHANGE")
 	for _, one := range all {
-		status, calls := "unreadable", "-"
+		status, calls, last := one.Trouble(), "-", "-"
 		if one.State != nil {
 			status, calls = taskcli.Status(one.State, one.Active), fmt.Sprint(len(one.State.Calls))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", one.ID, status, calls, one.Last.Local().Format("2006-01-02 15:04:05"))
+		if !one.Last.IsZero() {
+			last = one.Last.Local().Format(time.DateTime)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", one.ID, status, calls, last)
 	}
 	return table.Flush()
 }

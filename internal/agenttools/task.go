@@ -36,7 +36,7 @@ func (svc *service) addTaskTools() {
 }
 
 type runTaskIn struct {
-	Plan    json.RawMessage `json:"plan" jsonschema:"YAML or JSON text, or an object: servers {notes: cursor/notes}, steps [{id, server, tool, arguments, when, for, on-error}] or goal, budget {steps, time}; ${id.text} and ${id.json.path} refer to results of earlier steps"`
+	Plan    json.RawMessage `json:"plan" jsonschema:"YAML or JSON text, or an object: servers {notes: cursor/notes}, steps [{id, server, tool, arguments, when, for, on-error, unlisted}] or goal, budget {steps, time}; ${id.text} and ${id.json.path} refer to results of earlier steps"`
 	Wait    float64         `json:"wait_seconds,omitempty" jsonschema:"wait for the end, 0 to 60; default 2"`
 	Consent string          `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }

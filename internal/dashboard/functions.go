@@ -118,6 +118,7 @@ var stateLooks = map[string]struct{ class, shape string }{
 	"model-unavailable":        {"bad", "✕"},
 	"killed":                   {"bad", "✕"},
 	"unreadable":               {"bad", "✕"},
+	"damaged":                  {"bad", "✕"},
 
 	string(fleet.Works):  {"good", "●"},
 	"warning":            {"warn", "◐"},

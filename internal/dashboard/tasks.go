@@ -64,7 +64,7 @@ func taskList(d *Dashboard, r *http.Request) (title string, data any, err error)
 	all, err := store.List(r.Context())
 	for _, one := range all {
 		if one.State == nil {
-			lines = append(lines, taskLine{ID: one.ID, Status: "unreadable", Last: one.Last, Why: redact.Passage(one.Err.Error())})
+			lines = append(lines, taskLine{ID: one.ID, Status: one.Trouble(), Last: one.Last, Why: redact.Passage(one.Err.Error())})
 			continue
 		}
 		lines = append(lines, taskLineOf(one.ID, one.State, one.Active || d.work.tasks.Running(one.ID)))

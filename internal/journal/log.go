@@ -35,11 +35,22 @@ type Damage struct {
 }
 
 func (d *Damage) Error() string {
-	text := fmt.Sprintf("the log of task %s is damaged: %s after entry %d %s missing", d.Task, counted(d.Lost, "entry", "entries"), d.Kept, plural(d.Lost, "is", "are"))
+	text := fmt.Sprintf("the log of task %s is damaged: %s %s missing", d.Task, d.entries(), plural(d.Lost, "is", "are"))
 	if d.File != "" {
 		text += "; the damaged file was kept as " + d.File
 	}
 	return text
+}
+
+// entries says which entries are missing.
+func (d *Damage) entries() string {
+	switch {
+	case d.Kept > 0:
+		return fmt.Sprintf("%s after entry %d", counted(d.Lost, "entry", "entries"), d.Kept)
+	case d.Lost == 1:
+		return "its only entry"
+	}
+	return fmt.Sprintf("all %d entries", d.Lost)
 }
 
 func counted(n int, one, many string) string { return fmt.Sprintf("%d %s", n, plural(n, one, many)) }
@@ -169,6 +180,17 @@ func (j *Journal) Tasks(ctx context.Context) ([]Head, error) {
 		ORDER BY e.task, e.seq`) // skips the entries in between
 	slices.SortStableFunc(heads, func(a, b Head) int { return cmp.Or(b.Last.Time.Compare(a.Last.Time), cmp.Compare(a.Task, b.Task)) })
 	return heads, failure(j.path, err)
+}
+
+// LostTasks returns the tasks that a damaged journal had and of which no entry is left, by name. They
+// are known until Remove.
+func (j *Journal) LostTasks(ctx context.Context) (lost []*Damage, err error) {
+	err = j.query(ctx, func(rows *sql.Rows) error {
+		d := &Damage{}
+		lost = append(lost, d)
+		return rows.Scan(&d.Task, &d.Lost, &d.File)
+	}, "SELECT task, lost, file FROM losses WHERE kept = 0 AND task NOT IN (SELECT task FROM entries) ORDER BY task")
+	return lost, failure(j.path, err)
 }
 
 // maxTaskLen limits the id of a task, which is also the name of its lock.

@@ -34,7 +34,7 @@ func (s *Salvage) String() string {
 			fmt.Fprintf(&b, "\nand %d more tasks", len(s.Losses)-i)
 			break
 		}
-		fmt.Fprintf(&b, "\ntask %s lost %s after entry %d", loss.Task, counted(loss.Lost, "entry", "entries"), loss.Kept)
+		fmt.Fprintf(&b, "\ntask %s lost %s", loss.Task, loss.entries())
 	}
 	if s.LostEvents > 0 {
 		fmt.Fprintf(&b, "\n%s of the history lost", counted(s.LostEvents, "event", "events"))
@@ -90,6 +90,9 @@ func examineRows(path string, everyRow bool) error {
 		ctx := context.Background()
 		if err := checkVersion(ctx, path, db); err != nil {
 			return cmp.Or(brokenIfNoRows(err), err)
+		}
+		if err := examineLosses(ctx, db); err != nil {
+			return err
 		}
 		if info, err := os.Stat(path); err != nil {
 			return err
@@ -158,6 +161,17 @@ func examineTasks(ctx context.Context, db *sql.DB) (lengths map[string]int, err 
 		lengths[task] = c.length
 		return nil
 	}, "SELECT task, seq, time, kind, data, sum FROM entries ORDER BY task, seq")
+}
+
+// examineLosses checks that what is known about earlier losses can be read.
+func examineLosses(ctx context.Context, db *sql.DB) error {
+	return query(ctx, db, func(rows *sql.Rows) error {
+		err := rows.Scan(new(string), new(int), new(int), new(string))
+		if err != nil {
+			err = fmt.Errorf("%w: %w", errBroken, err) // a column of a different type
+		}
+		return err
+	}, "SELECT task, kept, lost, file FROM losses")
 }
 
 // examineEvents checks that every event is there and intact.
@@ -275,12 +289,13 @@ func (s *Salvage) keepTasks(ctx context.Context, old *sql.DB, tx *sql.Tx, heads,
 		if err != nil {
 			return err
 		}
-		if c.length == 0 && heads[task] == 0 {
+		earlier := earlierLoss(ctx, old, task, c.length)
+		if c.length == 0 && heads[task] == 0 && earlier == nil {
 			continue // a damaged name
 		}
 		loss := c.damage(heads[task], failed)
 		if loss == nil {
-			loss = earlierLoss(ctx, old, task, c.length)
+			loss = earlier
 		} else {
 			loss.File = s.File
 			s.Losses = append(s.Losses, loss)
@@ -299,14 +314,14 @@ func (s *Salvage) keepTasks(ctx context.Context, old *sql.DB, tx *sql.Tx, heads,
 	return nil
 }
 
-// tasksIn returns the tasks that the heads or the rows name. The scan of the rows runs from both
-// ends, because it stops at a damaged page.
+// tasksIn returns the tasks that the heads, the rows or earlier losses name. The scans run from both
+// ends, because they stop at a damaged page.
 func tasksIn(ctx context.Context, old *sql.DB, heads map[string]int) map[string]bool {
 	tasks := map[string]bool{}
 	for task := range heads {
 		tasks[task] = true
 	}
-	for _, order := range []string{"", " DESC"} {
+	for _, from := range []string{"entries ORDER BY task", "entries ORDER BY task DESC", "losses ORDER BY task", "losses ORDER BY task DESC"} {
 		query(ctx, old, func(rows *sql.Rows) error { // an error: the rest is damaged
 			var task string
 			err := rows.Scan(&task)
@@ -314,7 +329,7 @@ func tasksIn(ctx context.Context, old *sql.DB, heads map[string]int) map[string]
 				tasks[task] = true
 			}
 			return err
-		}, "SELECT DISTINCT task FROM entries ORDER BY task"+order)
+		}, "SELECT DISTINCT task FROM "+from)
 	}
 	delete(tasks, timeline)
 	return tasks

@@ -26,8 +26,16 @@ type Excerpt struct {
 func (s *State) Excerpt(d Decision, now time.Time) Excerpt {
 	e := Excerpt{Decision: d, Plan: s.Plan, NumCalls: len(s.Calls), NumChoices: len(s.Choices), Spent: s.Spent}
 	e.Plan.Steps = nil
+	var unseen []string
+	if d.Intent != nil {
+		unseen = s.unseen(s.Plan.Steps, d.Intent.Server)
+	}
 	for _, step := range s.Plan.Steps {
-		e.Plan.Steps = append(e.Plan.Steps, Step{ID: step.ID, For: step.For})
+		short := Step{ID: step.ID, For: step.For, OnError: step.OnError}
+		if slices.Contains(unseen, step.Server) {
+			short.Server, short.Tool, short.Unlisted = step.Server, step.Tool, step.Unlisted
+		}
+		e.Plan.Steps = append(e.Plan.Steps, short)
 	}
 	e.Spent.Time += max(0, now.Sub(s.Changed))
 	from := len(s.Calls) - 1 // the last call says how far the task is
@@ -126,7 +134,7 @@ func (r *Runner) defaults() {
 	r.Grace, r.Backoff = cmp.Or(r.Grace, 2*time.Second), cmp.Or(r.Backoff, time.Second)
 }
 
-// draft collects entries up to the first intent, after which nothing may happen.
+// draft collects entries up to the first intent without an outcome, after which nothing may happen.
 type draft struct{ entries []Entry }
 
 // errIntended means that an intent was drafted: it is not durable yet, so the call must wait.
@@ -134,7 +142,7 @@ var errIntended = errors.New("the intent is not durable yet")
 
 func (d *draft) Append(_ context.Context, _ string, after int, entries ...Entry) (int, error) {
 	d.entries = append(d.entries, entries...)
-	if slices.ContainsFunc(entries, func(e Entry) bool { return e.Kind == KindIntent }) {
+	if entries[len(entries)-1].Kind == KindIntent {
 		return 0, errIntended
 	}
 	return after + len(entries), nil

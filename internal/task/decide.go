@@ -41,7 +41,7 @@ func InvalidDecision(decision string) error {
 }
 
 // Undecided returns the call that a person must decide about, or nil. That a task was killed before
-// it could say so makes no difference.
+// it could say so makes no difference. A decision can be changed until the task is resumed.
 func (s *State) Undecided() *Call {
 	if s.Done != nil || len(s.Calls) == 0 {
 		return nil
@@ -49,7 +49,7 @@ func (s *State) Undecided() *Call {
 	c := s.Calls[len(s.Calls)-1]
 	waits := s.Stopped != nil && s.Stopped.Why == NeedsDecision
 	switch {
-	case c.Decision != "" || c.Outcome != nil && (c.Outcome.Status != Lost || c.Outcome.Delivery == Unsent):
+	case c.Decision != "" && !s.pending || c.Outcome != nil && (c.Outcome.Status != Lost || c.Outcome.Delivery == Unsent):
 		return nil
 	case !waits && s.mayRepeat(c):
 		return nil

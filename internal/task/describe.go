@@ -13,6 +13,8 @@ func (s *State) Describe(e Entry) string {
 	switch e.Kind {
 	case KindStarted, KindResumed, KindDone:
 		return e.Kind
+	case KindReplanned:
+		return "continued with a corrected file"
 	case KindStopped:
 		d := known[Stopped](e)
 		return fmt.Sprintf("stopped: %s", d.Why)

@@ -13,10 +13,12 @@
 //	next.go     Next: what a task does next, a function of State only
 //	person.go   failures that only a person can end
 //	run.go      Run: the loop, and the story of one step
+//	names.go    the names of tools, checked before the first call
 //	judge.go    health, verdicts and the stop because of a dead server
 //	agent.go    a model chooses the next call
 //	reach.go    Servers and Log: what the loop needs from elsewhere
 //	decide.go   Decide: what a person found out about a call
+//	replan.go   Replan: a corrected file for the steps that are not done
 //	apart.go    Excerpt, Act and Send: the parts of a step for a loop that runs elsewhere
 //	forget.go   what a log that is limited in size may drop
 //	report.go   Report: how a task ended, as text and as an exit status

@@ -58,14 +58,15 @@ func TestWhichTasksCanBeResumed(t *testing.T) {
 		"the outcome is not known":    {"{id: a, server: s, tool: write}", lost(Unknown), true},
 		"the server is not reached":   {"{id: a, server: s, tool: read}", lost(Unsent), true},
 		"a person is needed":          {"{id: a, server: s, tool: read}", failed("please log in first"), true},
-		"an unlisted tool was lost":   {"{id: a, server: s, tool: nosuch}", lost(Unknown), true},
+		"an unlisted tool failed":     {"{id: a, server: s, tool: nosuch, unlisted: true}", failed("unknown tool"), false},
+		"an unlisted tool was lost":   {"{id: a, server: s, tool: nosuch, unlisted: true}", lost(Unknown), true},
 		"the loop is not over a list": {"{id: a, server: s, tool: read}, {id: b, server: s, tool: read, for: 'x in ${a.json}'}", says("{}"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t, "steps: ["+test.steps+"]", always(test.answer)).run()
 			report := s.Report("id", time.Now())
 			last := report[strings.LastIndexByte(strings.TrimSuffix(report, "\n"), '\n')+1:]
-			if s.Resumable() != test.resumable || (last == "gauze task resume id\n") != test.resumable || !test.resumable && last != "  gauze task run FILE\n" {
+			if s.Resumable() != test.resumable || (last == "gauze task resume id\n") != test.resumable || !test.resumable && last != "  gauze task resume --file FILE id\n" {
 				t.Errorf("resumable: %v\n%s", s.Resumable(), report)
 			}
 		})
@@ -78,7 +79,7 @@ func TestReportOfADeadServerNamesTheFile(t *testing.T) {
 	for server, says := range map[string]bool{"{command: [x]}": true, "{url: http://localhost}": true, "a/b": false} {
 		o := begin(t, "servers: {s: "+server+"}\nsteps: [{id: a, server: s, tool: read}]", always(lost(Unsent)))
 		report := o.wantStatus("server-dead", 3).Report("id", time.Now())
-		if strings.Contains(report, "applies only to a new task") != says || !strings.HasSuffix(report, "\ngauze task resume id\n") {
+		if strings.Contains(report, "If you changed the file, add --file FILE.") != says || !strings.HasSuffix(report, "\ngauze task resume id\n") {
 			t.Errorf("%s:\n%s", server, report)
 		}
 	}
@@ -155,4 +156,45 @@ func TestHostileTextIsShownSafely(t *testing.T) {
 			func(context.Context, string, string) Reply { return failed("no") })
 		check(t, o, o.run())
 	})
+}
+
+// A decision whose process was killed before it resumed the task can be made again, also differently.
+func TestDecideAfterAKilledDecide(t *testing.T) {
+	for name, stopped := range map[string]bool{"after the task stopped": true, "after the task was killed": false} {
+		for _, again := range Decisions {
+			t.Run(name+" "+again, func(t *testing.T) {
+				o := begin(t, "steps: [{id: a, server: s, tool: write}]", always(lost(Unknown)))
+				o.wantStatus("needs-decision", 4)
+				if !stopped {
+					o.log.entries = o.log.entries[:len(o.log.entries)-2] // the outcome, and that it stopped
+				}
+				o.answer = always(says("ok"))
+				for _, decision := range []string{"done", again} {
+					if _, err := Decide(t.Context(), o.log, "id", decision); err != nil {
+						t.Fatal(err)
+					}
+				}
+				o.wantStatus("done", 0)
+				if calls := 1 + strings.Count(again, "repeat"); len(o.calls) != calls {
+					t.Errorf("%d calls, want %d", len(o.calls), calls)
+				}
+				if _, err := Decide(t.Context(), o.log, "id", again); err == nil {
+					t.Error("decided about a task that is done")
+				}
+			})
+		}
+	}
+}
+
+// A decision that the task acted on is final.
+func TestDecisionIsFinalOnceTheTaskResumed(t *testing.T) {
+	o := begin(t, "steps: [{id: a, server: s, tool: write}, {id: b, server: s, tool: write, arguments: {x: '${a.json.x}'}}]", always(lost(Unknown)))
+	o.wantStatus("needs-decision", 4)
+	if _, err := Decide(t.Context(), o.log, "id", "done"); err != nil {
+		t.Fatal(err)
+	}
+	o.wantStatus("failed", 1) // there is no a.json
+	if _, err := Decide(t.Context(), o.log, "id", "repeat"); err == nil {
+		t.Error("a call that the task went on after was decided about again")
+	}
 }

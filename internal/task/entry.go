@@ -27,6 +27,8 @@ const (
 	KindDecided = "decided"
 	KindResumed = "resumed"
 	KindDone    = "done"
+
+	KindReplanned = "replanned"
 )
 
 // Version is the version of the entries. A log with a higher one is not read.
@@ -97,10 +99,11 @@ type Outcome struct {
 	JSON     json.RawMessage `json:"json,omitempty"`   // structured content
 	TooLarge int             `json:"too-large,omitempty"`
 	Limit    int             `json:"limit,omitempty"`    // that TooLarge exceeds, if it is not maxResult
-	Delivery Delivery        `json:"delivery,omitempty"` // of a lost call
+	Delivery Delivery        `json:"delivery,omitempty"` // of a lost call; a failed one that is unsent was given up
 	Fault    string          `json:"fault,omitempty"`    // code of gauze's fault
 	Cause    string          `json:"cause,omitempty"`    // code of the doctor's cause
-	Need     string          `json:"need,omitempty"`     // what a person must do, see person.go
+	Need     string          `json:"need,omitempty"`     // what a person must do before the call is sent again, see person.go
+	Person   string          `json:"person,omitempty"`   // the same for a call that may have had its effect
 	Healed   []string        `json:"healed,omitempty"`   // what gauze repaired or repeated
 	Took     time.Duration   `json:"took,omitempty"`
 
@@ -170,6 +173,11 @@ type Decided struct {
 
 // Decisions lists the possible decisions.
 var Decisions = []string{"done", "repeat", "skip"}
+
+// Replanned is a corrected plan, with which the task continues. What is done is the same in it.
+type Replanned struct {
+	Plan Plan `json:"plan"`
+}
 
 // Resumed begins another run.
 type Resumed struct {

@@ -33,7 +33,14 @@ type State struct {
 	walked  *walk    // the step that was walked last
 	resumes int
 	secrets redact.Secrets // of the plan
-	regret  int            // choices up to this one neither end the task nor are sent: it was resumed after them
+	pending bool           // the last entry is a decision, which no run has acted on
+
+	// A corrected plan continues at the step from, with the item fromItem, until a call is made.
+	from, fromItem int
+	replannedAt    int  // how many calls there were
+	corrected      bool // it was not resumed since
+
+	regret int // choices up to this one neither end the task nor are sent: it was resumed after them
 }
 
 // Call is one call of a task.
@@ -55,7 +62,7 @@ type place struct {
 	item, choice int
 }
 
-func (c *Call) place() place { return place{c.Step, c.Item, c.Choice} }
+func (i *Intent) place() place { return place{i.Step, i.Item, i.Choice} }
 
 // Spent is what a task used of its budget.
 type Spent struct {
@@ -96,13 +103,13 @@ func (s *State) Apply(e Entry) error {
 	if (e.Seq == 1) != (e.Kind == KindStarted) {
 		return fmt.Errorf("entry %d of the task's log is %q: the first entry, and no other, must be %q", e.Seq, e.Kind, KindStarted)
 	}
-	if e.Seq > 1 && s.Stopped == nil && e.Kind != KindResumed && e.Kind != KindDecided { // no task runs before these
+	if e.Seq > 1 && s.Stopped == nil && e.Kind != KindResumed && e.Kind != KindDecided && e.Kind != KindReplanned { // no task runs before these
 		s.Spent.Time += max(0, e.Time.Sub(s.Changed))
 	}
 	if err := s.apply(e); err != nil {
 		return err
 	}
-	s.Seq, s.Changed = e.Seq, e.Time
+	s.Seq, s.Changed, s.pending = e.Seq, e.Time, e.Kind == KindDecided || e.Kind == KindReplanned && s.pending
 	return nil
 }
 
@@ -116,13 +123,8 @@ func (s *State) apply(e Entry) error {
 		if err != nil {
 			return err
 		}
-		s.Plan, s.Begun, s.PID = data.Plan, e.Time, data.PID
-		s.secrets = s.Plan.secrets()
-		for _, step := range s.Plan.Steps {
-			if step.For != "" {
-				s.results[step.ID] = &Result{loop: true}
-			}
-		}
+		s.Begun, s.PID = e.Time, data.PID
+		s.usePlan(data.Plan)
 	case KindTools:
 		data, err := read[ToolsSeen](e)
 		if err != nil {
@@ -171,6 +173,12 @@ func (s *State) apply(e Entry) error {
 			return fmt.Errorf("entry %d of the task's log decides about call %d, which does not exist", e.Seq, data.Call)
 		}
 		s.Calls[data.Call-1].Decision = data.Decision
+	case KindReplanned:
+		data, err := read[Replanned](e)
+		if err != nil {
+			return err
+		}
+		s.replan(data.Plan)
 	case KindResumed:
 		data, err := read[Resumed](e)
 		if err != nil {
@@ -188,6 +196,20 @@ func (s *State) apply(e Entry) error {
 		return fmt.Errorf("entry %d of the task's log is of the unknown kind %q: %w", e.Seq, e.Kind, errNewer)
 	}
 	return nil
+}
+
+// usePlan begins a plan, or goes on with a corrected one. A loop has a result from its start.
+func (s *State) usePlan(plan Plan) {
+	s.Plan = plan
+	s.secrets = redact.JoinSecrets(s.secrets, plan.secrets())
+	for _, step := range plan.Steps {
+		switch result := s.results[step.ID]; {
+		case result == nil && step.For != "":
+			s.results[step.ID] = &Result{loop: true}
+		case result != nil && result.loop && step.For == "":
+			delete(s.results, step.ID)
+		}
+	}
 }
 
 // intend adds a call.
@@ -231,6 +253,7 @@ func (s *State) settle(o Outcome) error {
 // resume begins another run. What stopped the last one gets another chance.
 func (s *State) resume() {
 	s.resumes++
+	s.corrected = false
 	stop := s.Stopped
 	s.Stopped = nil
 	if stop == nil {
@@ -308,6 +331,10 @@ func (o *Outcome) json() (any, error) {
 func (o *Outcome) answered() bool {
 	return o.Status == Failed || o.Status == Lost && o.Delivery == Answered
 }
+
+// givenUp reports whether the call was not sent, because its server was dead and the step says to
+// continue.
+func (o *Outcome) givenUp() bool { return o.Status == Failed && o.Delivery == Unsent }
 
 // told returns what a person reads about a call that did not succeed.
 func (o *Outcome) told() string { return cmp.Or(o.Report, o.Text) }

@@ -31,8 +31,7 @@ func (r *Runner) ready(ctx context.Context, server string) (tools []Tool, stop *
 		}
 		if lost != nil {
 			if need := needOf(*lost); need != "" {
-				return nil, &Stopped{Why: NeedsPerson, Diagnosis: lost.told(), Remedy: lost.Remedy,
-					Message: fmt.Sprintf("The server %q requires a person: %s.", server, needs[need])}, nil
+				return nil, &Stopped{Why: NeedsPerson, Diagnosis: lost.told(), Remedy: lost.Remedy, Message: personMessage(server, need)}, nil
 			}
 			now.Detail = cmp.Or(now.Detail, lost.told())
 			now.Remedy = cmp.Or(now.Remedy, lost.Remedy)
@@ -89,7 +88,7 @@ func (r *Runner) situation(server string) Situation {
 func (s *State) lost(server string) (calls []*Call) {
 	for _, c := range slices.Backward(s.Calls) {
 		switch {
-		case c.Server != server:
+		case c.Server != server || c.Outcome != nil && c.Outcome.givenUp():
 		case c.run == s.resumes && c.Outcome != nil && c.Outcome.Status == Lost:
 			calls = append(calls, c)
 		default:

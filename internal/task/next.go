@@ -1,8 +1,10 @@
 package task
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -63,10 +65,7 @@ func (s *State) Next() Decision {
 
 // nextStep walks through the plan from the last call on. Everything before it is settled.
 func (s *State) nextStep() Decision {
-	index, item := 0, 0
-	if n := len(s.Calls); n > 0 {
-		index, item = s.indexOf(s.Calls[n-1].Step), s.Calls[n-1].Item
-	}
+	index, item := s.position()
 	for ; index < len(s.Plan.Steps); index, item = index+1, 0 {
 		walk := s.walkOf(index)
 		if walk.err != nil {
@@ -198,11 +197,9 @@ func (s *State) after(c *Call, e OnError) *Decision {
 		if c.granted {
 			return s.again(c, false)
 		}
-		return stop(c, NeedsPerson, fmt.Sprintf("The server %q requires a person: %s.", c.Server, needs[o.Need]))
-	case !s.mayRepeat(c) && o != nil && o.Delivery == Answered:
-		return stop(c, NeedsDecision, fmt.Sprintf("The server %q answered the call of %s, but the answer cannot be used. The call has most likely taken effect, and repeating it may not be safe.", c.Server, c.Tool))
+		return stop(c, NeedsPerson, personMessage(c.Server, o.Need))
 	case !s.mayRepeat(c):
-		return stop(c, NeedsDecision, fmt.Sprintf("It is unknown whether the call of %s on the server %q took effect, and repeating it may not be safe.", c.Tool, c.Server))
+		return stop(c, NeedsDecision, c.doubt())
 	case o != nil && o.answered():
 		return s.afterFailure(c, e)
 	case c.losses >= maxLosses && c.run == s.resumes:
@@ -211,18 +208,52 @@ func (s *State) after(c *Call, e OnError) *Decision {
 	return s.again(c, o == nil || o.Delivery != Unsent)
 }
 
+// continues reports whether the task goes on if a step fails.
+func (s *State) continues(step string) bool {
+	i := s.indexOf(step)
+	return i < len(s.Plan.Steps) && s.Plan.Steps[i].OnError.Continue
+}
+
+// doubt says why a person must decide about a call.
+func (c *Call) doubt() string {
+	o := c.Outcome
+	switch {
+	case o != nil && cmp.Or(o.Person, o.Need) != "":
+		return fmt.Sprintf("%s It is unknown whether the call of %s took effect, and repeating it may not be safe.", personMessage(c.Server, cmp.Or(o.Person, o.Need)), c.Tool)
+	case o != nil && o.Delivery == Answered:
+		return fmt.Sprintf("The server %q answered the call of %s, but the answer cannot be used. The call has most likely taken effect, and repeating it may not be safe.", c.Server, c.Tool)
+	}
+	return fmt.Sprintf("It is unknown whether the call of %s on the server %q took effect, and repeating it may not be safe.", c.Tool, c.Server)
+}
+
+// doubtful returns the last call at a place if it may have had its effect and must not be sent again,
+// or nil. Next stops because of such a call, except where an earlier version took a login as the
+// licence to repeat it: its logs must replay, so the call is stopped where it would be sent.
+func (s *State) doubtful(at place) *Call {
+	for _, c := range slices.Backward(s.Calls) {
+		if c.place() == at {
+			unknown := c.Outcome == nil || c.Outcome.Status == Lost
+			if unknown && c.Decision != "repeat" && !s.mayRepeat(c) {
+				return c
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
 // afterFailure is after for a call that the server answered with an error, or with nothing usable
 // if the call may be repeated.
 func (s *State) afterFailure(c *Call, e OnError) *Decision {
 	switch repeats := c.Outcome.Status == Lost; {
 	case c.granted:
 		return s.again(c, repeats)
-	case c.Outcome.Need == "" && c.failures < max(1, e.Attempts) && !s.hopeless(c):
+	case c.Outcome.Need == "" && !c.Outcome.givenUp() && c.failures < max(1, e.Attempts) && !s.hopeless(c):
 		return s.again(c, repeats)
 	case e.Continue:
 		return nil
 	case c.Outcome.Need != "":
-		return stop(c, NeedsPerson, fmt.Sprintf("The server %q requires a person: %s.", c.Server, needs[c.Outcome.Need]))
+		return stop(c, NeedsPerson, personMessage(c.Server, c.Outcome.Need))
 	}
 	return stop(c, StepFailed, fmt.Sprintf("The call of %s on the server %q failed.", c.Tool, c.Server))
 }
@@ -301,7 +332,7 @@ func (s *State) nextChosen() Decision {
 			Server: choice.Server, Tool: choice.Tool, Arguments: choice.Arguments}}
 	}
 	if o := last.Outcome; o != nil && o.Status == Failed && o.Need != "" && !last.granted && s.agentIsBlocked(last) {
-		return *stop(last, NeedsPerson, fmt.Sprintf("The server %q requires a person: %s.", last.Server, needs[o.Need]))
+		return *stop(last, NeedsPerson, personMessage(last.Server, o.Need))
 	}
 	if last.Outcome != nil && last.Outcome.Status == Failed {
 		return Decision{Do: DoAsk} // the model reads the error and chooses again
@@ -342,7 +373,7 @@ func (s *State) stuck() *Stopped {
 func (s *State) repeated() (same int, first *Call) {
 	for i := len(s.Calls) - 1; i >= 0 && same < stuckAfter; i-- {
 		c := s.Calls[i]
-		if c.run != s.resumes || c.Outcome == nil || c.Outcome.Status == Lost || c.Outcome.Status == OK && !s.Plan.ByModel() {
+		if c.run != s.resumes || c.Outcome == nil || c.Outcome.Status == Lost || c.Outcome.givenUp() || c.Outcome.Status == OK && !s.Plan.ByModel() {
 			break
 		}
 		if first != nil && c.place() == first.place() {

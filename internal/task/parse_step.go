@@ -64,6 +64,12 @@ func (r *planReader) step(n *node, index int) (s Step) {
 		"when":      func(n *node) { when = n },
 		"for":       func(n *node) { loop = n },
 		"on-error":  func(n *node) { s.OnError = r.onError(n) },
+		"unlisted": func(n *node) {
+			ok := false
+			if s.Unlisted, ok = n.scalar.(bool); !ok {
+				r.report(n.position, "unlisted must be true or false, not %s", n.says())
+			}
+		},
 	})
 	for _, key := range []string{"id", "server", "tool"} {
 		if n.kind == isMapping && !seen[key] {

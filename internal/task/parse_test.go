@@ -118,6 +118,7 @@ func TestParseReportsProblems(t *testing.T) {
 		"a condition":         {head + "  - {id: b, server: s, tool: t, when: maybe}\n", []string{"3:39: invalid condition maybe: write ${id.json.path}"}},
 		"a wrong operator":    {head + "  - {id: a, server: s, tool: t}\n  - {id: b, server: s, tool: t, when: '${a.json.x} > 3'}\n", []string{"invalid condition"}},
 		"on-error":            {head + "  - {id: b, server: s, tool: t, on-error: contine}\n", []string{`3:43: invalid on-error: must be stop, continue, retry or {retry: N, then: stop|continue}; did you mean "continue"?`}},
+		"unlisted":            {head + "  - {id: b, server: s, tool: t, unlisted: maybe}\n", []string{"3:43: unlisted must be true or false, not a string"}},
 		"no attempts":         {head + "  - {id: b, server: s, tool: t, on-error: {retry: 0}}\n", []string{"invalid retry: must be a whole number between 1 and 20"}},
 		"budget":              {"budget: {steps: -1, time: soon, cost: free}\n" + head + "  - {id: a, server: s, tool: t}\n", []string{"1:17: invalid steps", "1:27: invalid time", "1:39: invalid cost"}},
 		"arguments":           {head + "  - {id: a, server: s, tool: t, arguments: [1]}\n", []string{"3:44: arguments must be a mapping, not a list"}},

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"fmt"
 	"regexp"
 	"sync"
 )
@@ -21,6 +22,11 @@ var needs = map[string]string{
 	needApproval: "approve the operation",
 	needAccess:   "grant the access that the operation requires",
 	needInput:    "answer a question of the server, which a task cannot answer",
+}
+
+// personMessage says that a server requires a person, and for what.
+func personMessage(server, need string) string {
+	return fmt.Sprintf("The server %q requires a person: %s.", server, needs[need])
 }
 
 // needOfFault says which of gauze's faults only a person can end.

@@ -39,6 +39,8 @@ type Step struct {
 	When      []string        `json:"when,omitempty"`      // conditions, which must all hold
 	For       string          `json:"for,omitempty"`       // NAME in LIST
 	OnError   OnError         `json:"on-error,omitzero"`
+	// Unlisted means that the server may list the tool only after an earlier step.
+	Unlisted bool `json:"unlisted,omitempty"`
 }
 
 // OnError is what happens if a call fails. It does not apply to a call whose outcome is unknown:
@@ -46,7 +48,8 @@ type Step struct {
 type OnError struct {
 	// Attempts is how often the call is sent while the server rejects it. 0 means once.
 	Attempts int `json:"attempts,omitempty"`
-	// Continue means that the task goes on without the result. Otherwise it stops.
+	// Continue means that the task goes on without the result, also if the server is dead. Otherwise
+	// it stops.
 	Continue bool `json:"continue,omitempty"`
 }
 

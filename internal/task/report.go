@@ -66,8 +66,17 @@ func (s *State) Remaining() (ids []string) {
 	return ids
 }
 
-// maxListed limits the steps that a message lists.
+// maxListed limits the steps or tools that a message lists.
 const maxListed = 8
+
+// listed returns the first names of a list.
+func listed(names []string) string {
+	text := strings.Join(names[:min(len(names), maxListed)], ", ")
+	if len(names) > maxListed {
+		text += fmt.Sprintf(" and %d more", len(names)-maxListed)
+	}
+	return text
+}
 
 // Report returns what the user reads when the task ends: what happened, the diagnosis, what was
 // done, what remains, and the command that continues. now is for durations.
@@ -97,11 +106,7 @@ func (s *State) Report(id string, now time.Time) string {
 		}
 		add("Done: %s.", s.progress())
 		if rest := s.Remaining(); len(rest) > 0 {
-			more := ""
-			if len(rest) > maxListed {
-				more = fmt.Sprintf(" and %d more", len(rest)-maxListed)
-			}
-			add("Remaining: %s%s.", strings.Join(rest[:min(len(rest), maxListed)], ", "), more)
+			add("Remaining: %s.", listed(rest))
 		}
 		if stop.Why == NeedsDecision {
 			add("Check whether it took effect, then run one of:")
@@ -112,12 +117,12 @@ func (s *State) Report(id string, now time.Time) string {
 	}
 	if !s.Resumable() {
 		add("Resuming would not help: the step would fail in the same way. Correct it in")
-		add("the file, and start a new task, which begins with the first step:")
-		add("  gauze task run FILE")
+		add("the file, and continue; what is done is not done again:")
+		add("  gauze task resume --file FILE %s", id)
 		return b.String()
 	}
 	if stop != nil && stop.Why == ServerDead && s.Plan.Servers[stop.Server].Configured == "" && !s.Plan.ByModel() {
-		add("Once the server works, resume the task. A change of the file applies only to a new task.")
+		add("Once the server works, resume the task. If you changed the file, add --file FILE.")
 	}
 	add("gauze task resume %s", id)
 	return b.String()
@@ -130,7 +135,7 @@ func (s *State) Resumable() bool {
 	switch stop := s.Stopped; {
 	case s.Done != nil:
 		return false
-	case stop == nil || stop.Why != StepFailed || s.Plan.ByModel():
+	case s.corrected || stop == nil || stop.Why != StepFailed || s.Plan.ByModel():
 		return true
 	case stop.Call == 0:
 		return false

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/plaintext"
@@ -76,6 +77,9 @@ func (r *Runner) act(ctx context.Context, d Decision) error {
 		return r.write(KindDone, Done{d.Summary})
 	case ctx.Err() != nil:
 		return r.stop(Stopped{Why: Interrupted, Message: "The task was interrupted."})
+	case d.Do == DoStop && d.Stop.Why == ServerDead && r.state.continues(d.Stop.Step):
+		again := r.state.again(r.state.Calls[d.Stop.Call-1], false)
+		return r.giveUp(*again.Intent, r.explained(*d.Stop))
 	case d.Do == DoStop:
 		return r.stop(r.explained(*d.Stop))
 	case r.left() <= 0:
@@ -89,10 +93,13 @@ func (r *Runner) act(ctx context.Context, d Decision) error {
 	return r.step(work, d)
 }
 
-// step is the story of one call: wait, check the server, check the tool, write the intent, send,
+// step is the story of one call: wait, check the server, the names and the tool, write the intent, send,
 // write the outcome.
 func (r *Runner) step(ctx context.Context, d Decision) error {
 	i := *d.Intent
+	if c := r.state.doubtful(i.place()); c != nil {
+		return r.stop(r.explained(*stop(c, NeedsDecision, c.doubt()).Stop))
+	}
 	var tools []Tool
 	var stop *Stopped
 	var err error
@@ -107,6 +114,12 @@ func (r *Runner) step(ctx context.Context, d Decision) error {
 		return err // the loop finds out what ended ctx
 	}
 	if stop == nil {
+		if stop := r.checkNames(ctx, i); stop != nil {
+			return r.stop(*stop)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
 		stop, err = r.checkTool(&i, d, tools)
 	}
 	if err != nil {
@@ -114,6 +127,9 @@ func (r *Runner) step(ctx context.Context, d Decision) error {
 	}
 	if stop != nil {
 		stop.Step, stop.Item, stop.Server = i.Step, i.Item, i.Server
+		if stop.Why == ServerDead && ctx.Err() == nil && r.state.continues(i.Step) {
+			return r.giveUp(i, *stop)
+		}
 		return r.stop(*stop)
 	}
 	if err := r.write(KindIntent, i); err != nil {
@@ -125,22 +141,36 @@ func (r *Runner) step(ctx context.Context, d Decision) error {
 	return nil
 }
 
+// giveUp records a call that was not sent, because its server is dead, as one that failed: the task
+// goes on without it. One write: an intent without an outcome would be a call that was sent.
+func (r *Runner) giveUp(i Intent, why Stopped) error {
+	i.Class = Unsafe
+	o := Outcome{Call: i.Call, Status: Failed, Delivery: Unsent, Text: strings.TrimSpace(why.Message + " " + why.Diagnosis)}
+	now := time.Now()
+	return r.append(entry(KindIntent, i, now), entry(KindOutcome, o.bounded(), now))
+}
+
 // send sends a call and returns how it ended.
 func (r *Runner) send(ctx context.Context, i Intent) Outcome {
 	call, cancel := r.graceful(ctx)
 	defer cancel()
 	sent := time.Now()
 	reply := r.Servers.Call(call, i.Server, i.Tool, i.Arguments)
-	return outcomeOf(i.Call, reply, time.Since(sent))
+	return outcomeOf(i, reply, time.Since(sent))
 }
 
-// outcomeOf returns a reply as an entry.
-func outcomeOf(call int, reply Reply, took time.Duration) Outcome {
+// outcomeOf returns a reply as an entry. A call that may have had its effect is not sent again
+// because a person did what it needs.
+func outcomeOf(i Intent, reply Reply, took time.Duration) Outcome {
 	o := Outcome{
-		Call: call, Status: reply.Status, Text: reply.Text, Report: reply.Report, JSON: reply.JSON, Delivery: reply.Delivery,
+		Call: i.Call, Status: reply.Status, Text: reply.Text, Report: reply.Report, JSON: reply.JSON, Delivery: reply.Delivery,
 		Fault: reply.Fault, Cause: reply.Cause, Healed: reply.Healed, Took: took,
 	}
-	if o.Status != OK {
+	switch {
+	case o.Status == OK:
+	case o.Status == Lost && o.Delivery != Unsent && i.Class == Unsafe:
+		o.Person = needOf(reply)
+	default:
 		o.Need = needOf(reply)
 	}
 	return o.bounded()
@@ -192,18 +222,22 @@ func sameShapes(a, b map[string]string) bool {
 }
 
 // write makes an entry durable and applies it.
-func (r *Runner) write(kind string, data any) error {
-	e := entry(kind, data, time.Now())
-	last, err := r.Log.Append(context.Background(), r.ID, r.state.Seq, e)
+func (r *Runner) write(kind string, data any) error { return r.append(entry(kind, data, time.Now())) }
+
+// append makes entries durable, all of them or none, and applies them.
+func (r *Runner) append(entries ...Entry) error {
+	last, err := r.Log.Append(context.Background(), r.ID, r.state.Seq, entries...)
 	if err != nil {
 		return err
 	}
-	e.Seq = last
-	if err := r.state.Apply(e); err != nil {
-		return err
-	}
-	if r.Tell != nil {
-		r.Tell(r.state, e)
+	for i, e := range entries {
+		e.Seq = last - len(entries) + 1 + i
+		if err := r.state.Apply(e); err != nil {
+			return err
+		}
+		if r.Tell != nil {
+			r.Tell(r.state, e)
+		}
 	}
 	return nil
 }

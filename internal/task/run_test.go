@@ -2,9 +2,11 @@ package task
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -122,7 +124,7 @@ func TestLostCalls(t *testing.T) {
 		"a write that was not sent is repeated":   {"write", Unsent, "done", 2},
 		"a write that may have run is not":        {"write", Unknown, "needs-decision", 1},
 		"a write that was refused is not":         {"write", Refused, "needs-decision", 1},
-		"an unlisted tool counts as one that may": {"other", Unknown, "needs-decision", 1},
+		"an unlisted tool counts as one that may": {"other, unlisted: true", Unknown, "needs-decision", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first := true
@@ -224,11 +226,50 @@ func TestCredentialsNeedAPerson(t *testing.T) {
 	o.lost = &Reply{Status: Lost, Delivery: Unsent, Fault: "auth-required", Text: "401"}
 	o.wantStatus("needs-person", 4)
 	o.lost = nil
-	o.answer = always(Reply{Status: Lost, Delivery: Refused, Fault: "auth-required"})
+	o.answer = always(Reply{Status: Lost, Delivery: Unsent, Fault: "auth-required"})
 	o.wantStatus("needs-person", 4)
 	o.answer = always(says("ok"))
 	o.wantStatus("done", 0)
 	o.wantCalls("write {}", "write {}")
+}
+
+// A call that was sent and answered with 401 may have had its effect, so a login alone does not make
+// the task send it again.
+func TestRefusedCallIsNotRepeatedAfterALogin(t *testing.T) {
+	for _, test := range []struct {
+		tool     string
+		delivery Delivery
+		status   string
+		calls    int // in all, after a resume
+	}{
+		{"read", Refused, "needs-person", 2},
+		{"set", Refused, "needs-person", 2},
+		{"write", Unsent, "needs-person", 2},
+		{"write", Refused, "needs-decision", 1},
+		{"write", Answered, "needs-decision", 1},
+		{"write", Unknown, "needs-decision", 1},
+	} {
+		t.Run(fmt.Sprintf("%s %s", test.tool, test.delivery), func(t *testing.T) {
+			o := begin(t, "steps: [{id: a, server: s, tool: "+test.tool+"}]",
+				always(Reply{Status: Lost, Delivery: test.delivery, Fault: "auth-required"}))
+			s := o.wantStatus(test.status, 4)
+			if !strings.Contains(s.Stopped.Message, needs[needLogin]) {
+				t.Error(s.Stopped.Message)
+			}
+			o.answer = always(says("ok"))
+			o.run()
+			if len(o.calls) != test.calls {
+				t.Errorf("%d calls after a resume, want %d", len(o.calls), test.calls)
+			}
+			if test.calls > 1 {
+				return
+			}
+			if _, err := Decide(t.Context(), o.log, "id", "repeat"); err != nil {
+				t.Fatal(err)
+			}
+			o.wantStatus("done", 0)
+		})
+	}
 }
 
 // The kinds of failures that need a person. Codes count before words, and words only in failures.
@@ -595,5 +636,31 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 	}
 	if _, err := Fold([]Entry{{Seq: 1, Kind: "started", Data: []byte(`{"version":2}`)}}); !errors.Is(err, errNewer) {
 		t.Error(err)
+	}
+}
+
+// An earlier version took a login as the licence to repeat a refused call. Its logs replay, but the
+// call is not sent.
+func TestEarlierVersionsLoginIsNoLicence(t *testing.T) {
+	text, err := os.ReadFile("testdata/histories/needs-person.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var h history
+	if err := json.Unmarshal(text, &h); err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(h.Entries, func(e Entry) bool { return e.Kind == KindStopped })
+	log := &memory{entries: h.Entries[:at+1]}
+	f := &fake{answer: always(says("ok"))}
+	s, err := (&Runner{ID: "id", Log: log, Servers: f}).Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Status() != "needs-decision" || len(f.calls) != 0 || !strings.Contains(s.Stopped.Message, needs[needLogin]) {
+		t.Errorf("the task is %s after %d calls: %s", s.Status(), len(f.calls), s.Report("id", time.Now()))
+	}
+	if c := s.Undecided(); c == nil {
+		t.Error("there is nothing to decide about")
 	}
 }

@@ -36,7 +36,7 @@ func (f *PlanFlags) Plan(args []string) (plan *task.Plan, err error) {
 	case len(args) == 1 && (f.goal != "" || len(f.servers) > 0):
 		return nil, errors.New("--goal and --server cannot be combined with a file: write them into the file")
 	case len(args) == 1:
-		plan, err = readFile(args[0])
+		plan, err = ReadFile(args[0])
 	case strings.TrimSpace(f.goal) == "":
 		return nil, errors.New("give the FILE of a task, or --goal")
 	case len(f.servers) == 0:
@@ -56,8 +56,8 @@ func (f *PlanFlags) Plan(args []string) (plan *task.Plan, err error) {
 	return plan, nil
 }
 
-// readFile reads and validates a task file.
-func readFile(path string) (*task.Plan, error) {
+// ReadFile reads and validates a task file. One that is invalid is reported as task.Problems.
+func ReadFile(path string) (*task.Plan, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the task: %w", err)

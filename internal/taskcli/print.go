@@ -86,6 +86,11 @@ func Status(s *task.State, active bool) string {
 	return s.Status()
 }
 
+// Begin writes the id of a task that is about to run: if the command is killed, nothing else says it.
+func Begin(stderr io.Writer, id string) {
+	_, _ = fmt.Fprintf(stderr, "Task %s begins.\n", id) // the task does not need a reader
+}
+
 // WriteJSON writes a value as one line.
 func WriteJSON(w io.Writer, value any) error {
 	text, err := plaintext.EncodeJSON(value, "")

@@ -162,10 +162,10 @@ steps:
 			if _, err := task.Decide(t.Context(), b.log, taskID, decision); err != nil {
 				t.Fatal(err)
 			}
+			b.want(b.run(nil), "done", 0)
 			if _, err := task.Decide(t.Context(), b.log, taskID, decision); err == nil {
 				t.Error("a second decision about the same call was accepted")
 			}
-			b.want(b.run(nil), "done", 0)
 			b.wantOnce(want...)
 		})
 	}
@@ -241,4 +241,34 @@ func TestQuestionOfTheServerIsRejected(t *testing.T) {
 	if text := s.Calls[0].Outcome.Text; !strings.Contains(text, "does not support elicitation/create") {
 		t.Errorf("the server received %s", text)
 	}
+}
+
+// A step that says to continue is given up if its server does not start, and the other servers of the
+// task go on.
+func TestContinueWithoutAServerThatExits(t *testing.T) {
+	b := begin(t, `
+steps:
+  - {id: a, server: s, tool: append, arguments: {key: one}}
+`)
+	plan, err := task.Parse("task.yaml", []byte(`
+name: test
+servers: {s: a/b, down: a/c}
+steps:
+  - {id: a, server: s, tool: append, arguments: {key: one}}
+  - {id: b, server: down, tool: append, for: 'x in ["two", "three"]', arguments: {key: "${x}"}, on-error: continue}
+  - {id: c, server: s, tool: append, arguments: {key: four}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.Servers["s"], plan.Servers["down"] = b.plan.Servers["s"], b.server("-exit-at-start=code=3")
+	b.plan = plan
+	if err := task.Start(t.Context(), b.log, "other", plan); err != nil {
+		t.Fatal(err)
+	}
+	s := b.run(func(r *task.Runner, servers *Servers) {
+		r.ID, servers.Wrap.Patience = "other", 100*time.Millisecond
+	})
+	b.want(s, "done", 0)
+	b.wantOnce("one", "four")
 }

@@ -5,6 +5,6 @@
 //	tools.go       what a server lists: classes and shapes
 //	state.go       how a server is doing, and reconnecting
 //	reply.go       the answer to a call, as package task reads it
-//	store.go       tasks in the journal: start, run, decide, list
+//	store.go       tasks in the journal: start, run, decide, correct, list
 //	background.go  tasks that outlive the request that asked for them
 package taskrun

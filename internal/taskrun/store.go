@@ -131,6 +131,23 @@ func (s *Store) Decide(ctx context.Context, id, decision string) (*task.State, e
 	return task.Decide(ctx, s.log(), id, decision)
 }
 
+// Replan records a corrected plan for the steps of a task that are not done.
+func (s *Store) Replan(ctx context.Context, id string, plan *task.Plan) (*task.State, error) {
+	if _, err := s.Entries(ctx, id); err != nil {
+		return nil, err
+	}
+	here, err := prepared(*plan)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := s.journal.Lock(id)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	return task.Replan(ctx, s.log(), id, &here)
+}
+
 // State returns a task as its log says.
 func (s *Store) State(ctx context.Context, id string) (*task.State, error) {
 	entries, err := s.Entries(ctx, id)
@@ -180,7 +197,18 @@ type Listed struct {
 	Last   time.Time
 }
 
-// List returns all tasks, newest first.
+// Trouble returns why State is nil, as one word: the log is damaged, or cannot be read.
+func (l Listed) Trouble() string {
+	switch {
+	case l.State != nil:
+		return ""
+	case errors.As(l.Err, new(*journal.Damage)):
+		return "damaged"
+	}
+	return "unreadable"
+}
+
+// List returns all tasks, newest first. Those of which a damaged journal kept nothing are last.
 func (s *Store) List(ctx context.Context) ([]Listed, error) {
 	heads, err := s.journal.Tasks(ctx)
 	if err != nil {
@@ -191,7 +219,11 @@ func (s *Store) List(ctx context.Context) ([]Listed, error) {
 		all[i] = Listed{ID: head.Task, Last: head.Last.Time, Active: s.Running(head.Task)}
 		all[i].State, all[i].Err = s.State(ctx, head.Task)
 	}
-	return all, nil
+	lost, err := s.journal.LostTasks(ctx)
+	for _, damage := range lost {
+		all = append(all, Listed{ID: damage.Task, Err: damage})
+	}
+	return all, err
 }
 
 func (s *Store) log() task.Log { return journaled{s.journal} }

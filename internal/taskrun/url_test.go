@@ -35,18 +35,23 @@ func at(call int, do func()) func(*task.Runner, *Servers) {
 	}
 }
 
-// A token that expires at step thirty needs a person, and the task finishes once it was renewed.
+// A token that expires at step thirty needs a person. The call that met it was sent, so the person
+// also decides about it, and the task finishes once the token was renewed.
 func TestTokenExpiresAtStepThirty(t *testing.T) {
 	steps, keys := forty()
 	b, server := beginURL(t, steps)
 	s := b.run(at(30, func() { server.Arm(faultyhttp.Status401, 1000, faultyhttp.Match{Method: "*"}) }))
-	b.want(s, "needs-person", 4)
+	b.want(s, "needs-decision", 4)
 	b.wantOnce(keys[:29]...)
 	if report := s.Report(taskID, time.Now()); !strings.Contains(report, "log in") || !strings.Contains(report, "Done: 30 of 40 steps") {
 		t.Error(report)
 	}
-	b.want(b.run(nil), "needs-person", 4)
 	server.Disarm()
+	b.want(b.run(nil), "needs-decision", 4)
+	b.wantOnce(keys[:29]...)
+	if _, err := task.Decide(t.Context(), b.log, taskID, "repeat"); err != nil {
+		t.Fatal(err)
+	}
 	b.want(b.run(nil), "done", 0)
 	b.wantOnce(keys...)
 }

@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"sync"
 	"time"
 
@@ -37,6 +38,7 @@ type closableServers interface {
 // held are the servers of one task on this worker.
 type held struct {
 	busy    chan struct{} // has one element while an activity uses them
+	plan    map[string]task.Server
 	servers closableServers
 	used    time.Time
 }
@@ -63,13 +65,16 @@ func (a *Activities) Act(ctx context.Context, in ActRequest) ([]task.Entry, erro
 	if err != nil || len(entries) == 0 {
 		return nil, err
 	}
-	if last := &entries[len(entries)-1]; last.Kind == task.KindIntent {
-		intent, err := intentOf(*last)
+	for i, e := range entries {
+		if e.Kind != task.KindIntent {
+			continue
+		}
+		intent, err := intentOf(e)
 		if err != nil {
 			return nil, err
 		}
 		intent.Arguments = nil // the workflow has them
-		*last = task.NewEntry(task.KindIntent, intent, last.Time)
+		entries[i] = task.NewEntry(task.KindIntent, intent, e.Time)
 	}
 	return entries, nil
 }
@@ -134,8 +139,12 @@ func (a *Activities) begin(parent context.Context, id string, plan map[string]ta
 	beating.Go(func() { beat(alive, parent) })
 	a.mu.Lock()
 	h := a.tasks[id]
+	if h != nil && !reflect.DeepEqual(h.plan, plan) { // its file was corrected, and this worker did not hear of the stop
+		defer h.servers.Close(alive.Done())
+		h = nil
+	}
 	if h == nil {
-		h = &held{busy: make(chan struct{}, 1), servers: a.open(plan)}
+		h = &held{busy: make(chan struct{}, 1), plan: plan, servers: a.open(plan)}
 		if a.tasks == nil {
 			a.tasks = map[string]*held{}
 		}

@@ -46,10 +46,10 @@ func IsUnreachable(err error) bool {
 // the plan says otherwise. If Temporal did not answer, the task may have been started, and its id is
 // returned with the error.
 func (c *Client) Start(ctx context.Context, plan *task.Plan) (id string, err error) {
-	first := task.NewEntry(task.KindStarted, task.Started{Version: task.Version, Plan: *plan}, time.Now())
-	if n := len(first.Data); n > maxPlan {
-		return "", fmt.Errorf("the task is %d bytes long, and Temporal accepts at most %d: split it", n, maxPlan)
+	if err := fits(plan); err != nil {
+		return "", err
 	}
+	first := task.NewEntry(task.KindStarted, task.Started{Version: task.Version, Plan: *plan}, time.Now())
 	first.Seq = 1
 	id = taskrun.NewID(plan.Name)
 	_, err = c.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
@@ -126,6 +126,33 @@ func (c *Client) Resume(ctx context.Context, id string) (after int, err error) {
 		return 0, nil // it runs, or is done
 	}
 	return s.Seq, c.signal(ctx, id, signalResume, nil)
+}
+
+// Replan continues a task that is stopped with a corrected plan for the steps that are not done.
+func (c *Client) Replan(ctx context.Context, id string, plan *task.Plan) (after int, err error) {
+	if err := fits(plan); err != nil {
+		return 0, err
+	}
+	s, err := c.State(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	if s.Stopped == nil && s.Done == nil {
+		return 0, fmt.Errorf("the task %s is running: stop it first", id)
+	}
+	if err := s.Accepts(plan); err != nil {
+		return 0, fmt.Errorf("the task %s cannot continue with this file: %w", id, err)
+	}
+	return s.Seq, c.signal(ctx, id, signalReplan, plan)
+}
+
+// fits returns an error if a plan is too long for Temporal.
+func fits(plan *task.Plan) error {
+	text, err := json.Marshal(plan)
+	if err == nil && len(text) > maxPlan {
+		err = fmt.Errorf("the task is %d bytes long, and Temporal accepts at most %d: split it", len(text), maxPlan)
+	}
+	return err
 }
 
 // Decide says what a person decided about the call whose outcome is unknown, and continues the task.

@@ -44,7 +44,10 @@ func (f *fakeServers) Call(ctx context.Context, _, tool string, arguments json.R
 func (f *fakeServers) Situation(server string) task.Situation {
 	s := task.Situation{Detail: "it exited", Remedy: "Start it again."}
 	s.Server, s.Health = server, "healthy"
-	if f.health != nil {
+	switch {
+	case server == "down":
+		s.Health = "dead"
+	case f.health != nil:
 		s.Health = f.health()
 	}
 	if s.Health == "dead" {
@@ -73,6 +76,7 @@ type stage struct {
 	*testsuite.TestWorkflowEnvironment
 	t       *testing.T
 	servers *fakeServers
+	opened  map[string]task.Server // the plan for which servers were opened last
 	real    *Activities
 	input   Input
 }
@@ -86,7 +90,7 @@ steps:
 
 func newStage(t *testing.T, steps string) *stage {
 	t.Helper()
-	plan, err := task.Parse("task.yaml", []byte("name: test\nservers: {s: {command: [server]}}\n"+steps))
+	plan, err := task.Parse("task.yaml", []byte("name: test\nservers: {s: {command: [server]}, down: {command: [server]}}\n"+steps))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +109,10 @@ func (s *stage) again(in Input) {
 	s.TestWorkflowEnvironment = suite.NewTestWorkflowEnvironment()
 	s.SetWorkerOptions(worker.Options{EnableSessionWorker: true, DeadlockDetectionTimeout: time.Minute})
 	s.SetTestTimeout(time.Minute)
-	s.real = &Activities{Backoff: time.Nanosecond, Servers: func(map[string]task.Server) closableServers { return s.servers }}
+	s.real = &Activities{Backoff: time.Nanosecond, Servers: func(plan map[string]task.Server) closableServers {
+		s.opened = plan
+		return s.servers
+	}}
 	Register(s, s.real)
 }
 

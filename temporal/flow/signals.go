@@ -11,6 +11,7 @@ type Signals struct {
 	Stop    bool          `json:"stop,omitempty"`
 	Resume  bool          `json:"resume,omitempty"`
 	Decided *task.Decided `json:"decided,omitempty"`
+	Plan    *task.Plan    `json:"plan,omitempty"` // a corrected one, with which to resume
 }
 
 // listen receives signals for as long as the workflow runs.
@@ -37,6 +38,13 @@ func (f *flow) listen(ctx workflow.Context) {
 			f.signals.Decided = &d
 		}
 	})
+	s.AddReceive(workflow.GetSignalChannel(ctx, signalReplan), func(c workflow.ReceiveChannel, _ bool) {
+		var p task.Plan
+		c.Receive(ctx, &p)
+		if f.state.Stopped != nil && f.state.Accepts(&p) == nil {
+			f.signals.Plan = &p
+		}
+	})
 	s.AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) {})
 	for ctx.Err() == nil {
 		s.Select(ctx)
@@ -55,11 +63,16 @@ func (f *flow) settle(ctx workflow.Context) {
 func (f *flow) park(ctx workflow.Context) error {
 	f.leave(ctx)
 	f.signals.Stop = false
-	if err := workflow.Await(ctx, func() bool { return f.signals.Resume || f.signals.Decided != nil }); err != nil {
+	if err := workflow.Await(ctx, func() bool { return f.signals.Resume || f.signals.Decided != nil || f.signals.Plan != nil }); err != nil {
 		return err
 	}
 	if d := f.signals.Decided; d != nil {
 		if err := f.write(ctx, task.KindDecided, d); err != nil {
+			return err
+		}
+	}
+	if p := f.signals.Plan; p != nil && f.state.Accepts(p) == nil {
+		if err := f.write(ctx, task.KindReplanned, task.Replanned{Plan: *p}); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -20,6 +21,7 @@ const (
 	signalDecide  = "decide"
 	signalResume  = "resume"
 	signalStop    = "stop"
+	signalReplan  = "replan"
 	memoStatus    = "gauze-status"
 	memoName      = "gauze-name"
 	activityAct   = "gauze-act"
@@ -127,26 +129,36 @@ func (f *flow) carryOut(ctx workflow.Context, d task.Decision) error {
 		return f.noWork(ctx, d, err)
 	}
 	f.losses = 0
-	for _, e := range drafted {
-		if e.Kind != task.KindIntent {
-			if err := f.add(ctx, e); err != nil {
+	for i, e := range drafted {
+		if e.Kind == task.KindIntent {
+			intent, err := intentOf(e)
+			if err != nil {
 				return err
 			}
-			continue
+			intent.Arguments = f.argumentsOf(d) // workers do not send them back
+			if i == len(drafted)-1 {
+				return f.call(ctx, work, intent)
+			}
+			e = task.NewEntry(task.KindIntent, intent, e.Time) // its outcome follows: it was given up
 		}
-		return f.call(ctx, work, e, d)
+		if err := f.add(ctx, e); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
+// argumentsOf returns the arguments of the call that a decision is about.
+func (f *flow) argumentsOf(d task.Decision) json.RawMessage {
+	if d.Intent != nil {
+		return d.Intent.Arguments
+	}
+	return f.state.Calls[d.Stop.Call-1].Arguments
+}
+
 // call writes the intent of a call, sends the call and writes its outcome. From the moment the
 // activity is scheduled the intent is durable.
-func (f *flow) call(ctx, work workflow.Context, e task.Entry, d task.Decision) error {
-	intent, err := intentOf(e)
-	if err != nil {
-		return err
-	}
-	intent.Arguments = d.Intent.Arguments // workers do not send them back
+func (f *flow) call(ctx, work workflow.Context, intent task.Intent) error {
 	if err := f.write(ctx, task.KindIntent, intent); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/gauze-mcp/gauze/internal/task"
@@ -88,6 +90,32 @@ func TestCallThatNoWorkerStartedIsSent(t *testing.T) {
 	s.wantDone(threeCalls...)
 }
 
+// A step that says to continue is given up if its server is dead, before it is called or because it
+// loses every attempt.
+func TestDeadServerIsContinuedWithout(t *testing.T) {
+	for server, losses := range map[string]int{"down": 0, "s": 5} {
+		t.Run(server, func(t *testing.T) {
+			s := newStage(t, `
+steps:
+  - {id: a, server: `+server+`, tool: read, arguments: {n: 1}, on-error: continue}
+  - {id: b, server: s, tool: write, arguments: {n: 2}}
+`)
+			s.servers.answer = func(_ context.Context, tool, _ string) task.Reply {
+				if tool == "read" {
+					return task.Reply{Status: task.Lost, Delivery: task.Unknown, Text: "it died"}
+				}
+				return task.Reply{Status: task.OK, Text: "ok"}
+			}
+			s.run()
+			s.wantDone(append(slices.Repeat([]string{`read{"n":1}`}, losses), `write{"n":2}`)...)
+			given := s.state().Calls[losses]
+			if o := given.Outcome; string(given.Arguments) != `{"n":1}` || o.Status != task.Failed || o.Delivery != task.Unsent {
+				t.Errorf("%+v %+v", given.Intent, o)
+			}
+		})
+	}
+}
+
 func TestDeadServerParksTheTask(t *testing.T) {
 	s := newStage(t, threeSteps)
 	dead := false
@@ -124,6 +152,60 @@ func TestDeadServerParksTheTask(t *testing.T) {
 
 // The environment ends canceled activities without waiting for them, so this stops before a call. A
 // real server is tested with a stop during one.
+// A task that stopped continues with a corrected plan. One that changes what is done has no effect.
+func TestCorrectedPlan(t *testing.T) {
+	s := newStage(t, `
+steps:
+  - {id: a, server: s, tool: write, arguments: {n: 1}}
+  - {id: b, server: down, tool: write, arguments: {n: 2}}
+`)
+	correct := func(steps string) task.Plan {
+		plan, err := task.Parse("task.yaml", []byte("name: test\nservers: {s: {command: [better]}}\nsteps: ["+steps+"]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return *plan
+	}
+	s.RegisterDelayedCallback(func() {
+		if state := s.state(); state.Status() != string(task.ServerDead) {
+			t.Fatal(state.Report("id", time.Now()))
+		}
+		s.SignalWorkflow(signalReplan, correct("{id: a, server: s, tool: write}"))
+	}, time.Hour)
+	s.RegisterDelayedCallback(func() {
+		if state := s.state(); state.Status() != string(task.ServerDead) || len(state.Calls) != 1 {
+			t.Fatal(state.Report("id", time.Now()))
+		}
+		s.SignalWorkflow(signalReplan, correct("{id: a, server: s, tool: write, arguments: {n: 1}}, {id: b, server: s, tool: set, arguments: {n: 3}}"))
+	}, 2*time.Hour)
+	s.run()
+	s.wantDone(`write{"n":1}`, `set{"n":3}`)
+	if command := s.opened["s"].Command; command[0] != "better" {
+		t.Errorf("the servers are those of the old plan: %v", command)
+	}
+}
+
+// A worker that did not hear that the task stopped starts the servers of the corrected plan.
+func TestWorkerReplacesTheServersOfAnOldPlan(t *testing.T) {
+	var opened []string
+	a := &Activities{Servers: func(plan map[string]task.Server) closableServers {
+		opened = append(opened, plan["s"].URL)
+		return &fakeServers{}
+	}}
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(noLog{})
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivity(a.Call)
+	for _, url := range []string{"http://old", "http://old", "http://new"} {
+		if _, err := env.ExecuteActivity(a.Call, CallRequest{Task: "id", Intent: task.Intent{Call: 1, Server: "s", Tool: "read"}, Servers: map[string]task.Server{"s": {URL: url}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(opened, " "); got != "http://old http://new" {
+		t.Errorf("opened %s", got)
+	}
+}
+
 func TestStopAndResume(t *testing.T) {
 	s := newStage(t, threeSteps)
 	s.RegisterDelayedCallback(func() { s.SignalWorkflow(signalStop, nil) }, 0)

@@ -47,6 +47,7 @@ func runCommand(at *cluster) *cobra.Command {
 					_, err = fmt.Fprintln(cmd.OutOrStdout(), id)
 					return err
 				}
+				taskcli.Begin(cmd.ErrOrStderr(), id)
 				return v.wait(cmd, c, id, 0)
 			})
 		},
@@ -60,11 +61,20 @@ func runCommand(at *cluster) *cobra.Command {
 
 func resumeCommand(at *cluster) *cobra.Command {
 	v := &view{at: at}
+	file := ""
 	cmd := &cobra.Command{
 		Use: "resume ID", Short: "Continue a task where it stopped", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			resume := (*flow.Client).Resume
+			if file != "" {
+				plan, err := taskcli.ReadFile(file)
+				if err != nil {
+					return err
+				}
+				resume = func(c *flow.Client, ctx context.Context, id string) (int, error) { return c.Replan(ctx, id, plan) }
+			}
 			return at.with(func(c *flow.Client) error {
-				after, err := c.Resume(cmd.Context(), args[0])
+				after, err := resume(c, cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
@@ -73,6 +83,7 @@ func resumeCommand(at *cluster) *cobra.Command {
 		},
 	}
 	v.add(cmd)
+	cmd.Flags().StringVar(&file, "file", "", "corrected `FILE` for the steps that are not done")
 	return cmd
 }
 
