@@ -46,7 +46,7 @@ type MiddlewareOptions struct {
 //
 // A call that cannot be repaired does not run. Its result is an error that tells the model
 // everything that is wrong, what to change, and a call that would pass. An unknown tool stays a
-// protocol error, with the closest names in its message. A call that matches is not changed.
+// protocol error that names similar tools, or all of them. A call that matches is not changed.
 //
 //	server.AddReceivingMiddleware(gauze.Middleware(gauze.MiddlewareOptions{}))
 //
