@@ -63,8 +63,11 @@ func (m *message) status() string {
 	if m.tool != "" {
 		call += " to `" + shownTool(m.tool) + "`"
 	}
-	if m.rejected {
+	switch m.found {
+	case rejectedCall:
 		return "The server rejected " + call
+	case arguable:
+		return "T" + call[1:] + " failed, and its arguments do not match the tool's schema"
 	}
 	return "T" + call[1:] + " was not run"
 }
@@ -81,7 +84,7 @@ type message struct {
 	tool     string
 	about    string // the tool's description
 	times    int
-	rejected bool // by the server
+	found    judgement // what the server's response says; unrelated: the call was not sent
 	sent     any
 	rank     map[string]int
 	known    *masker
@@ -212,7 +215,7 @@ func (m *message) writeExample(p *page) {
 		return
 	}
 	label := labelPasses
-	if m.rejected {
+	if m.found != unrelated {
 		label = labelMatches
 	}
 	line := label + string(m.shown.text())
