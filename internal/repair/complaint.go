@@ -31,28 +31,6 @@ var rejectionPrefixes = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)`)
 })
 
-// beforeRunPrefixes matches how libraries of servers begin that validate the arguments themselves, and
-// that no tool writes. It is narrower than rejectionPrefixes: a tool may also report a failed
-// validation in general words, or that of a response it received, after it has done something.
-var beforeRunPrefixes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
-		`(?:MCP error -32602: |Error: |invalid params: )*(?:` + strings.Join([]string{
-			`invalid (?:tool )?arguments for tool\b`,
-			`input validation error:`,
-			`validating "arguments":`,
-			`failed to deserialize parameters\b`,
-			`the arguments dictionary is missing\b`,
-		}, "|") + `)`,
-		`(?:Error executing tool \S+: |Error calling tool '[^']{1,100}': )?\d+ validation errors? for (?:call\[|\w+Arguments\b)`,
-	}, "|") + `)`)
-})
-
-// RejectedBeforeRun reports whether a server's text says that a library rejected the arguments of a
-// call before the tool ran, so that the call had no effect.
-func RejectedBeforeRun(text string) bool {
-	return len(text) <= maxComplaintLen && beforeRunPrefixes().MatchString(strings.TrimSpace(text))
-}
-
 // complaintPhrases matches how servers say that the arguments of a call do not fit, once the error
 // code says so. Each is a whole phrase of a library.
 var complaintPhrases = sync.OnceValue(func() *regexp.Regexp {

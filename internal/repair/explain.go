@@ -379,6 +379,8 @@ func toolChoice(called string, tools []string) (expected, fix string) {
 	switch n := len(tools); {
 	case n == 0:
 		return "no tool, because the server has none", "answer without a tool"
+	case n == 1:
+		return "the server's only tool: " + quoted(tools), fix
 	case n > maxToolsListed:
 		return fmt.Sprintf("one of the server's tools: %s and %d more", quoted(tools[:maxToolsListed]), n-maxToolsListed), fix
 	}

@@ -80,12 +80,44 @@ func isAbout(text, tool string) bool {
 	})
 }
 
+// beforeRunPrefixes matches how libraries of servers begin that validate the arguments of a tool
+// themselves, and that no tool writes. It is narrower than rejectionPrefixes: a tool may also report
+// a failed validation in general words, or pass on the rejection of a call that it made, which then
+// has two such beginnings or names a different tool.
+var beforeRunPrefixes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
+		`(?:MCP error -32602: )?(?:Error: )?(?:invalid params: )?(?:` + strings.Join([]string{
+			`invalid (?:tool )?arguments for tool\b`,
+			`input validation error:`,
+			`validating "arguments":`,
+			`failed to deserialize parameters\b`,
+			`the arguments dictionary is missing\b`,
+		}, "|") + `)`,
+		`(?:Error executing tool \S+: |Error calling tool '[^']{1,100}': )?\d+ validation errors? for (?:call\[|\w+Arguments\b)`,
+	}, "|") + `)`)
+})
+
+// RejectedBeforeRun reports whether a server's text proves that a library rejected the arguments of
+// the call before the tool ran, so that the call had no effect: the text names no other tool, at
+// least one argument that does not match the schema, and none that does.
+func (d *Decision) RejectedBeforeRun(text string) bool {
+	if d.outcome == nil || len(text) > maxComplaintLen || !beforeRunPrefixes().MatchString(strings.TrimSpace(text)) {
+		return false
+	}
+	tools := append(namesIn(text, namedTool()), namesIn(text, namedFunction())...)
+	if slices.ContainsFunc(tools, func(name string) bool { return !sameFolded(name, d.Tool) }) {
+		return false
+	}
+	named, wrong := d.schema.named(d.outcome.sent, text), d.outcome.wrong()
+	return len(named) > 0 && !slices.ContainsFunc(named, func(path []string) bool { return !slices.Contains(wrong, path[0]) })
+}
+
 // The words of a server that rejects arguments, what they are about, and words that say that the
 // failure has a different cause.
 var (
 	rejecting = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)\b(?:invalid|illegal|malformed|bad|wrong|incorrect|missing|required?|requires|must|should|ha(?:s|ve) to|expected|expects|unexpected|` +
-			`unsupported|unknown|unrecogni[sz]ed|cannot be|can't be|not (?:an? )?(?:valid|allowed|supported|accepted|permitted|one of|of type)|` +
+			`unsupported|unknown|unrecogni[sz]ed|cannot be|can't be|not (?:an? )?(?:valid|allowed|supported|accepted|permitted|one of|of (?:an? )?type)|` +
 			`specify|provide|at least|at most|out of range|too (?:long|short|large|small|big|many|few|high|low)|valid(?:at(?:e|ing|ion))?)\b`)
 	})
 	aboutInput = sync.OnceValue(func() *regexp.Regexp {

@@ -146,3 +146,57 @@ func TestAToolThatTheServerCallsAMethodIsExplained(t *testing.T) {
 		t.Errorf("%q", a.Explanation)
 	}
 }
+
+// Only a rejection of this tool because of the arguments that do not match its schema proves that the
+// tool did not run. The texts are those of the SDKs and of FastMCP.
+func TestRejectedBeforeRun(t *testing.T) {
+	const sent, fits = `{"city":"Oslo","days":"five","units":"kelvin"}`, `{"city":"Oslo"}`
+	for _, c := range []struct {
+		sent, said string
+		want       bool
+	}{
+		{sent, "MCP error -32602: Input validation error: Invalid arguments for tool forecast: Invalid input: expected number, received string at days", true},
+		{sent, "MCP error -32602: Input validation error: Invalid arguments for tool forecast: Invalid input: expected number, received string at days\nInvalid option: expected one of \"celsius\"|\"fahrenheit\" at units", true},
+		{sent, "Input validation error: Invalid arguments for tool forecast: days: Invalid input: expected number, received string", true},
+		{sent, `MCP error -32602: Invalid arguments for tool forecast: [{"code":"invalid_type","expected":"number","received":"string","path":["days"]}]`, true},
+		{sent, "Error executing tool forecast: 1 validation error for forecastArguments\ndays\n  Input should be a valid integer [type=int_parsing, input_value='five', input_type=str]", true},
+		{sent, "1 validation error for call[forecast]\ndays\n  Input should be a valid integer", true},
+		{sent, `validating "arguments": validating root: validating /properties/days: type: five has type "string", want "integer"`, true},
+		{`{"days":1}`, "Input validation error: 'city' is a required property", true},
+		{`{"days":1}`, "failed to deserialize parameters: missing field `city`", true},
+		{`{"days":1}`, "The arguments dictionary is missing a value for the required parameter 'city'. (Parameter 'arguments')", true},
+		{fits, "Input validation error: Invalid arguments for tool forecast: days: Invalid input: expected number, received undefined", false},
+		// a different tool
+		{sent, "MCP error -32602: Input validation error: Invalid arguments for tool geocode: Invalid input: expected number, received string at days", false},
+		{sent, "Error executing tool forecast: 1 validation error for geocodeArguments\ndays\n  Input should be a valid integer", false},
+		{sent, "Invalid arguments for tool forecast: days: required\nError executing tool geocode: failed", false},
+		// different arguments, or none
+		{sent, "Input validation error: Invalid arguments for tool forecast: city: Invalid input: expected number, received string", false},
+		{sent, "Input validation error: Invalid arguments for tool forecast: days: Required, path: Required", false},
+		{sent, "Input validation error: Invalid arguments for tool forecast: latitude: Required", false},
+		{sent, "Input validation error: 'five' is not of type 'integer'", false},
+		{sent, "Input validation error: 'latitude' is a required property", false},
+		{sent, `validating "arguments": validating root: required: missing properties: ["latitude"]`, false},
+		{sent, `validating "arguments": validating root: validating /properties/path: type: five has type "string", want "integer"`, false},
+		// passed on
+		{sent, "MCP error -32602: MCP error -32602: Invalid arguments for tool forecast: days: Required", false},
+		{sent, "Error executing tool forecast: Error executing tool forecast: 1 validation error for forecastArguments\ndays\n  Field required", false},
+		// what a tool may say after it has done something, such as the first half of a batch
+		{sent, "Validation failed: days of item 4 must be an integer", false},
+		{sent, "Error executing tool forecast: Validation error: days: must be an integer", false},
+		{sent, "Error executing tool forecast: Input validation error: 'days' is a required property", false},
+		{sent, `[{"code":"invalid_type","expected":"number","received":"string","path":["days"]}]`, false},
+		{sent, "Missing required arguments: days", false},
+		{sent, "MCP error -32602: days must be an integer", false},
+		{sent, "Invalid params: days must be an integer", false},
+		{sent, "invalid request parameters", false},
+		{sent, "ValueError: days must be positive", false},
+		{sent, "TypeError: forecast() got an unexpected keyword argument 'days'", false},
+		{sent, "Booked. But: Invalid arguments for tool forecast: days: Required", false},
+	} {
+		d := (&Gate{}).Admit(Call{Tool: "forecast", Arguments: []byte(c.sent)}, Only{Schema: Compile([]byte(forecast))})
+		if got := d.RejectedBeforeRun(c.said); got != c.want {
+			t.Errorf("%s, %q: %t", c.sent, c.said, got)
+		}
+	}
+}
