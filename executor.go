@@ -126,11 +126,11 @@ type execution struct {
 	corrector
 	tool      Tool
 	schema    *repair.Schema
-	original  json.RawMessage // as the caller sent them
-	arguments json.RawMessage // as they are dispatched
-	tried     []repair.Change // by rules
-	misfit    bool            // the arguments do not match the schema
-	refused   failedCall      // a call that Strict does not dispatch
+	original  json.RawMessage  // as the caller sent them
+	arguments json.RawMessage  // as they are dispatched
+	tried     []repair.Change  // by rules
+	misfit    *repair.Decision // about arguments that do not match the schema; nil if they do
+	refused   failedCall       // a call that Strict does not dispatch
 }
 
 // begin repairs a call by rules.
@@ -152,7 +152,7 @@ func (e *Executor) begin(tool Tool, arguments json.RawMessage) (*execution, erro
 		x.arguments, x.tried = d.Arguments, d.Receipt.Changes
 		x.emit(Event{Kind: EventRepaired, Tool: tool.Name, Detail: correct.Describe(x.tried), Count: len(x.tried)})
 	case repair.Refused:
-		x.misfit = true
+		x.misfit = d
 		if e.Strict {
 			x.refused = refusedCall(d.Refusal())
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze/internal/correct"
+	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
 // failedCall is how a dispatched call failed. The zero value means that it did not.
@@ -48,16 +49,16 @@ func failureOf(result any, err error) failedCall {
 }
 
 // rejection returns how a call with these arguments failed, as far as it may be corrected. misfit is
-// whether they are known not to match the tool's schema.
-func (f failedCall) rejection(arguments []byte, misfit bool) (r correct.Rejection, class correct.Class) {
-	r = correct.Rejection{Text: f.text, Code: f.code, Misfit: misfit}
+// how they do not match the tool's schema; nil if they do, as far as is known.
+func (f failedCall) rejection(arguments []byte, misfit *repair.Decision) (r correct.Rejection, class correct.Class) {
+	r = correct.Rejection{Text: f.text, Code: f.code, BeforeRun: misfit != nil && misfit.RejectedBeforeRun(f.text)}
 	known := f.fault()
 	switch {
 	case errors.Is(f.err, fs.ErrPermission):
 		return r, correct.Class{Kind: correct.Permission}
 	case errors.Is(f.err, context.Canceled), errors.Is(f.err, context.DeadlineExceeded):
 		return r, correct.Class{Kind: correct.Cancelled}
-	case known != nil && known.Code == CodeArgumentsInvalid && known.Delivery == DeliveryUnsent && misfit:
+	case known != nil && known.Code == CodeArgumentsInvalid && known.Delivery == DeliveryUnsent && misfit != nil:
 		r.Unsent = true // a server that forges this fault cannot make a valid call invalid
 		return r, correct.Classify(r)
 	case known != nil:

@@ -46,7 +46,7 @@ type MiddlewareOptions struct {
 //
 // A call that cannot be repaired does not run. Its result is an error that tells the model
 // everything that is wrong, what to change, and a call that would pass. An unknown tool stays a
-// protocol error, with the closest names in its message. A call that matches is not changed.
+// protocol error that names similar tools, or all of them. A call that matches is not changed.
 //
 //	server.AddReceivingMiddleware(gauze.Middleware(gauze.MiddlewareOptions{}))
 //
@@ -242,14 +242,18 @@ func failure(result mcp.Result, err error) repair.Response {
 		return repair.Response{Text: rpc.Message, Code: int(rpc.Code)}
 	}
 	answer, ok := result.(*mcp.CallToolResult)
-	if !ok || err != nil || answer == nil || !answer.IsError || len(answer.Content) != 1 {
+	if !ok || err != nil || answer == nil || !answer.IsError {
 		return repair.Response{}
 	}
-	text, ok := answer.Content[0].(*mcp.TextContent)
-	if !ok {
-		return repair.Response{}
+	lines := make([]string, len(answer.Content))
+	for i, block := range answer.Content {
+		text, ok := block.(*mcp.TextContent)
+		if !ok {
+			return repair.Response{}
+		}
+		lines[i] = text.Text
 	}
-	return repair.Response{Text: text.Text}
+	return repair.Response{Text: strings.Join(lines, "\n")}
 }
 
 // list asks the server for its tools, as the caller would.

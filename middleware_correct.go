@@ -32,7 +32,7 @@ func (m *middleware) refuse(ctx context.Context, req *mcp.CallToolRequest, d *re
 }
 
 func (m *middleware) correct(ctx context.Context, req *mcp.CallToolRequest, refusal *fault.Fault, tool listedTool) *correction {
-	r := correct.Rejection{Text: refusal.Message, Unsent: true, Misfit: true}
+	r := correct.Rejection{Text: refusal.Message, Unsent: true}
 	return m.ask(ctx, correct.Call{
 		Tool: tool.source.Name, About: tool.source.Description, Schema: tool.schema, Arguments: req.Params.Arguments,
 		Safe: ToolOf(tool.source).ReadOnly, Rejection: r, Class: correct.Classify(r), Secrets: environSecrets().Redact,

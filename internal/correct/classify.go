@@ -53,8 +53,9 @@ type Rejection struct {
 	Code int    // of a JSON-RPC error; 0 for a result that is an error
 	// Unsent means that the repair gate rejected the call, so the server never received it.
 	Unsent bool
-	// Misfit means that the arguments do not match the tool's schema.
-	Misfit bool
+	// BeforeRun means that the server provably rejected the arguments before it ran the tool; see
+	// repair.Decision.RejectedBeforeRun.
+	BeforeRun bool
 }
 
 // never reports whether no policy can make a kind correctable. The kinds that recovery handles are
@@ -159,7 +160,7 @@ func Classify(r Rejection) Class {
 		c := Class{Kind: s.kind, Correctable: s.correctable, Reason: s.reason}
 		if s.kind == InvalidArguments {
 			c.Kind = detail(r.Text)
-			c.NoEffect = s.complaint && r.Misfit && repair.RejectedBeforeRun(r.Text)
+			c.NoEffect = s.complaint && r.BeforeRun
 			if c.NoEffect {
 				c.Reason = "the server rejected the arguments before it ran the tool"
 			}

@@ -9,7 +9,7 @@ func TestClassify(t *testing.T) {
 	tests := []struct {
 		text        string
 		code        int
-		misfit      bool
+		beforeRun   bool
 		kind        Kind
 		correctable bool
 		noEffect    bool
@@ -23,20 +23,20 @@ func TestClassify(t *testing.T) {
 		{"Input validation error: 'city' is a required property", 0, true, MissingArgument, true, true},
 		{"Input validation error: 99 is greater than the maximum of 14", 0, true, OutOfRange, true, true},
 		{"invalid params: validating \"arguments\": validating root: required: missing properties: [\"city\"]", -32602, true, InvalidArguments, true, true},
-		{"invalid request parameters", -32602, true, InvalidArguments, true, false},
-		{"TypeError: f() got an unexpected keyword argument 'citty'", 0, true, UnknownArgument, true, false},
+		{"invalid request parameters", -32602, false, InvalidArguments, true, false},
+		{"TypeError: f() got an unexpected keyword argument 'citty'", 0, false, UnknownArgument, true, false},
 		{"HTTP 422: unprocessable entity", 0, false, InvalidArguments, true, false},
-		{"API error: status code 400", 0, true, InvalidArguments, true, false},
+		{"API error: status code 400", 0, false, InvalidArguments, true, false},
 		// A tool may say this after it has done something, such as the first half of a batch.
-		{"Validation failed: item 4 has no title", 0, true, InvalidArguments, true, false},
-		{"Error executing tool add_all: Validation error: items.3.title is required", 0, true, MissingArgument, true, false},
-		{"Error executing tool add: Input validation error: 'id' is a required property", 0, true, MissingArgument, true, false},
-		{`[{"code":"invalid_type","expected":"string","received":"undefined","path":["html_url"]}]`, 0, true, WrongType, true, false},
-		{"Missing required arguments: days", 0, true, MissingArgument, true, false},
-		{"MCP error -32602: the third recipient must be an address", 0, true, InvalidArguments, true, false},
-		{"Invalid params: days must be an integer", -32602, true, WrongType, true, false},
+		{"Validation failed: item 4 has no title", 0, false, InvalidArguments, true, false},
+		{"Error executing tool add_all: Validation error: items.3.title is required", 0, false, MissingArgument, true, false},
+		{"Error executing tool add: Input validation error: 'id' is a required property", 0, false, MissingArgument, true, false},
+		{`[{"code":"invalid_type","expected":"string","received":"undefined","path":["html_url"]}]`, 0, false, WrongType, true, false},
+		{"Missing required arguments: days", 0, false, MissingArgument, true, false},
+		{"MCP error -32602: the third recipient must be an address", 0, false, InvalidArguments, true, false},
+		{"Invalid params: days must be an integer", -32602, false, WrongType, true, false},
 		// Exceptions of a tool: the tool ran, so the call may have had an effect.
-		{"ValueError: days must be positive", 0, true, InvalidValue, true, false},
+		{"ValueError: days must be positive", 0, false, InvalidValue, true, false},
 		{"Error executing tool x: ValueError: bad unit", 0, false, InvalidValue, true, false},
 		{"json.decoder.JSONDecodeError: Expecting value: line 1 column 1", 0, false, Malformed, true, false},
 		{"KeyError: 'city'", 0, false, Internal, false, false},
@@ -45,7 +45,7 @@ func TestClassify(t *testing.T) {
 		{"RuntimeError: x", 0, false, Internal, false, false},
 		{"boom", -32603, false, Internal, false, false},
 		// Never corrected.
-		{"PathTraversalError: ../x", 0, true, PathTraversal, false, false},
+		{"PathTraversalError: ../x", 0, false, PathTraversal, false, false},
 		{"Access denied - path outside allowed directories: /etc", 0, false, PathTraversal, false, false},
 		{"PermissionError: [Errno 13]", 0, false, Permission, false, false},
 		{"HTTP 403 Forbidden", 0, false, Permission, false, false},
@@ -73,11 +73,11 @@ func TestClassify(t *testing.T) {
 		{"branch already exists", 0, false, Conflict, false, false},
 		{"ProfileError: no profile", 0, false, Unknown, false, false},
 		{"RandomError", 0, false, Unknown, false, false},
-		{"", 0, true, Unknown, false, false},
-		{"The weather is fine", 0, true, Unknown, false, false},
+		{"", 0, false, Unknown, false, false},
+		{"The weather is fine", 0, false, Unknown, false, false},
 	}
 	for _, tt := range tests {
-		c := Classify(Rejection{Text: tt.text, Code: tt.code, Misfit: tt.misfit})
+		c := Classify(Rejection{Text: tt.text, Code: tt.code, BeforeRun: tt.beforeRun})
 		if c.Kind != tt.kind || c.Correctable != tt.correctable || c.NoEffect != tt.noEffect || c.Reason == "" {
 			t.Errorf("%q (%d): %+v, expected %s, correctable %v, no effect %v", tt.text, tt.code, c, tt.kind, tt.correctable, tt.noEffect)
 		}

@@ -162,7 +162,7 @@ func TestAPathOfTheModelIsNotSent(t *testing.T) {
 }
 
 func TestWhatIsSent(t *testing.T) {
-	validated := Rejection{Text: "Input validation error: 'five' is not of type 'integer'", Misfit: true}
+	validated := Rejection{Text: "Invalid arguments for tool search: limit must be an integer", BeforeRun: true}
 	for _, tt := range []struct {
 		name   string
 		change func(*Call, *Policy)

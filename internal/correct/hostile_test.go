@@ -239,7 +239,7 @@ func TestInjectedInstructionsHaveNoEffect(t *testing.T) {
 		for _, frame := range frames {
 			ran++
 			c := transferCall()
-			c.Rejection = Rejection{Text: fmt.Sprintf(frame, order.text), Misfit: true}
+			c.Rejection = Rejection{Text: fmt.Sprintf(frame, order.text), BeforeRun: true}
 			c.Secrets = func(text string) string { return strings.ReplaceAll(text, environment, "«redacted»") }
 			asked := 0
 			p, cost, err := Ask(context.Background(), modelFunc(func(q llm.Question) (string, error) {

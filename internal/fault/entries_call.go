@@ -115,7 +115,7 @@ var callEntries = []Entry{
 		model: "The server has no tool with that name.",
 		Means: "The call is for a tool that the server does not list. Gauze recognizes a different spelling of the same name, but not a name that is only similar.",
 		Why:   "The model invented the name or took it from a different server, or the server removed the tool.",
-		Did:   "Gauze sent the call, because a server may have tools that it does not list, and appended the closest names to the server's own error. With --repair strict, it sent nothing.",
+		Did:   "Gauze sent the call, because a server may have tools that it does not list, and appended similar names, or all of them, to the server's own error. With --repair strict, it sent nothing.",
 		Do: []Step{
 			{Text: "Let the model read the answer, or let the client list the tools again."},
 			{Text: "With --repair strict, send calls to a tool that the server does not list:", Command: "gauze run --tool NAME:repair=off -- COMMAND"},

@@ -370,6 +370,13 @@ type passing struct{ error }
 
 func (p passing) Unwrap() error { return p.error }
 
+// passes reports whether the next attempt may not have the error err.
+func passes(err error) bool {
+	_, passes := errors.AsType[passing](err)
+	r, refused := errors.AsType[*refusal](err)
+	return passes || refused && r.retry
+}
+
 // cause returns an error of net/http without the address, which may contain a secret.
 func cause(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {

@@ -27,11 +27,10 @@ func (s *Source) machineToken(ctx context.Context, issuer string) (Login, error)
 	if err != nil {
 		return Login{}, s.needed(err.Error())
 	}
-	l, err := f.machine(ctx, issuer)
-	_, passes := errors.AsType[passing](err)
+	l, err := s.patiently(ctx, func(ctx context.Context) (Login, error) { return f.machine(ctx, issuer) })
 	refused, ok := errors.AsType[*refusal](err)
 	switch {
-	case passes || ok && refused.retry:
+	case passes(err) || ok && refused.code == "":
 		return Login{}, &Temporary{Why: err.Error(), err: err}
 	case err != nil:
 		return Login{}, s.needed(err.Error())

@@ -3,6 +3,7 @@ package login
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -99,6 +100,67 @@ func TestAProgramIsRejected(t *testing.T) {
 			if temporary != test.temporary || needed == test.temporary || !strings.Contains(redact.Passage(err.Error()), test.want) || strings.Contains(err.Error(), secretCanary) {
 				t.Errorf("error %T %v", err, err)
 			}
+		})
+	}
+}
+
+// The login of a program is renewed as that of a person is: it is tried again while a server cannot
+// answer, and not if the answer would be the same.
+func TestALoginOfAProgramIsTriedAgain(t *testing.T) {
+	const metadata = "/.well-known/oauth-authorization-server"
+	status := func(status int, retryAfter string) http.HandlerFunc {
+		return func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Retry-After", retryAfter)
+			rw.WriteHeader(status)
+		}
+	}
+	reply := func(text string) http.HandlerFunc {
+		return func(rw http.ResponseWriter, _ *http.Request) { io.WriteString(rw, text) }
+	}
+	for name, test := range map[string]struct {
+		path  string
+		fault http.HandlerFunc
+		times int // times is how often the fault happens.
+		asked int // asked is how many requests the path gets.
+		want  any // want is the type of the error.
+	}{
+		"500":                          {"/token", status(500, ""), 2, 3, nil},
+		"429 for some seconds":         {"/token", status(429, "7"), 1, 2, nil},
+		"429 for an hour":              {"/token", status(429, "3600"), 9, 1, &Temporary{}},
+		"not JSON":                     {"/token", reply("<html>welcome</html>"), 2, 3, nil},
+		"its metadata are unavailable": {metadata, status(502, ""), 2, 3, nil},
+		"403 without a reason":         {"/token", status(403, ""), 1, 1, &Temporary{}},
+		"rejected":                     {"/token", reply(`{"error":"invalid_client"}`), 1, 1, &Needed{}},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			w := newWorld(t)
+			options := launch.Login{Grant: launch.GrantClient, ClientID: "job", ClientSecret: secretCanary}
+			w.mustLogin(options)
+			before := w.numSent("as.test", test.path)
+			serve, left := w.hosts["as.test"], test.times
+			w.hosts["as.test"] = func(rw http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == test.path && left > 0 {
+					left--
+					test.fault(rw, r)
+					return
+				}
+				serve(rw, r)
+			}
+			w.issued["access_token"] = accessCanary + "2"
+			s := w.source(options)
+			req, _ := http.NewRequest(http.MethodPost, w.site, nil)
+			req.Header.Set("Authorization", "Bearer "+accessCanary)
+			err := s.Authorize(t.Context(), req, &http.Response{StatusCode: 401, Header: http.Header{"Www-Authenticate": {w.challenge}}})
+			if fmt.Sprintf("%T", err) != fmt.Sprintf("%T", test.want) {
+				t.Errorf("error %T %v, want %T", err, err, test.want)
+			}
+			if renewed := s.look(true).token() == accessCanary+"2"; renewed != (test.want == nil) {
+				t.Error("renewed:", renewed)
+			}
+			if n := w.numSent("as.test", test.path) - before; n != test.asked {
+				t.Errorf("%s got %d requests, want %d", test.path, n, test.asked)
+			}
+			Wait(t.Context())
 		})
 	}
 }

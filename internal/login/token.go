@@ -48,28 +48,36 @@ func isCode(err error, code string) bool {
 	return errors.As(err, &r) && r.code == code
 }
 
-// exchange returns l renewed with a refresh token. It tries again while the server cannot answer.
-func (s *Source) exchange(ctx context.Context, l Login, refresh string) (Login, error) {
+// patiently returns the login that request obtains. It tries again while a server cannot answer, as
+// long as ctx allows. An attempt that has begun may end after ctx.
+func (s *Source) patiently(ctx context.Context, request func(ctx context.Context) (Login, error)) (Login, error) {
+	attempt := func() (Login, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.attempt)
+		defer cancel()
+		return request(ctx)
+	}
 	for wait := s.limits.backoff; ; wait *= 2 {
-		n, err := s.exchangeOnce(l, refresh)
-		var r *refusal
-		if err == nil || errors.As(err, &r) && !r.retry {
-			return n, err
+		l, err := attempt()
+		if !passes(err) {
+			return l, err
 		}
 		next := jittered(wait)
-		if r != nil && r.after > 0 {
+		if r, ok := errors.AsType[*refusal](err); ok && r.after > 0 {
 			next = r.after
 		}
 		if deadline, _ := ctx.Deadline(); time.Until(deadline) < next || pause(ctx, next) != nil {
-			return n, err
+			return l, err
 		}
 	}
 }
 
+// exchange returns l renewed with a refresh token.
+func (s *Source) exchange(ctx context.Context, l Login, refresh string) (Login, error) {
+	return s.patiently(ctx, func(ctx context.Context) (Login, error) { return s.exchangeOnce(ctx, l, refresh) })
+}
+
 // exchangeOnce sends one request to the token endpoint that was recorded when the person logged in.
-func (s *Source) exchangeOnce(l Login, refresh string) (Login, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), s.limits.attempt)
-	defer cancel()
+func (s *Source) exchangeOnce(ctx context.Context, l Login, refresh string) (Login, error) {
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "resource": {l.Resource}}
 	if l.Indicator != "" {
 		form.Set("resource", l.Indicator)
@@ -105,7 +113,7 @@ func requestToken(c *http.Client, req *http.Request, hidden redact.Secrets) (t t
 		}
 		why := cause(err)
 		err = fmt.Errorf("the authorization server %s cannot be reached: %s", host, hidden.Quote(why.Error()))
-		if _, passes := errors.AsType[passing](why); passes {
+		if passes(why) {
 			err = passing{err}
 		}
 		return t, err

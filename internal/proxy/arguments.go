@@ -171,7 +171,7 @@ func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message, said respon
 
 // response is how a server says that a call failed.
 type response struct {
-	repair.Response        // the text is empty if the result has more than one content block
+	repair.Response        // the text is empty if the result has a content block that is not text
 	failed          bool   // by an error, or by a result that is one
 	all             string // the text of all blocks, one on each line
 }
@@ -204,11 +204,20 @@ func readResult(result []byte) (r response) {
 		return r
 	}
 	r.failed = true
-	text, only := textOf(values[1])
-	if r.all = text; only {
-		r.Text = text
+	if r.all, _ = textOf(values[1]); isText(values[1]) {
+		r.Text = r.all
 	}
 	return r
+}
+
+// isText reports whether every block of the content of a result is text.
+func isText(content []byte) bool {
+	all := true
+	wire.Elements(content, func(block []byte) {
+		raw, _ := wire.Field(block, "text")
+		all = all && raw != nil
+	})
+	return all
 }
 
 // textOf returns the text of the content of a result, and whether it has a single block.

@@ -67,6 +67,9 @@ func booked(params json.RawMessage, ledger string) string {
 	case p.Arguments.When != "" && len(p.Arguments.When) != len("2026-03-05"):
 		run()
 		return bookingFailure(`1 validation error for bookArguments\nwhen\n  Input should be a valid date, invalid character in year [type=date_parsing]`)
+	case relayed[p.Arguments.City] != "" && wrong:
+		run()
+		return bookingFailure(relayed[p.Arguments.City])
 	case p.Arguments.City == "locked" && wrong:
 		return bookingFailure(`401 Unauthorized: the token is not valid`)
 	case p.Arguments.City == "coded" && wrong:
@@ -85,6 +88,16 @@ func booked(params json.RawMessage, ledger string) string {
 	}
 	run()
 	return `"result":{"content":[{"type":"text","text":"done"}]}`
+}
+
+// relayed are rejections that a downstream server wrote, and that the tool passes on after it has
+// acted.
+var relayed = map[string]string{
+	"other-tool":    `MCP error -32602: Input validation error: Invalid arguments for tool geocode: Invalid input: expected number, received string at days`,
+	"other-fields":  `MCP error -32602: Input validation error: Invalid arguments for tool book: Invalid input: expected number, received string at when`,
+	"no-tool":       `Input validation error: '3 days' is not of type 'integer'`,
+	"other-library": `Error executing tool book: Error executing tool reserve: 1 validation error for reserveArguments\ndays\n  Input should be a valid integer`,
+	"passed-on":     `MCP error -32602: MCP error -32602: Invalid arguments for tool book: days must be an integer`,
 }
 
 func bookingFailure(text string) string {

@@ -66,7 +66,7 @@ func (s *Session) holdRejection(c *call, m *wire.Message, said response) bool {
 	if !said.failed || s.Models == nil || c.own != nil || c.conn != s.conn || len(said.all) > maxFailureLen {
 		return false
 	}
-	k := s.newCorrection(c, correct.Rejection{Text: said.all, Code: said.Code, Misfit: c.fitting.Misfit()})
+	k := s.newCorrection(c, correct.Rejection{Text: said.all, Code: said.Code, BeforeRun: c.fitting.RejectedBeforeRun(said.Text)})
 	if k == nil {
 		return false
 	}
@@ -88,7 +88,7 @@ func (s *Session) holdRefusal(c *call) bool {
 	if s.Models == nil || !c.fitting.Misfit() {
 		return false
 	}
-	k := s.newCorrection(c, correct.Rejection{Text: c.fitting.refusal.Message, Unsent: true, Misfit: true})
+	k := s.newCorrection(c, correct.Rejection{Text: c.fitting.refusal.Message, Unsent: true})
 	if k == nil {
 		return false
 	}

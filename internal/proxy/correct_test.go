@@ -176,6 +176,23 @@ func TestACallThatMayHaveActedIsOnlyOffered(t *testing.T) {
 	}
 }
 
+// A tool that calls a different server may pass on the rejection of that call after it has acted.
+func TestARejectionThatAToolPassesOnIsOnlyOffered(t *testing.T) {
+	t.Parallel()
+	for city := range relayed {
+		t.Run(city, func(t *testing.T) {
+			i := openInn(t, &scripted{json: `{"arguments":{"city":"` + city + `","days":3}}`}, quick())
+			got := i.answer(i.start("book", `{"city":"`+city+`","days":"3 days"}`)).raw
+			if i.ran() != "book "+city || !strings.Contains(got, "A model proposed the call below.") {
+				t.Fatalf("ran %q: %s", i.ran(), got)
+			}
+			if e := i.await(event.Proposed, 1); e.Detail != "the rejected call may have had an effect" {
+				t.Errorf("%+v", e)
+			}
+		})
+	}
+}
+
 func TestBothFailuresAreInOneAnswer(t *testing.T) {
 	t.Parallel()
 	i := openInn(t, &scripted{json: `{"arguments":{"city":"full","days":3}}`}, quick())

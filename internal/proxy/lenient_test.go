@@ -171,7 +171,7 @@ func TestARejectedCallIsExplainedAfterTheServersWords(t *testing.T) {
 		t.Run(library, func(t *testing.T) {
 			s := beginListed(t, "checking", quick())
 			m := s.answer(s.start("write", `{"city":"`+library+`","days":"five"}`))
-			ours := splitError(t, m, checkingWords[library])
+			ours := splitError(t, m, checkingText(library, "write"))
 			if !strings.HasPrefix(ours, "\n\n[gauze] The server rejected the call to `write`: ") || !strings.Contains(ours, "expected integer 1..14") ||
 				strings.Contains(ours, "was not run") {
 				t.Errorf("%s", ours)
@@ -179,19 +179,19 @@ func TestARejectedCallIsExplainedAfterTheServersWords(t *testing.T) {
 			if library == "zod" && !strings.Contains(string(m.Error.Data), `"io.github.gauze-mcp/arguments":{"type":"invalid_arguments"`) {
 				t.Errorf("no report: %s", m.raw)
 			}
-			again := splitError(t, s.answer(s.start("write", `{"city":"`+library+`","days":"five"}`)), checkingWords[library])
+			again := splitError(t, s.answer(s.start("write", `{"city":"`+library+`","days":"five"}`)), checkingText(library, "write"))
 			if len(again) >= len(ours) {
 				t.Errorf("the second explanation is not shorter: %s", again)
 			}
 		})
 	}
-	for _, library := range []string{"pydantic", "go", "decoder"} {
+	for _, library := range []string{"pydantic", "go", "decoder", "sdk"} {
 		t.Run(library, func(t *testing.T) {
 			s := beginListed(t, "checking", quick())
 			m := s.answer(s.start("write", `{"city":"`+library+`","days":"five"}`))
 			var r, direct result
 			json.Unmarshal(m.Result, &r)
-			json.Unmarshal([]byte(strings.TrimPrefix(checkingWords[library], `"result":`)), &direct)
+			json.Unmarshal([]byte(strings.TrimPrefix(checkingText(library, "write"), `"result":`)), &direct)
 			if !r.IsError || len(r.Content) != 2 || r.Content[0] != direct.Content[0] {
 				t.Fatalf("the server's words are not first: %s", m.raw)
 			}

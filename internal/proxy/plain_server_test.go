@@ -140,13 +140,15 @@ func servePicky(in io.Reader, out io.Writer, _ string) {
 				`{"name":"change","inputSchema":{"type":"object"}}]}`)
 		case "tools/call":
 			params := string(m.Params)
+			var called struct{ Name string }
+			json.Unmarshal(m.Params, &called)
 			switch {
 			case strings.Contains(params, `"name":"change"`):
 				days = "string"
 				say(`"method":"notifications/tools/list_changed"`)
 				answer(`"result":{"content":[]}`)
 			case strings.Contains(params, `"complain-error"`):
-				answer(`"error":{"code":-32602,"message":"MCP error -32602: Invalid arguments for tool book: [{\"code\":\"invalid_type\",\"expected\":\"number\",\"received\":\"string\",\"path\":[\"days\"]}]"}`)
+				answer(`"error":{"code":-32602,"message":"MCP error -32602: Invalid arguments for tool ` + called.Name + `: [{\"code\":\"invalid_type\",\"expected\":\"number\",\"received\":\"string\",\"path\":[\"days\"]}]"}`)
 			case strings.Contains(params, `"complain-result"`):
 				answer(`"result":{"content":[{"type":"text","text":"1 validation error for call[book]\ndays\n  Input should be a valid integer"}],"isError":true}`)
 			case strings.Contains(params, `"fail"`):
@@ -230,18 +232,24 @@ func checked(params json.RawMessage) string {
 		text, _ := json.Marshal(string(params))
 		return `"result":{"content":[{"type":"text","text":` + string(text) + `}]}`
 	}
-	return checkingWords[p.Arguments.City]
+	return checkingText(p.Arguments.City, p.Name)
+}
+
+// checkingText returns checkingWords about a tool.
+func checkingText(library, tool string) string {
+	return strings.ReplaceAll(checkingWords[library], "TOOL", tool)
 }
 
 // checkingWords are how libraries reject days that are no integer.
 var checkingWords = map[string]string{
-	"zod":      `"error":{"code":-32602,"message":"MCP error -32602: Invalid arguments for tool read: [{\"code\":\"invalid_type\",\"expected\":\"number\",\"received\":\"string\",\"path\":[\"days\"]}]"}`,
+	"zod":      `"error":{"code":-32602,"message":"MCP error -32602: Invalid arguments for tool TOOL: [{\"code\":\"invalid_type\",\"expected\":\"number\",\"received\":\"string\",\"path\":[\"days\"]}]"}`,
 	"data":     `"error":{"data":{"mine":1},"message":"Invalid params: days must be an integer","code":-32602}`,
 	"bare":     `"error":{"code":-32602,"message":"days: nope"}`,
 	"internal": `"error":{"code":-32603,"message":"the disk is full"}`,
-	"pydantic": `"result":{"content":[{"type":"text","text":"1 validation error for readArguments\ndays\n  Input should be a valid integer, unable to parse string as an integer [type=int_parsing, input_value='five', input_type=str]"}],"isError":true}`,
+	"pydantic": `"result":{"content":[{"type":"text","text":"1 validation error for TOOLArguments\ndays\n  Input should be a valid integer, unable to parse string as an integer [type=int_parsing, input_value='five', input_type=str]"}],"isError":true}`,
 	"go":       `"result":{"content":[{"type":"text","text":"validating \"arguments\": validating root: validating /properties/days: type: five has type \"string\", want \"integer\""}],"isError":true}`,
 	"decoder":  `"result":{"content":[{"type":"text","text":"json: cannot unmarshal string into Go struct field .arguments.days of type int"}],"isError":true}`,
+	"sdk":      `"result":{"content":[{"type":"text","text":"MCP error -32602: Input validation error: Invalid arguments for tool TOOL: Invalid input: expected number, received string at days"}],"isError":true}`,
 	"failing":  `"result":{"content":[{"type":"text","text":"no such city"}],"isError":true}`,
 }
 

@@ -16,7 +16,7 @@ import (
 var rejectionPrefixes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
 		`(?:MCP error -32602: |Error: |Error executing tool (?P<tool>\S+): |Error calling tool '[^']{1,100}': |invalid params: )*(?:` + strings.Join([]string{
-			`invalid (?:tool )?arguments for tool\b`,
+			`invalid (?:tool )?arguments for (?:tool\b|[^\s:]+:)`,
 			`input validation error:`,
 			`validation (?:errors?|failed|failure):\s`,
 			`validating "arguments":`,
@@ -30,28 +30,6 @@ var rejectionPrefixes = sync.OnceValue(func() *regexp.Regexp {
 		`\[\s*\{\s*"(?:code|expected|received|validation)":\s*"`, // only zod's issues
 	}, "|") + `)`)
 })
-
-// beforeRunPrefixes matches how libraries of servers begin that validate the arguments themselves, and
-// that no tool writes. It is narrower than rejectionPrefixes: a tool may also report a failed
-// validation in general words, or that of a response it received, after it has done something.
-var beforeRunPrefixes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
-		`(?:MCP error -32602: |Error: |invalid params: )*(?:` + strings.Join([]string{
-			`invalid (?:tool )?arguments for tool\b`,
-			`input validation error:`,
-			`validating "arguments":`,
-			`failed to deserialize parameters\b`,
-			`the arguments dictionary is missing\b`,
-		}, "|") + `)`,
-		`(?:Error executing tool \S+: |Error calling tool '[^']{1,100}': )?\d+ validation errors? for (?:call\[|\w+Arguments\b)`,
-	}, "|") + `)`)
-})
-
-// RejectedBeforeRun reports whether a server's text says that a library rejected the arguments of a
-// call before the tool ran, so that the call had no effect.
-func RejectedBeforeRun(text string) bool {
-	return len(text) <= maxComplaintLen && beforeRunPrefixes().MatchString(strings.TrimSpace(text))
-}
 
 // complaintPhrases matches how servers say that the arguments of a call do not fit, once the error
 // code says so. Each is a whole phrase of a library.
@@ -126,7 +104,7 @@ func (s *Schema) complaint(m message, raw []byte, said string) (told Message) {
 	if err != nil {
 		doc = document{value: map[string]any{}}
 	}
-	m.rejected, m.sent, m.rank, m.known = true, doc.value, doc.rank, s.masker(doc.value)
+	m.found, m.sent, m.rank, m.known = rejectedCall, doc.value, doc.rank, s.masker(doc.value)
 	d := s.blamed(doc.value, said, m.known)
 	if len(d.found) == 0 {
 		return Message{}
@@ -340,8 +318,15 @@ func isMention(before, after string) bool {
 	line = line[max(0, len(line)-200):]
 	rest, _, _ := strings.Cut(after, "\n")
 	alone := strings.Trim(line, " \t-*•") == ""
-	return alone && (strings.TrimSpace(rest) == "" || strings.HasPrefix(rest, ":")) || namedAfter(line, rest) || beginsClause(line, rest)
+	return alone && (strings.TrimSpace(rest) == "" || strings.HasPrefix(rest, ":")) || namedAfter(line, rest) || beginsClause(line, rest) || endsClause(line, rest)
 }
+
+// endsClause recognizes `Invalid input at days` and `Invalid days: too many`.
+func endsClause(line, rest string) bool {
+	return clauseEndsWith.MatchString(line) && (strings.TrimSpace(rest) == "" || strings.ContainsRune(",;:", rune(rest[0])))
+}
+
+var clauseEndsWith = regexp.MustCompile(`(?i)(?:\bat|(?:^|: )(?:invalid|missing)) $`)
 
 // beginsClause recognizes `Validation error: days: too many` and `...; days must be at most 14`.
 func beginsClause(line, rest string) bool {
@@ -349,7 +334,7 @@ func beginsClause(line, rest string) bool {
 }
 
 var (
-	clauseStart = regexp.MustCompile(`[:;,(]\s+$|^\s*[-*•]\s+$`)
+	clauseStart = regexp.MustCompile(`[:;,(]\s+$|^\s*(?:[-*•]\s+)?$`)
 	saidOfField = regexp.MustCompile(`^(?:: ?\S| (?:must|should|is (?:not|required|missing|invalid|too)|has to|cannot|exceeds|does not match)\b)`)
 )
 

@@ -63,8 +63,11 @@ func (m *message) status() string {
 	if m.tool != "" {
 		call += " to `" + shownTool(m.tool) + "`"
 	}
-	if m.rejected {
+	switch m.found {
+	case rejectedCall:
 		return "The server rejected " + call
+	case arguable:
+		return "T" + call[1:] + " failed, and its arguments do not match the tool's schema"
 	}
 	return "T" + call[1:] + " was not run"
 }
@@ -81,7 +84,7 @@ type message struct {
 	tool     string
 	about    string // the tool's description
 	times    int
-	rejected bool // by the server
+	found    judgement // what the server's response says; unrelated: the call was not sent
 	sent     any
 	rank     map[string]int
 	known    *masker
@@ -212,7 +215,7 @@ func (m *message) writeExample(p *page) {
 		return
 	}
 	label := labelPasses
-	if m.rejected {
+	if m.found != unrelated {
 		label = labelMatches
 	}
 	line := label + string(m.shown.text())
@@ -342,19 +345,7 @@ func unknownTool(called string, tools []string, times int, rejected bool) Messag
 	if rejected {
 		summary = fmt.Sprintf("The server does not list a tool `%s` and rejected the call.", shownTool(called))
 	}
-	near := NearestNames(called, tools, maxNearChoices)
-	shown := make([]string, len(near))
-	for i, name := range near {
-		shown[i] = "`" + shownTool(name) + "`"
-	}
-	expected, fix := "no tool, because the server has none", "answer without a tool"
-	if len(near) > 0 {
-		expected = "one of " + strings.Join(shown, ", ")
-		if more := len(tools) - len(near); more > 0 {
-			expected += fmt.Sprintf(" and %d more", more)
-		}
-		fix = "call a tool by its exact name, e.g. " + shown[0]
-	}
+	expected, fix := toolChoice(called, tools)
 	issue := Issue{Field: "name", Problem: "this tool does not exist", Received: json.RawMessage(visible(string(encode(bounded(redact.Text(called), 100), nil)))),
 		Expected: expected, Fix: fix, groups: []string{groupEnum}}
 	report := Report{Type: typeTool, Summary: summary, Issues: []Issue{issue}, Suggestions: suggestions([]Issue{issue})}
@@ -369,4 +360,29 @@ func unknownTool(called string, tools []string, times int, rejected bool) Messag
 	}
 	p.add("Expected " + expected + ". Fix: " + fix + ".")
 	return Message{p.text(), report.encoded()}
+}
+
+// toolChoice says which tools can be called instead of one that does not exist: those with a similar
+// name, or else all.
+func toolChoice(called string, tools []string) (expected, fix string) {
+	quoted := func(names []string) string {
+		shown := make([]string, len(names))
+		for i, name := range names {
+			shown[i] = "`" + shownTool(name) + "`"
+		}
+		return strings.Join(shown, ", ")
+	}
+	fix = "call a tool by its exact name"
+	if near := SimilarNames(called, tools, maxNearChoices); len(near) > 0 {
+		return fmt.Sprintf("one of the server's %s; similar: %s", plural(len(tools), "tool"), quoted(near)), fix + ", e.g. " + quoted(near[:1])
+	}
+	switch n := len(tools); {
+	case n == 0:
+		return "no tool, because the server has none", "answer without a tool"
+	case n == 1:
+		return "the server's only tool: " + quoted(tools), fix
+	case n > maxToolsListed:
+		return fmt.Sprintf("one of the server's tools: %s and %d more", quoted(tools[:maxToolsListed]), n-maxToolsListed), fix
+	}
+	return "one of the server's tools: " + quoted(tools), fix
 }

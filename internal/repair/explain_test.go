@@ -457,9 +457,17 @@ func TestUnreadableText(t *testing.T) {
 func TestUnknownTool(t *testing.T) {
 	tools := []string{"get_weather", "get_time", "send_mail", "list_files", "read_file", "write_file"}
 	m := unknownTool("get_wether", tools, 1, false)
-	if !strings.HasPrefix(m.Text, "The call was not run: tool `get_wether` does not exist.") || !strings.Contains(m.Text, "one of `get_weather`, ") || !strings.Contains(m.Text, "and 1 more") {
+	if !strings.HasPrefix(m.Text, "The call was not run: tool `get_wether` does not exist.") || !strings.Contains(m.Text, "e.g. `get_weather`") || strings.Contains(m.Text, "`get_time`") {
 		t.Errorf("%s", m.Text)
 	}
+	if m := unknownTool("no_such_tool", tools, 1, true); strings.Contains(m.Text, "e.g.") || !strings.Contains(m.Text, "`get_weather`, `get_time`, `send_mail`, `list_files`, `read_file`, `write_file`.") {
+		t.Errorf("nothing is similar:\n%s", m.Text)
+	}
+	var many []string
+	for i := range 50 {
+		many = append(many, fmt.Sprintf("%d%s", i, strings.Repeat("x", 200)))
+	}
+	checkBounds(t, unknownTool("no_such_tool", many, 1, true))
 	if data := readReport(t, m); data.Type != "unknown_tool" || len(data.Issues) != 1 || len(data.Suggestions) != 1 {
 		t.Errorf("%s", m.Data)
 	}

@@ -200,13 +200,13 @@ func (g *Gate) rejectedName(name string) bool {
 // Refusal returns the response to a call that must not be sent: one whose Verdict is Refused. It
 // counts the mistake: the second explanation is shorter, and the third says to stop.
 func (d *Decision) Refusal() *fault.Fault {
-	code, message := d.explain(nil, Response{}, false)
+	code, message := d.explain(nil, Response{}, unrelated)
 	return &fault.Fault{Code: code, Delivery: fault.Unsent, Tool: d.Tool, Message: message.Text, Report: message.Data}
 }
 
 // Response is the part of a server's response that a Gate reads.
 type Response struct {
-	Text string // the only text of a failed response; empty if the call did not fail
+	Text string // of a failed response that has nothing else; empty if the call did not fail
 	Code int    // of a JSON-RPC error; 0 for a result
 }
 
@@ -239,9 +239,11 @@ func (d *Decision) Answered(sent []byte, r Response) (a Addition) {
 	if !d.Checked() {
 		return a
 	}
-	if d.rejectedBy(sent, r) {
-		d.remember(r.Text)
-		if code, message := d.explain(sent, r, true); message.Text != "" {
+	if found := d.judge(sent, r); found != unrelated {
+		if found == rejectedCall {
+			d.remember(r.Text)
+		}
+		if code, message := d.explain(sent, r, found); message.Text != "" {
 			a = Addition{Report: message.Data, Explanation: fault.ModelMark + "] " + message.Text, Code: code}
 		}
 	}
@@ -255,22 +257,6 @@ func (d *Decision) Answered(sent []byte, r Response) (a Addition) {
 		a.Note = d.Note()
 	}
 	return a
-}
-
-// rejectedBy reports whether a response rejects a call before its tool has run. If the call is known
-// not to fit, a known complaint that names an argument is enough.
-func (d *Decision) rejectedBy(sent []byte, r Response) bool {
-	switch {
-	case r.Text == "":
-		return false
-	case d.names != nil:
-		return r.Code == codeMethodNotFound || RejectsTool(r.Text)
-	case d.outcome == nil:
-		return (r.Code == 0 || r.Code == codeInvalidParams || r.Code == codeInternalError) && IsComplaint(r.Text, r.Code == codeInvalidParams)
-	case r.Code == codeInvalidParams:
-		return true
-	}
-	return IsComplaint(r.Text, true) && d.schema.Complaint(d.Tool, sent, r.Text, 1).Text != ""
 }
 
 // remember keeps what a rejection proves about the server.
@@ -288,8 +274,9 @@ func (d *Decision) remember(said string) {
 	}
 }
 
-// explain words why the gate refused the call, or why the server rejected it, and counts the mistake.
-func (d *Decision) explain(sent []byte, r Response, rejected bool) (code fault.Code, m Message) {
+// explain words why the gate refused the call, or why it failed at the server, and counts the
+// mistake.
+func (d *Decision) explain(sent []byte, r Response, found judgement) (code fault.Code, m Message) {
 	code = fault.ArgumentsInvalid
 	if d.names != nil {
 		code = fault.ToolUnknown
@@ -297,9 +284,9 @@ func (d *Decision) explain(sent []byte, r Response, rejected bool) (code fault.C
 	return code, d.gate.counted(d.mistakeKey(), func(times int) Message {
 		switch {
 		case d.names != nil:
-			return unknownTool(d.called, d.names, times, rejected)
+			return unknownTool(d.called, d.names, times, found == rejectedCall)
 		case d.outcome != nil:
-			return d.schema.explain(message{schema: d.schema, tool: d.Tool, about: d.about, times: times, rejected: rejected}, *d.outcome)
+			return d.schema.explain(message{schema: d.schema, tool: d.Tool, about: d.about, times: times, found: found}, *d.outcome)
 		}
 		return d.schema.complaint(message{schema: d.schema, tool: d.Tool, about: d.about, times: times}, sent, r.Text)
 	})

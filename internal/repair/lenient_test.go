@@ -91,7 +91,7 @@ func TestARejectedCallIsNotSaidToBeUnsent(t *testing.T) {
 	for _, arguments := range []string{`{"n":"x"}`, `{`} {
 		out := schema.Arguments([]byte(arguments), Options{})
 		for times := 1; times <= 3; times++ {
-			m := schema.explain(message{schema: schema, tool: "f", times: times, rejected: true}, out)
+			m := schema.explain(message{schema: schema, tool: "f", times: times, found: rejectedCall}, out)
 			if !strings.HasPrefix(m.Text, "The server rejected the call to `f`: ") || strings.Contains(m.Text+string(m.Data), "not run") {
 				t.Errorf("%s", m.Text)
 			}

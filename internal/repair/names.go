@@ -9,7 +9,7 @@ import (
 
 // ToolName returns the tool that was meant by a name that no tool has. The names must be equal
 // except for case and separators, or one must be the other in a namespace (github.create_issue),
-// and only one tool may match. A similar name is never enough; see NearestNames.
+// and only one tool may match. A similar name is never enough; see SimilarNames.
 func ToolName(called string, tools []string) (name string, ok bool) {
 	for _, fits := range []func(called, tool string) bool{sameFolded, sameInNamespace} {
 		var found []string
@@ -89,6 +89,45 @@ func segments(name string) []string {
 		}
 	}
 	return strings.Fields(b.String())
+}
+
+// SimilarNames returns up to n names that a name may be a misspelling of, or that share a word with
+// it which fewer than half of the names have, the most similar first. A name that says the opposite
+// is not similar.
+func SimilarNames(called string, names []string, n int) []string {
+	common := make(map[string]int)
+	for _, name := range names {
+		for _, word := range nameWords(name) {
+			common[word]++
+		}
+	}
+	words := slices.DeleteFunc(nameWords(called), func(word string) bool {
+		return len(word) < 3 || isAction(word) || 2*common[word] >= len(names)
+	})
+	similar := func(name string) bool {
+		if hasOpposite(called, name) || negates(called, name) {
+			return false
+		}
+		misspelled := distance(fold(called), fold(name)) <= len(fold(called))/3
+		return misspelled || slices.ContainsFunc(nameWords(name), func(word string) bool { return slices.Contains(words, word) })
+	}
+	return NearestNames(called, slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !similar(name) }), n)
+}
+
+// negates reports whether one name has a word of the other with a prefix that reverses it.
+func negates(a, b string) bool {
+	x, y := segments(a), segments(b)
+	reverses := func(words []string) func(string) bool {
+		return func(word string) bool {
+			for _, prefix := range []string{"un", "dis", "de"} {
+				if slices.Contains(words, prefix+word) {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	return slices.ContainsFunc(x, reverses(y)) || slices.ContainsFunc(y, reverses(x))
 }
 
 // NearestNames returns the n names that are most similar to a name.

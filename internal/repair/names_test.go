@@ -69,6 +69,36 @@ func TestNearestNames(t *testing.T) {
 	}
 }
 
+// A name is similar if it is a misspelling, or shares a word that only some of the tools have, and
+// says nothing opposite. Anything else would be an arbitrary name.
+func TestSimilarNames(t *testing.T) {
+	git := []string{"git_add", "git_branch", "git_checkout", "git_commit", "git_create_branch", "git_diff", "git_log", "git_reset", "git_show", "git_status"}
+	for _, c := range []struct {
+		called string
+		tools  []string
+		want   []string
+	}{
+		{"no_such_tool", git, nil},
+		{"git_push", git, nil},
+		{"git_comit", git, []string{"git_commit"}},
+		{"git_delete_branch", git, nil},
+		{"list_branch", git, []string{"git_branch", "git_create_branch"}},
+		{"does_not_exist", []string{"watch_topic", "unwatch_topic", "list_topics"}, nil},
+		{"follow_topic", []string{"watch_topic", "unwatch_topic", "list_users", "search", "send"}, []string{"watch_topic", "unwatch_topic"}},
+		{"watch_topics", []string{"unwatch_topic", "list_users", "search"}, nil},
+		{"add_user", []string{"remove_user", "search", "send"}, nil},
+		{"search_web", []string{"search_users", "list_users", "send"}, nil},
+		{"x", []string{"y", "z"}, nil},
+		{"", []string{"y", "z"}, nil},
+		{"serch", []string{"search", "send"}, []string{"search"}},
+		{"github.serch", []string{"search", "send", "github_search"}, []string{"github_search"}},
+	} {
+		if got := SimilarNames(c.called, c.tools, maxNearChoices); !slices.Equal(got, c.want) {
+			t.Errorf("%s of %q: %q, want %q", c.called, c.tools, got, c.want)
+		}
+	}
+}
+
 func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

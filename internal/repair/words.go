@@ -13,6 +13,7 @@ import (
 const (
 	maxAllChoices  = 12  // choices that are all listed
 	maxNearChoices = 5   // closest choices that are listed of more
+	maxToolsListed = 20  // tools that are listed if none has a similar name
 	maxNamed       = 8   // properties of an object
 	maxForms       = 4   // alternatives of anyOf and oneOf
 	maxNested      = 4   // nested forms

@@ -286,7 +286,7 @@ func (c wrongCall) offeredByRules() bool {
 // rejected returns the call as gauze has it when the rules have refused it and it was not sent.
 func (c wrongCall) rejected(safe bool) correct.Call {
 	d := c.admitted()
-	r := correct.Rejection{Text: d.Refusal().Message, Unsent: true, Misfit: true}
+	r := correct.Rejection{Text: d.Refusal().Message, Unsent: true}
 	return correct.Call{Tool: c.Tool, Schema: repair.Compile(c.Schema), Arguments: []byte(c.sent()), Safe: safe,
 		Tried: d.Receipt.Changes, Rejection: r, Class: correct.Classify(r)}
 }

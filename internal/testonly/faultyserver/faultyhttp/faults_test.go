@@ -155,7 +155,6 @@ var onTheWire = map[Fault]func(*testing.T, outcome){
 	Status504AfterEffect: isStatus(504),
 	Status401AfterEffect: isStatus(401),
 	Status404AfterEffect: isStatus(404),
-	ForgetAfterEffect:    isStatus(404),
 	RedirectAfterEffect:  isStatus(307, hasHeader("Location", "/moved")),
 
 	HTML:          isStatus(200, hasHeader("Content-Type", "text/html")),
@@ -198,6 +197,8 @@ var alone = map[Fault]string{
 	SSEEndless:  "TestWithoutEnd",
 	SlowHeaders: "TestWithoutEnd",
 	GzipBomb:    "TestGzipBombUnpacksToTooMuch",
+
+	ForgetAfterEffect: "TestASessionEndsWithItsCall",
 }
 
 // Every fault, armed and requested, in both eras, must show as described, and the ledger must show
@@ -347,6 +348,17 @@ func TestGzipBombUnpacksToTooMuch(t *testing.T) {
 	}
 	if first, rest := bombParts(); len(first)+63*len(rest) > 2<<20 {
 		t.Errorf("%d bytes packed", len(first)+63*len(rest))
+	}
+}
+
+func TestASessionEndsWithItsCall(t *testing.T) {
+	s := start(t, Config{Stateful: true, Answers: JSON})
+	p := legacyPeer(t, s)
+	if got := p.call("append", `{"key":"k","fault":"forget-after-effect"}`); got.status != 404 || s.Effects()["k"] != 1 {
+		t.Errorf("%v, executed %d times", got, s.Effects()["k"])
+	}
+	if got := p.call("append", `{"key":"k"}`); got.status != 404 || s.Effects()["k"] != 1 {
+		t.Errorf("the session is still known: %v", got)
 	}
 }
 
