@@ -47,7 +47,7 @@ func startService(p *plan) []Fix {
 // compose file belongs to the author of its project, so only a person starts what it describes.
 func (p *plan) downServices(ports []int) (fixes []Fix) {
 	for _, s := range p.published() {
-		if !slices.Contains(ports, s.Inner) && !slices.Contains(ports, s.Outer) || p.Accepts("127.0.0.1", s.Outer) || !serviceShape.MatchString(s.Service) {
+		if !slices.Contains(ports, s.Inner) && !slices.Contains(ports, s.Outer) || !p.Refuses("127.0.0.1", s.Outer) || !serviceShape.MatchString(s.Service) {
 			continue
 		}
 		fix := Fix{Name: "compose-up " + s.Service, Risk: Person,
@@ -70,7 +70,7 @@ func dependencies(p *plan) []Fix {
 	if p.spec.URL != "" || p.containerRun() >= 0 {
 		return nil
 	}
-	ports := slices.DeleteFunc(p.localPorts(), func(port int) bool { return p.Accepts("127.0.0.1", port) || p.Accepts("::1", port) })
+	ports := slices.DeleteFunc(p.localPorts(), func(port int) bool { return !p.Refuses("127.0.0.1", port) || !p.Refuses("::1", port) })
 	if fixes := p.downServices(ports); len(fixes) > 0 || len(ports) == 0 {
 		return fixes
 	}
