@@ -5,21 +5,29 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// localPorts returns the ports of this machine that the entry names, in arguments and variables of
-// its own.
-func (p *plan) localPorts() (ports []int) {
-	own := copied(p.spec)
-	own.URL = ""
-	own.Env = slices.DeleteFunc(own.Env, func(pair string) bool {
+// ownSettings returns an entry with variables of its own only.
+func (p *plan) ownSettings(s launch.Spec) launch.Spec {
+	s = copied(s)
+	s.Env = slices.DeleteFunc(s.Env, func(pair string) bool {
 		name, v, _ := strings.Cut(pair, "=")
 		ours, ok := p.Env(name)
 		return ok && ours == v && !isAddress(name) // inherited
 	})
-	if own.Env == nil {
-		own.Env = []string{} // nil would be gauze's own
+	if s.Env == nil {
+		s.Env = []string{} // nil would be gauze's own
 	}
+	return s
+}
+
+// localPorts returns the ports of this machine that the entry names, in arguments and variables of
+// its own.
+func (p *plan) localPorts() (ports []int) {
+	own := p.ownSettings(p.spec)
+	own.URL = ""
 	p.relocated(own, func(a localAddress) (string, int) {
 		if a.port > 0 && !slices.Contains(ports, a.port) {
 			ports = append(ports, a.port)
