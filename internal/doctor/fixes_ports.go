@@ -54,7 +54,7 @@ func (s setting) kind() string {
 	return strings.TrimSuffix(s.address.Scheme, "ql") + "://" // postgres and postgresql
 }
 
-// serves reports whether a port can stand in for that of a setting.
+// serves reports whether a port can replace that of a setting.
 func (p *plan) serves(s setting, port int) bool {
 	host := s.address.Hostname()
 	if port < 1 || port > 65535 || !p.Accepts(host, port) {
