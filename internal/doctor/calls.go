@@ -31,6 +31,10 @@ type CallDoctor struct {
 // output of a tool.
 const maxCallText = 2 << 10
 
+// fixTimeout bounds the search for the fix of a failed call. The response waits for it, and its
+// cause is worth more than a fix that fits this machine.
+const fixTimeout = 700 * time.Millisecond
+
 // callTrouble are words of texts that may be about what a server needs: a connection, a name, a
 // certificate, a credential or a variable. They only keep everything else away from Diagnose.
 var callTrouble = []string{
@@ -79,7 +83,9 @@ func (d *CallDoctor) Examine(ctx context.Context, spec launch.Spec, f upstream.F
 		return fault.Cause{}
 	}
 	cause := causeOf(&diagnosis, diagnosis.Fix)
-	if fix, ok := m.firstFix(diagnosis, c, spec); ok {
+	looking, cancel := context.WithTimeout(ctx, fixTimeout)
+	defer cancel()
+	if fix, ok := m.Until(looking).firstFix(diagnosis, c, spec); ok && looking.Err() == nil {
 		if cause.Remedy = fix.sentence(); fix.Apply != nil && fix.Risk <= Config {
 			cause.Remedy += " To review this change and make it: `gauze doctor --fix`"
 		}
@@ -257,8 +263,8 @@ func (m *Machine) unreachable(spec launch.Spec) string {
 		}
 		seen := m.Reach((&url.URL{Scheme: u.Scheme, Host: net.JoinHostPort(u.Hostname(), port)}).String())
 		switch {
-		case m.until != nil && m.until.Err() != nil:
-			return "" // a look-up that ran out of time proves nothing
+		case seen.Late:
+			return "" // it proves nothing
 		case !seen.Resolved:
 			return "getaddrinfo ENOTFOUND " + u.Hostname()
 		case !seen.Accepted && launch.IsLoopback(u.Hostname()):

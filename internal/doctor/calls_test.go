@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
@@ -268,6 +269,64 @@ func TestAFailedCallIsRememberedUntilItWorks(t *testing.T) {
 	if r := d.Log.Recall(elsewhere, spec); r != nil || d.Ailing(spec) != "" {
 		t.Errorf("still remembered: %+v", r)
 	}
+}
+
+// A look-up without a result in time is no fact: a service that runs need not be started, and a
+// name that resolves slowly is not wrong. The cause that the text gives is still reported.
+func TestALookUpWithoutTimeProvesNothing(t *testing.T) {
+	knowledge() // not on the clock of the bubbles
+	for _, c := range []struct{ text, argument, want string }{
+		{"connect ECONNREFUSED 127.0.0.1:5432", "postgres://app@localhost:5432/x", "companion_app_not_running"},
+		{"fetch failed", "postgres://app@localhost:5432/x", ""},
+		{"fetch failed", "https://slow.example/api", ""},
+	} {
+		for _, ended := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				m := callMachine(t)
+				m.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+				m.Lookup = func(ctx context.Context, _ string) ([]string, error) {
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+				if err := os.WriteFile(filepath.Join(m.Dir, "compose.yaml"), []byte("services:\n  db:\n    ports: [\"5432:5432\"]\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if ended {
+					cancel()
+				}
+				d := &CallDoctor{Machine: m}
+				spec := launch.Spec{Command: "lazy-server", Args: []string{c.argument}, Env: []string{}}
+				got := d.Examine(ctx, spec, upstream.FailedCall{Tool: "query", Text: c.text})
+				if got.Code != c.want || strings.Contains(got.Remedy, "must start") || strings.Contains(got.Explanation+got.Remedy, "nothing is listening") {
+					t.Errorf("%q with %s, ended %v: %+v", c.text, c.argument, ended, got)
+				}
+			})
+		}
+	}
+}
+
+// The cause of the first failed call arrives, also where the look-ups for its fix take long.
+func TestTheCauseDoesNotWaitForItsFix(t *testing.T) {
+	knowledge()
+	synctest.Test(t, func(t *testing.T) {
+		m := callMachine(t)
+		m.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		d := &CallDoctor{Machine: m}
+		spec := launch.Spec{Command: "lazy-server", Args: []string{"postgres://app@localhost:5432/x", "redis://127.0.0.1:6379", "http://localhost:8080"}, Env: []string{}}
+		start := time.Now()
+		got := d.Examine(t.Context(), spec, upstream.FailedCall{Tool: "query", Text: "connect ECONNREFUSED 127.0.0.1:5432"})
+		if took := time.Since(start); got.Code != "companion_app_not_running" || took > fixTimeout {
+			t.Errorf("after %v: %+v", took, got)
+		}
+	})
 }
 
 func TestTheCallLogIsBounded(t *testing.T) {

@@ -21,7 +21,7 @@ const (
 // characters, and with the escapes of a JSON string undone.
 func legible(text string) string {
 	text = decode(bound(text))
-	text = ownLines(unescape(text))
+	text = joinReasons(ownLines(unescape(text)))
 	var b strings.Builder
 	b.Grow(len(text))
 	seen := map[uint64]int{}
@@ -52,6 +52,29 @@ func legible(text string) string {
 	}
 	return b.String()
 }
+
+// joinReasons joins the lines into which uv breaks its reasons: patterns match its sentences.
+func joinReasons(text string) string {
+	if !strings.Contains(text, " Because ") {
+		return text
+	}
+	var lines []string
+	inside := false
+	for raw := range strings.SplitSeq(text, "\n") {
+		line := withoutPrefix(raw)
+		words := strings.TrimLeft(line, " ")
+		continued := inside && len(line)-len(words) >= 6
+		if inside = continued || strings.HasPrefix(words, "cause: Because ") || strings.Contains(words, "─▶ Because ") || strings.HasPrefix(words, "`-> Because "); continued && !reasonStart.MatchString(words) {
+			lines[len(lines)-1] += " " + words
+		} else {
+			lines = append(lines, raw)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// reasonStart matches the begin of a sentence in uv's reasons.
+var reasonStart = &wording{source: `^(?:And because |hint: |help: |cause: |$)`}
 
 // withoutPrefix returns a line of a server's stderr without what a client puts before it: the level
 // there is the client's, and patterns of several lines must match.

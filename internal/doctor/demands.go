@@ -170,7 +170,10 @@ func demandClues() map[string][]clue {
 		},
 		"setting_value_invalid": { // a short verdict, or the validator's own list of problems
 			{likely, `(?m)^(?:\w*Error: |\[?(?i:error|fatal)\]?:? )?(?i:invalid) (?P<option>[A-Za-z]\w{2,30})\.?\s*$`, func(x *exam, m *match) bool {
-				return beforeSession(x, m) && x.Exit.Known && x.Exit.Code != 0
+				if wholeConfiguration.MatchString(m.names["option"]) {
+					m.names = nil
+				}
+				return beforeSession(x, m) && x.Exit.Known && x.Exit.Code != 0 && (m.names != nil || !lacksValue.MatchString(x.text))
 			}},
 			{likely, `"message": ?"(?P<option>[^"\n]{1,120})",\s*"path": ?\[\s*"\w+"`, func(x *exam, m *match) bool {
 				return beforeSession(x, m) && !emptyValue.MatchString(x.text)
@@ -186,6 +189,13 @@ func demandClues() map[string][]clue {
 		},
 	}
 }
+
+// wholeConfiguration matches the object of a verdict on everything that a server was given: what is
+// wrong with it is said elsewhere.
+var wholeConfiguration = &wording{source: `(?i)^(?:config(?:uration)?|settings?|options?|arguments?|args|parameters?|environment|env|input)$`}
+
+// lacksValue matches a complaint about a value that is not there.
+var lacksValue = &wording{source: `(?i)\b(?:is|are) (?:required|missing|not set|undefined)\b|\b(?:missing|no) [\w-]+ (?:key|token|variable|argument|option)`}
 
 // emptyValue matches a validator's message about a value that is not set.
 var emptyValue = &wording{source: `"message": ?"(?i:required"|[^"\n]*(?:(?:cannot|can't|must not|may not|should not) be (?:empty|blank)|is required|received undefined))`}

@@ -128,6 +128,9 @@ func Diagnose(c Case) Diagnosis {
 	}
 	d := x.tell(found[0])
 	for _, other := range found[1:] {
+		if other.confidence <= faint && !d.Tentative() {
+			continue // words that only suggest a cause add nothing to one that is likely
+		}
 		if !other.hidden && len(d.Others) < 3 && !slices.ContainsFunc(d.Others, func(o Diagnosis) bool { return o.Cause == other.cause.name }) && other.cause.name != d.Cause {
 			d.Others = append(d.Others, x.tell(other))
 		}
@@ -252,7 +255,7 @@ func (x *exam) tell(f finding) Diagnosis {
 	if d.Category == MissingEnvVar {
 		d.variables = x.listed(f.match)
 	}
-	if text := reason(x.Secrets, f.match); text != "" {
+	if text := x.reason(f.match); text != "" {
 		d.Reasons = append(d.Reasons, text)
 	}
 	return d
@@ -279,7 +282,7 @@ func (x *exam) unknown() Diagnosis {
 	}
 	x.seen(&d)
 	if m := x.find(knowledge().facts[len(facts)-1], nil); m != nil {
-		d.Reasons = append(d.Reasons, reason(x.Secrets, m))
+		d.Reasons = append(d.Reasons, x.reason(m))
 	}
 	return d
 }

@@ -15,6 +15,7 @@ import (
 
 // Reach is what was found out about the host of a URL.
 type Reach struct {
+	Late     bool // whether the time was up before the rest was known
 	Resolved bool // whether its name resolves
 	Accepted bool // whether it accepted a connection
 	TLS      TLS
@@ -39,6 +40,7 @@ func (m *Machine) Reach(address string) Reach {
 		}
 		ctx, cancel := m.inTime()
 		defer cancel()
+		defer func() { r.Late = ctx.Err() != nil }()
 		if net.ParseIP(u.Hostname()) == nil {
 			if found, err := m.Lookup(ctx, u.Hostname()); err != nil || len(found) == 0 {
 				return r

@@ -23,6 +23,19 @@ func (l Listener) String() string { return fmt.Sprintf("%s (process %d)", l.Name
 // Accepts reports whether a port of this machine accepts connections. The result is not cached,
 // because it may change during a treatment.
 func (m *Machine) Accepts(host string, port int) bool {
+	accepts, _ := m.knock(host, port)
+	return accepts
+}
+
+// Refuses reports whether a port of this machine refuses connections. An attempt that runs out of
+// time proves nothing: the port neither accepts nor refuses.
+func (m *Machine) Refuses(host string, port int) bool {
+	_, refuses := m.knock(host, port)
+	return refuses
+}
+
+// knock connects to a port of this machine.
+func (m *Machine) knock(host string, port int) (accepts, refuses bool) {
 	ctx, cancel := m.inTime()
 	defer cancel()
 	dial := m.Dial
@@ -31,10 +44,10 @@ func (m *Machine) Accepts(host string, port int) bool {
 	}
 	conn, err := dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
-		return false
+		return false, ctx.Err() == nil
 	}
 	conn.Close()
-	return true
+	return true, false
 }
 
 // Listener returns the process that listens on a port. Only Linux shows it without running a

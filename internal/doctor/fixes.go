@@ -93,7 +93,7 @@ var remedies = sync.OnceValue(func() map[string][]remedy {
 	values := []remedy{fillIn, forwardVariable, findVariable}
 	address := []remedy{findEndpoint}
 	keys := []remedy{fillIn, renewKey}
-	refused := []remedy{fillIn, composePort, localSpelling, startService}
+	refused := []remedy{fillIn, composePort, localSpelling, otherPort, startService}
 	return map[string][]remedy{
 		"gui_path_missing":        program,
 		"runtime_not_installed":   program,
@@ -153,6 +153,7 @@ var remedies = sync.OnceValue(func() map[string][]remedy {
 		"npx_cold_start_timeout": {retryFromCache, dependencies},
 		noAnswer:                 append(obvious(), composePort, dependencies),
 
+		"wrong_package_name":        {similarPackage},
 		"npx_cache_corrupt":         {npxCache},
 		"uv_cache_removed":          {uvCache},
 		"dependency_version_drift":  {pinLibrary},

@@ -176,7 +176,7 @@ func composePort(p *plan) (fixes []Fix) {
 			continue
 		}
 		seen = append(seen, published)
-		if p.Accepts("127.0.0.1", published.Inner) || !p.Accepts("127.0.0.1", published.Outer) {
+		if !p.Refuses("127.0.0.1", published.Inner) || !p.Accepts("127.0.0.1", published.Outer) {
 			continue
 		}
 		about := fmt.Sprintf("nothing is listening on port %d, but %s publishes that port of the service %s as port %d", published.Inner, p.quoted(published.File), shown(p.c.Secrets, published.Service), published.Outer)

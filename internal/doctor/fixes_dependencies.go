@@ -5,21 +5,29 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// localPorts returns the ports of this machine that the entry names, in arguments and variables of
-// its own.
-func (p *plan) localPorts() (ports []int) {
-	own := copied(p.spec)
-	own.URL = ""
-	own.Env = slices.DeleteFunc(own.Env, func(pair string) bool {
+// ownSettings returns an entry with variables of its own only.
+func (p *plan) ownSettings(s launch.Spec) launch.Spec {
+	s = copied(s)
+	s.Env = slices.DeleteFunc(s.Env, func(pair string) bool {
 		name, v, _ := strings.Cut(pair, "=")
 		ours, ok := p.Env(name)
 		return ok && ours == v && !isAddress(name) // inherited
 	})
-	if own.Env == nil {
-		own.Env = []string{} // nil would be gauze's own
+	if s.Env == nil {
+		s.Env = []string{} // nil would be gauze's own
 	}
+	return s
+}
+
+// localPorts returns the ports of this machine that the entry names, in arguments and variables of
+// its own.
+func (p *plan) localPorts() (ports []int) {
+	own := p.ownSettings(p.spec)
+	own.URL = ""
 	p.relocated(own, func(a localAddress) (string, int) {
 		if a.port > 0 && !slices.Contains(ports, a.port) {
 			ports = append(ports, a.port)
@@ -47,7 +55,7 @@ func startService(p *plan) []Fix {
 // compose file belongs to the author of its project, so only a person starts what it describes.
 func (p *plan) downServices(ports []int) (fixes []Fix) {
 	for _, s := range p.published() {
-		if !slices.Contains(ports, s.Inner) && !slices.Contains(ports, s.Outer) || p.Accepts("127.0.0.1", s.Outer) || !serviceShape.MatchString(s.Service) {
+		if !slices.Contains(ports, s.Inner) && !slices.Contains(ports, s.Outer) || !p.Refuses("127.0.0.1", s.Outer) || !serviceShape.MatchString(s.Service) {
 			continue
 		}
 		fix := Fix{Name: "compose-up " + s.Service, Risk: Person,
@@ -70,7 +78,7 @@ func dependencies(p *plan) []Fix {
 	if p.spec.URL != "" || p.containerRun() >= 0 {
 		return nil
 	}
-	ports := slices.DeleteFunc(p.localPorts(), func(port int) bool { return p.Accepts("127.0.0.1", port) || p.Accepts("::1", port) })
+	ports := slices.DeleteFunc(p.localPorts(), func(port int) bool { return !p.Refuses("127.0.0.1", port) || !p.Refuses("::1", port) })
 	if fixes := p.downServices(ports); len(fixes) > 0 || len(ports) == 0 {
 		return fixes
 	}

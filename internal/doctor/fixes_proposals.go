@@ -25,7 +25,7 @@ func (p *plan) proposal() []Fix {
 // adviceRisk returns the risk of following a diagnosis' advice, by cause.
 var adviceRisk = sync.OnceValue(func() map[string]Risk {
 	return map[string]Risk{
-		"wrong_package_name": Config, "version_not_published": Config, "package_unpublished": Config, "wrong_runner": Config, "bad_generated_args": Config,
+		"npx_not_confirmed": Config, "wrong_package_name": Config, "version_not_published": Config, "package_unpublished": Config, "wrong_runner": Config, "bad_generated_args": Config,
 		"docker_image_wrong_registry": Config, "docker_image_not_published": Install, "unknown_cli_option": Config, "required_argument_missing": Config,
 		"json_syntax": Config, "wrong_top_level_key": Config, "args_not_array": Config, "entry_shape_wrong": Config, "config_file_given_as_command": Config,
 		"posix_shell_on_windows": Config, "windows_dotted_script_name": Config, "wsl_boundary": Config, "runtime_not_in_image": Config, "leaked_library_path": Config,

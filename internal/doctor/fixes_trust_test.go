@@ -55,7 +55,7 @@ var provenance = map[string][]row{
 		{trust.Project, trust.Start, trust.Asks}, {trust.Project, trust.Send, trust.Asks}, {trust.Environment, trust.Start, trust.Asks}, {trust.Environment, trust.Send, trust.Asks}},
 
 	"advice": nil, "authority": nil, "certificate": nil, "clean-npx-cache": nil, "clean-uv-cache": nil, "exec-bit": nil, "install": nil, "keep-running": nil,
-	"moved": nil, "port-owner": nil, "provide": nil, "proxy": nil, "compose-up": nil, "dependency": nil, "renew": nil, "sibling": nil,
+	"moved": nil, "port-owner": nil, "provide": nil, "proxy": nil, "compose-up": nil, "dependency": nil, "renew": nil, "sibling": nil, "package": nil, "other-port": nil,
 }
 
 // A new remedy fails here until it is in a scene, and a new kind of fix or
@@ -173,6 +173,10 @@ func scenes() []trouble {
 		{name: "compose that is down", spec: func(f *fakeMachine) launch.Spec {
 			f.file("home/me/project/compose.yaml", fmt.Sprintf("services:\n  db:\n    ports: ['%d:5432']\n", closedPort(f.t)))
 			return launch.Spec{Command: "uvx", Args: []string{"db-mcp"}, Env: []string{"PATH=/given"}}
+		}, seen: seen(said("connect ECONNREFUSED 127.0.0.1:5432"))},
+		{name: "a port of another entry", spec: func(f *fakeMachine) launch.Spec {
+			f.Entries = []launch.Spec{{Command: "pg", Args: []string{fmt.Sprintf("postgres://127.0.0.1:%d/b", listen(f.t))}, Env: []string{}}}
+			return launch.Spec{Command: "pg", Args: []string{fmt.Sprintf("postgres://127.0.0.1:%d/a", closedPort(f.t))}, Env: []string{}}
 		}, seen: seen(said("connect ECONNREFUSED 127.0.0.1:5432"))},
 		{name: "a different runner", spec: func(f *fakeMachine) launch.Spec {
 			f.file("home/me/.bun/bin/bunx", "")

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
@@ -31,6 +32,9 @@ type Machine struct {
 	// Project is a directory that the user works in and that servers are not started in, or "".
 	// What is found in it is the project's.
 	Project string
+	// Entries are the servers that are configured on this machine, as far as they are known. Only
+	// their names of packages and their ports are suggested for others.
+	Entries []launch.Spec
 	Env     func(name string) (string, bool)
 	Run     func(ctx context.Context, env []string, name string, args ...string) (string, error)
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)

@@ -52,6 +52,18 @@ func packageCauses() []cause {
 			hides: []string{"http_unauthorized", "http_forbidden", "wrong_package_name", "package_unpublished", "registry_unreachable", "token_scope_insufficient", "access_denied", "invalid_api_key", "dependency_version_drift"},
 		},
 		{
+			name: "npx_not_confirmed", category: PackageNotFound,
+			explain: "npx must install {package|the package} first and asks for confirmation. The user cannot answer, because the MCP client uses stdin for its messages.",
+			fix:     "Add -y before the package in \"args\", if you trust it: `npx -y {pinned|PACKAGE}`",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.has("--no-install", "--no") },
+				explain: "{package|The package} is not installed, and --no-install or --no in \"args\" forbids npx to install it.",
+				fix:     "Install the package first, or replace that option with -y: `npx -y {pinned|PACKAGE}`"}},
+			clues: []clue{
+				{certain, `npx canceled due to missing packages and no YES option(?:: \[\s*"(?P<package>[^"\n]+?)@?")?`, nil},
+				{certain, `npm (?:ERR!|error) canceled\b`, func(x *exam, _ *match) bool { return x.runs("npx") }},
+			},
+		},
+		{
 			name: "docker_image_wrong_registry", category: PackageNotFound,
 			explain: "The image {package|that was requested} is not in the registry.",
 			fix:     "Look up the image's full name, including its registry, in the server's documentation, and use that name.",

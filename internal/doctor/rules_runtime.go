@@ -87,7 +87,8 @@ func runtimeCauses() []cause {
 			name: "python_too_old", category: RuntimeTooOld,
 			explain: "The server does not support the Python version that runs or installs it: it requires {version|a newer one}.",
 			fix:     "Use the absolute path of a newer Python as the command. To find one: `uv python find {python|3.12}`",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pipx") }, fix: "Let uv use a newer Python: `uvx --python {python|3.12} {pinned|PACKAGE}`"}},
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv") }, fix: "Let uv use a newer Python: `{withpython|uvx --python 3.12 PACKAGE}`"},
+				{when: func(x *exam, _ *match) bool { return x.runs("pipx") }, fix: "Let uv use a newer Python: `uvx --python {python|3.12} {pinned|PACKAGE}`"}},
 			clues: []clue{
 				{certain, `does(?: not|n't) satisfy Python ?(?P<version>[<>=~!][^\s,]*)`, nil},
 				{certain, `requires a different Python: [\d.]+ not in '(?P<version>[^'\n]+)'`, nil},

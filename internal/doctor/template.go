@@ -88,8 +88,11 @@ func (x *exam) name(key string, m *match) string {
 			value, _, _ = strings.Cut(rest, "/")
 		}
 	}
-	if key == "text" {
+	switch {
+	case key == "text":
 		return x.Secrets.Quote(value)
+	case key == "variable" && x.showsName(value, m):
+		return value
 	}
 	value = bare(x.Secrets, value)
 	if strings.ContainsAny(value, ";|&$`<>") {
@@ -98,16 +101,22 @@ func (x *exam) name(key string, m *match) string {
 	return value
 }
 
-// withoutSentence returns the argument that a captured path begins with, if what follows is the rest
-// of a sentence: "/srv/notes, skipping".
+// withoutSentence returns a captured path without the rest of its sentence: "/srv/notes, skipping".
+// Best known is the end of a path that is an argument.
 func (x *exam) withoutSentence(path string) string {
 	for _, word := range x.Command {
 		if rest, ok := strings.CutPrefix(path, word); ok && len(word) > 1 && rest != "" && strings.ContainsRune(",;:) ", rune(rest[0])) {
 			return word
 		}
 	}
+	if at := restOfSentence.FindStringIndex(path); at != nil && !x.has(path) {
+		return path[:at[0]]
+	}
 	return path
 }
+
+// restOfSentence matches what follows a path in its sentence.
+var restOfSentence = &wording{source: `[,;] [a-z][^/\\]*$`}
 
 // numbered returns "port 3000" for a number, and an address unchanged.
 func numbered(port string) string {
@@ -172,6 +181,8 @@ func (x *exam) advised(key string, m *match) string {
 		return words
 	case "python":
 		return pythonFor(m.names["version"])
+	case "withpython": // the command with a Python that meets the requirement
+		return x.withPython(cmp.Or(pythonFor(m.names["version"]), "3.12"))
 	case "pairs": // the variables, as members of "env"
 		var pairs []string
 		for _, name := range x.listed(m) {
@@ -184,6 +195,25 @@ func (x *exam) advised(key string, m *match) string {
 		}
 	}
 	return ""
+}
+
+// withPython returns the configured command of uv as a person types it, with a different Python, or
+// "" if there is none.
+func (x *exam) withPython(version string) string {
+	words := slices.Clone(withoutShell(x.Command))
+	for i := 0; i < len(words); i++ {
+		if words[i] == "--python" && i+1 < len(words) {
+			words = slices.Delete(words, i, i+2)
+		}
+	}
+	at := 0
+	if len(words) > 0 && program(words[0]) == "uv" {
+		at = slices.Index(words, "run")
+	}
+	if at < 0 || at+1 >= len(words) {
+		return ""
+	}
+	return x.copied(slices.Insert(words, at+1, "--python", version))
 }
 
 // typing returns the commands of the reader's shell: of their platform, or of Windows if the log is
@@ -294,7 +324,12 @@ func (x *exam) typed() string {
 	if len(x.Command) == 0 || x.URL != "" || webAddress.FindString(x.Command[0]) == x.Command[0] {
 		return ""
 	}
-	line := x.Secrets.Quote(x.typing().Line(redact.MaskWords(x.Command)...))
+	return x.copied(x.Command)
+}
+
+// copied returns a command line that a person copies, or "" if it is too long for that.
+func (x *exam) copied(words []string) string {
+	line := x.Secrets.Quote(x.typing().Line(redact.MaskWords(words)...))
 	if strings.HasSuffix(line, "…") {
 		return ""
 	}
@@ -328,9 +363,9 @@ func bare(secrets redact.Secrets, text string) string {
 
 // reason returns a line of the evidence, fit to be shown. Of a long line it returns the part around
 // the hit. The whole line is redacted first, so that cutting it cannot expose half a secret.
-func reason(secrets redact.Secrets, m *match) string {
+func (x *exam) reason(m *match) string {
 	const width = 220
-	line := redact.Text(secrets.Redact(plaintext.Clean(m.said)))
+	line := redact.Text(x.hidden(plaintext.Clean(m.said), m))
 	if len(line) <= width {
 		return line
 	}
@@ -349,6 +384,33 @@ func reason(secrets redact.Secrets, m *match) string {
 		text = "…" + text
 	}
 	return text
+}
+
+// hidden returns text without the known secrets, but with the names of variables. The caller has
+// removed control characters.
+func (x *exam) hidden(text string, m *match) string {
+	const held = "\x00"
+	var kept []string
+	for _, at := range slices.Backward(variableWord.regexp().FindAllStringIndex(text, 64)) {
+		name := text[at[0]:at[1]]
+		without := text[:at[0]] + held + text[at[1]:]
+		// A secret that is longer than the name must not be split by it.
+		if x.showsName(name, m) && strings.Replace(x.Secrets.Redact(without), held, x.Secrets.Redact(name), 1) == x.Secrets.Redact(text) {
+			text, kept = without, append(kept, name)
+		}
+	}
+	text = x.Secrets.Redact(text)
+	for _, name := range slices.Backward(kept) {
+		text = strings.Replace(text, held, name, 1)
+	}
+	return text
+}
+
+// showsName reports whether the name of a variable is shown although it contains a secret, as
+// POSTGRES_URL does if the password is postgres: the entry sets it, or the advice names it. A name
+// that as a whole is the value of a different variable is not.
+func (x *exam) showsName(name string, m *match) bool {
+	return slices.Contains(x.Set, name) || slices.Contains(x.listed(m), name) && x.Secrets.Redact(name) != redact.Redacted
 }
 
 func firstLine(s string) string {

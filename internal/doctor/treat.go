@@ -134,6 +134,8 @@ func Treat(ctx context.Context, spec launch.Spec, t Treatment) Report {
 			}
 		case wait == report.Wait:
 			failed++
+		case now.Case.Stage >= seen.Case.Stage:
+			seen = now // it is silent for longer than was known
 		}
 	}
 	return report.end(seen)

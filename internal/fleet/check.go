@@ -58,6 +58,9 @@ const maxConcurrent = 5
 func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []*Checked {
 	all := make([]*Checked, len(servers))
 	machines := map[bool]*doctor.Machine{false: f.machine(false), true: f.machine(true)}
+	for _, m := range machines {
+		m.Entries = ownEntries(servers)
+	}
 	places := make(chan struct{}, maxConcurrent)
 	var running sync.WaitGroup
 	try := func(c *Checked) {
@@ -125,6 +128,20 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 		f.recall(c, machines[c.Config.InProject()])
 	}
 	return all
+}
+
+// ownEntries returns the user's own servers, all that were read with these. What a project
+// configures is not suggested for others.
+func ownEntries(servers []*Server) (own []launch.Spec) {
+	if len(servers) == 0 {
+		return nil
+	}
+	for _, s := range servers[0].view.Servers {
+		if !s.Config.InProject() {
+			own = append(own, s.Real())
+		}
+	}
+	return own
 }
 
 // brokenTimeout bounds the wait for an entry that its client does not load: the result does not

@@ -193,7 +193,7 @@ func (s *Session) causeOf(ctx context.Context, k *correction) (why fault.Cause) 
 	if k.failed == nil || !s.Calls.Suspects(s.Spec, *k.failed) || !s.beginExamination() {
 		return why
 	}
-	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.examineTimeout)
 	defer cancel()
 	why = s.Calls.Examine(ctx, s.Spec, *k.failed)
 	s.endExamination(k.number, k.client, k.failed.Tool, why)

@@ -3,8 +3,6 @@ package proxy
 import (
 	"bytes"
 	"context"
-	"sync"
-	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -28,8 +26,6 @@ type CallDoctor interface {
 }
 
 const (
-	// examineTimeout is how long the response to a failed call waits for its cause.
-	examineTimeout = 400 * time.Millisecond
 	// maxExamined limits the failed calls that are examined at the same time.
 	maxExamined = 4
 	// maxAiling limits the tools whose failures are remembered.
@@ -52,8 +48,8 @@ func (s *Session) remember() {
 }
 
 // examineCall looks for the cause of a failed tool call, away from the connection's goroutine. It
-// returns true if the response follows once the cause is known, or once examineTimeout is over. The
-// outlet's lock is held.
+// returns true if the response follows once the cause is known, or once examineTimeout is over, in
+// its place before later messages. The outlet's lock is held.
 func (s *Session) examineCall(c *call, m *wire.Message, said response) (deferred bool) {
 	if s.Calls == nil || c.msg.Method != "tools/call" {
 		return false
@@ -82,26 +78,35 @@ func (s *Session) examineLater(c *call, m *wire.Message, said response, failed u
 	failed.Stderr = func() string { return conn.StderrSince(sent) }
 	answer := func(fault.Cause) {}
 	if deferred {
-		kept := keep(m)
-		var once sync.Once
-		answer = func(why fault.Cause) {
-			once.Do(func() {
-				s.out.Lock()
-				defer s.out.Unlock()
-				s.putAnswer(c, &kept, said, why)
-				s.out.flush()
-			})
-		}
+		answer = s.deferAnswer(c, m, said)
 	}
 	s.background.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), examineTimeout)
+		ctx, cancel := context.WithTimeout(s.life, s.examineTimeout)
 		defer cancel()
-		late := time.AfterFunc(examineTimeout, func() { answer(fault.Cause{}) })
-		defer late.Stop()
+		defer context.AfterFunc(ctx, func() { answer(fault.Cause{}) })()
 		why := s.Calls.Examine(ctx, s.Spec, failed)
 		answer(why)
 		s.endExamination(number, client, failed.Tool, why)
 	})
+}
+
+// deferAnswer holds the place of a response in the outlet, whose lock is held. The first call of
+// answer puts the response there, with the cause of the failure if it is known.
+func (s *Session) deferAnswer(c *call, m *wire.Message, said response) (answer func(fault.Cause)) {
+	kept := keep(m)
+	var held *place
+	fill := func(why fault.Cause) {
+		if !held.filled {
+			s.out.fill(held, s.appendAnswer(nil, c, &kept, said, why), Told{About: c.id, Answer: true, Status: kept.Status})
+			s.discard(c)
+		}
+	}
+	held = s.out.hold(func() { fill(fault.Cause{}) })
+	return func(why fault.Cause) {
+		s.out.Lock()
+		defer s.out.Unlock()
+		fill(why)
+	}
 }
 
 // failedCall returns the call as failed in the server's words, and whether it failed.
@@ -135,6 +140,7 @@ func (s *Session) beginExamination() bool {
 func (s *Session) endExamination(number event.CallID, client, tool string, why fault.Cause) {
 	s.mu.Lock()
 	s.examined--
+	s.checkEmptied()
 	news := why.Known() && s.ailing[tool] != why.Code
 	if news && len(s.ailing) < maxAiling {
 		s.ailing[tool] = why.Code

@@ -4,13 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
@@ -168,31 +171,78 @@ func TestAResponseIsNotChangedIfRepairsAreOff(t *testing.T) {
 	s.await(event.Diagnosed, 1)
 }
 
-// A doctor that takes too long costs the explanation, not the response; other calls do not wait.
-func TestASlowExaminationDelaysNothingElse(t *testing.T) {
-	t.Parallel()
-	q := &callQuack{begin: make(chan struct{})}
-	s := parrot(t, q)
-	const down = `"error":{"code":-32603,"message":"down"}`
-	var failed []string
-	for range maxExamined {
-		failed = append(failed, s.startSaying(down))
-	}
-	s.until("all are examined", func() bool {
+// examines waits until n failed calls are being examined.
+func (s *story) examines(q *callQuack, n int) {
+	s.t.Helper()
+	s.until("the calls are examined", func() bool {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		return len(q.asked) == maxExamined
+		return len(q.asked) == n
 	})
-	if got := s.say(`"result":{"content":[]}`); !strings.Contains(got, `"result"`) {
-		t.Error(got)
+}
+
+// order returns the ids of the responses in the order in which the client got them.
+func (s *story) order() (ids []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.lines {
+		if m.Method == "" {
+			ids = append(ids, string(m.ID))
+		}
 	}
-	if got := s.say(down); strings.Contains(got, "gauze") {
-		t.Errorf("one more than the limit was examined: %s", got)
+	return ids
+}
+
+const (
+	saysDown = `"error":{"code":-32603,"message":"down"}`
+	saysFine = `"result":{"content":[]}`
+)
+
+// A server that answers in order is answered for in order, also while a cause is looked for.
+func TestAnExaminedAnswerIsNotOvertaken(t *testing.T) {
+	t.Parallel()
+	q := &callQuack{begin: make(chan struct{})}
+	o := quick()
+	o.Calls, o.examineTimeout = q, patience.Limit()
+	s := beginListed(t, "parrot", o)
+	before := s.session.Counters().Answered
+	var sent []string
+	for _, said := range []string{saysFine, saysDown, saysFine, saysDown, saysFine} {
+		sent = append(sent, s.startSaying(said))
 	}
-	for _, id := range failed {
-		if got, want := s.answer(id).raw, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, id, down); got != want {
+	s.examines(q, 2)
+	s.until("the server has answered", func() bool { return s.session.Counters().Answered == before+5 })
+	close(q.begin)
+	for i, id := range sent {
+		if got, explained := s.answer(id).raw, i%2 == 1; strings.Contains(got, "Likely cause") != explained {
+			t.Errorf("answer %d: %s", i, got)
+		}
+	}
+	if got := s.order(); !slices.Equal(got[len(got)-5:], sent) {
+		t.Errorf("the answers came as %v, want %v", got, sent)
+	}
+}
+
+// A doctor that takes too long costs the explanation, not the response.
+func TestASlowExaminationCostsNoAnswer(t *testing.T) {
+	t.Parallel()
+	q := &callQuack{begin: make(chan struct{})}
+	o := quick()
+	o.Calls, o.examineTimeout = q, time.Millisecond
+	s := beginListed(t, "parrot", o)
+	var sent []string
+	for range maxExamined {
+		sent = append(sent, s.startSaying(saysDown))
+	}
+	s.examines(q, maxExamined)
+	sent = append(sent, s.startSaying(saysDown)) // one more than are examined
+	for _, id := range sent {
+		if got, want := s.answer(id).raw, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, id, saysDown); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
+	}
+	s.say(saysFine)
+	for _, id := range sent {
 		if n := s.answers(id); n != 1 {
 			t.Errorf("%d answers", n)
 		}
@@ -200,26 +250,64 @@ func TestASlowExaminationDelaysNothingElse(t *testing.T) {
 	close(q.begin)
 }
 
-// The client leaves while a call is examined: its response still comes.
-func TestAnExaminationEndsWithItsSession(t *testing.T) {
+// A server that sends much while a cause is looked for is not collected without limit.
+func TestMuchBehindAnExaminedAnswerReleasesIt(t *testing.T) {
 	t.Parallel()
 	q := &callQuack{begin: make(chan struct{})}
-	s := parrot(t, q)
-	id := s.startSaying(`"error":{"code":-32603,"message":"down"}`)
-	s.until("it is examined", func() bool {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		return len(q.asked) == 1
-	})
+	o := quick()
+	o.Calls, o.examineTimeout = q, patience.Limit()
+	s := beginListed(t, "parrot", o)
+	failed := s.startSaying(saysDown)
+	s.examines(q, 1)
+	s.say(`"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", maxHeldBytes) + `"}]}`)
+	if got := s.answer(failed).raw; strings.Contains(got, "gauze") {
+		t.Errorf("explained: %s", got)
+	}
+	close(q.begin)
+	s.await(event.Diagnosed, 1) // the person is still told
+	if n := s.answers(failed); n != 1 {
+		t.Errorf("%d answers", n)
+	}
+}
+
+// The client leaves while a call is examined: the cause still comes.
+func TestAnExaminationDelaysTheEndOfItsSession(t *testing.T) {
+	t.Parallel()
+	q := &callQuack{begin: make(chan struct{})}
+	o := quick()
+	o.Calls, o.examineTimeout, o.finishGrace = q, patience.Limit(), patience.Limit()
+	s := beginListed(t, "parrot", o)
+	id := s.startSaying(saysDown)
+	s.examines(q, 1)
 	s.in.Close()
-	s.answer(id) // without an explanation, once its time is over
 	close(q.begin)
 	if err := s.end(); err != nil {
 		t.Error(err)
 	}
-	if n := s.answers(id); n != 1 {
-		t.Errorf("%d answers", n)
+	if got := s.answer(id).raw; !strings.Contains(got, "Likely cause") {
+		t.Error(got)
 	}
+}
+
+// A session that must stop does not wait for a cause. What was held for it is still sent.
+func TestAStopDoesNotWaitForAnExamination(t *testing.T) {
+	t.Parallel()
+	q := &callQuack{begin: make(chan struct{})}
+	o := quick()
+	o.Calls, o.examineTimeout = q, time.Hour
+	s := beginListed(t, "parrot", o)
+	before := s.session.Counters().Answered
+	sent := []string{s.startSaying(saysDown), s.startSaying(saysFine)}
+	s.examines(q, 1)
+	s.until("the server has answered", func() bool { return s.session.Counters().Answered == before+2 })
+	s.cancel()
+	for _, id := range sent {
+		if got := s.answer(id).raw; strings.Contains(got, "gauze") {
+			t.Error(got)
+		}
+	}
+	close(q.begin)
+	s.end()
 }
 
 // BenchmarkASuccessfulCallIsNotExamined measures what the search for causes adds to a call that

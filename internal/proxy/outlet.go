@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ type outlet struct {
 	w    io.Writer
 	tell func(Told) // instead of w: message by message; must not block
 	buf  []byte
+	held []*place // responses that follow, in the order in which the server sent them
 	err  error
 	// failed is closed with err: the client is gone.
 	failed chan struct{}
@@ -32,22 +34,69 @@ type Told struct {
 	Status   int    // HTTP status with which the server rejected the request; 0: none
 }
 
-const outletFlushAt = 64 << 10
+// place is where a held response belongs.
+type place struct {
+	at     int    // in buf
+	filled bool   // with the response
+	expire func() // fills it immediately
+}
 
-// flush writes what was collected. The caller holds the lock.
+const (
+	outletFlushAt = 64 << 10
+	// maxHeldBytes is how much is collected behind a held response.
+	maxHeldBytes = 1 << 20
+)
+
+// flush writes what was collected, up to the first held response. The caller holds the lock.
 func (o *outlet) flush() {
-	if len(o.buf) == 0 || o.tell != nil {
+	ready := len(o.buf)
+	if len(o.held) > 0 {
+		ready = o.held[0].at
+	}
+	if ready == 0 || o.tell != nil {
 		return
 	}
 	if o.err == nil {
 		o.writes.Add(1)
-		_, o.err = o.w.Write(o.buf)
+		_, o.err = o.w.Write(o.buf[:ready])
 		o.writes.Add(1)
 		if o.err != nil {
 			close(o.failed)
 		}
 	}
-	o.buf = small(o.buf)
+	o.buf = append(small(o.buf), o.buf[ready:]...)
+	for _, p := range o.held {
+		p.at -= ready
+	}
+}
+
+// hold keeps the place of a response that follows with fill: later messages are written after it.
+// If they become too many, expire must fill it. A client that exchanges messages, whose requests are
+// independent, gets the later ones first. The caller holds the lock.
+func (o *outlet) hold(expire func()) *place {
+	p := &place{at: len(o.buf), expire: expire}
+	o.held = append(o.held, p)
+	return p
+}
+
+// fill writes a held response, once those before it are filled; line has its line end. The caller
+// holds the lock.
+func (o *outlet) fill(p *place, line []byte, t Told) {
+	i := slices.Index(o.held, p)
+	p.filled, o.held = true, slices.Delete(o.held, i, i+1)
+	o.buf = slices.Insert(o.buf, p.at, line...)
+	for _, later := range o.held[i:] {
+		later.at += len(line)
+	}
+	o.end(t)
+	o.flush()
+}
+
+// release fills all places. The caller holds the lock.
+func (o *outlet) release() {
+	for len(o.held) > 0 {
+		o.held[0].expire()
+	}
 }
 
 // end is called after a message was put into buf; t says what it is, except for its Line. A burst
@@ -58,6 +107,8 @@ func (o *outlet) end(t Told) {
 		t.Line = bytes.TrimSuffix(o.buf, lineEnd)
 		o.tell(t)
 		o.buf = small(o.buf)
+	case len(o.held) > 0 && len(o.buf)-o.held[0].at > maxHeldBytes:
+		o.release()
 	case len(o.buf) >= outletFlushAt:
 		o.flush()
 	}

@@ -101,6 +101,9 @@ type Options struct {
 	// it may still read, as in `printf ... | gauze run -- server`. Default 2s.
 	finishGrace time.Duration
 
+	// examineTimeout is how long the response to a failed call waits for its cause. Default 3s.
+	examineTimeout time.Duration
+
 	// Tell receives, with Attend, the messages to the client, one at a time. It must not block,
 	// call the session or keep what it is given.
 	Tell func(Told)
@@ -112,6 +115,7 @@ func (o Options) withDefaults() Options {
 	o.suspectsApart = cmp.Or(o.suspectsApart, 200*time.Millisecond)
 	o.discoverWait = cmp.Or(o.discoverWait, 3*time.Second)
 	o.finishGrace = cmp.Or(o.finishGrace, 2*time.Second)
+	o.examineTimeout = cmp.Or(o.examineTimeout, 3*time.Second)
 	o.Patience = cmp.Or(o.Patience, 30*time.Second)
 	o.ProbeInterval = cmp.Or(o.ProbeInterval, 15*time.Second)
 	o.ProbeTimeout = cmp.Or(o.ProbeTimeout, 5*time.Second)
@@ -401,7 +405,7 @@ func (s *Session) finish(ctx context.Context) {
 
 // checkEmptied closes emptied if no answer is due. The answer to an open stream never is.
 func (s *Session) checkEmptied() {
-	if s.emptied == nil {
+	if s.emptied == nil || s.examined > 0 {
 		return
 	}
 	for _, c := range s.calls {
