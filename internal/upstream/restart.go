@@ -129,7 +129,7 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 		p := plan{wait: min(r.Open<<min(r.opens, 10), r.OpenMax), open: true, code: fault.CrashLoop,
 			detail: fmt.Sprintf("it ended %d times within %v without answering a call; the last time %s", len(r.recent), r.Period, e.Sentence())}
 		if len(r.recent) <= r.Limit {
-			p.detail = "it ended again after the last pause: " + e.Sentence()
+			p.detail = "after the last pause, " + e.Sentence()
 		}
 		r.opens++
 		return p
