@@ -42,7 +42,7 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.StartTimeout, "start-timeout", 0, "idle `time` before a starting server is considered stuck (default: 1m, or longer if earlier starts took longer)")
 	flags.DurationVar(&f.ProbeInterval, "probe-interval", 15*time.Second, "idle `time` before a liveness probe while a call is pending")
 	flags.DurationVar(&f.ProbeTimeout, "probe-timeout", 5*time.Second, "`time` to wait for the response to a liveness probe")
-	flags.DurationVar(&f.HangGrace, "hang-grace", 10*time.Second, "`time` without CPU use after which a server that does not respond to probes is considered hung")
+	flags.DurationVar(&f.HangGrace, "hang-grace", 10*time.Second, "`time` without CPU use, or stopped, after which a server that does not respond to probes is considered hung")
 	flags.StringArrayVar(&f.tools, "tool", nil, "`policy` for one tool: NAME:replay=never|safe|idempotent, timeout=5m, max-in-flight=2, repair=off|silent|report|strict, correct.enabled=false, separated by commas; NAME * with correct.KEY means all tools (repeatable)")
 	flags.StringVar(&f.Repair, "repair", "", "`mode` for calls whose arguments do not match the tool's schema: off (send them unchanged), silent (repair without telling the model), report (report every change) or strict (reject what cannot be repaired). Default: repair, report anything beyond spelling, and send the rest unchanged")
 	flags.StringVar(&f.model, "model", "", modelUsage("a model that corrects calls that the server rejects, or sampling for the client's own"))

@@ -80,7 +80,7 @@ type Options struct {
 	// held up. It bounds memory. Default 32 MiB.
 	maxQueued int
 
-	// hangWait is how long a call waits after the client cancelled another one before its silent server
+	// hangWait is how long a call waits, once the client cancelled a call, before its silent server
 	// may count as hung. Default 60s.
 	hangWait time.Duration
 

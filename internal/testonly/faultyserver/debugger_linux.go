@@ -65,7 +65,7 @@ func debug(args []string) error {
 func attach(pid int) error {
 	dir := fmt.Sprintf("/proc/%d/task", pid)
 	held := map[string]bool{}
-	for before := -1; before < len(held); { // a thread that runs may start another one
+	for before := -1; before < len(held); { // a thread that runs may start more
 		before = len(held)
 		threads, err := os.ReadDir(dir)
 		if err != nil {
