@@ -59,7 +59,8 @@ type Options struct {
 	ProbeInterval time.Duration
 	// ProbeTimeout is how long a server may take to answer a probe. Default 5s.
 	ProbeTimeout time.Duration
-	// HangGrace is how long an unresponsive server may use no CPU before it is replaced. Default 10s.
+	// HangGrace is how long an unresponsive server may be stopped or use no CPU before it is replaced.
+	// Default 10s.
 	HangGrace time.Duration
 
 	// Repair is what happens to calls whose arguments do not match the tool's input schema.

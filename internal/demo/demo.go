@@ -64,6 +64,9 @@ type stage struct {
 // callTimeout limits a call without progress.
 const callTimeout = 20 * time.Second
 
+// hangGrace is how long a silent server may be stopped or use no CPU.
+const hangGrace = 600 * time.Millisecond
+
 // mark is an event of the demo itself. When it comes back, everything before it is on the screen.
 const mark event.Kind = "demo-mark"
 
@@ -93,7 +96,7 @@ func Run(ctx context.Context, w io.Writer, o Options) error {
 		// The usual rules with shorter timeouts, so that the user does not watch a server hang for a
 		// minute.
 		Timeout: callTimeout, ProbeInterval: 150 * time.Millisecond, ProbeTimeout: 150 * time.Millisecond,
-		HangGrace: 600 * time.Millisecond,
+		HangGrace: hangGrace,
 		Restart:   upstream.Restart{Backoff: 10 * time.Millisecond, Limit: -1},
 		Events:    events,
 		Models:    model.asked, ModelTimeout: o.ModelTimeout,

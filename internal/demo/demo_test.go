@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,9 @@ func TestTheDemoKeepsEveryPromise(t *testing.T) {
 		unread,
 		"die_read was sent again: it is safe to repeat",
 		"die, outcome reported as unknown: [gauze: outcome-unknown]",
-		"; gauze restarts it",
+		hungAbout,
+		"; gauze replaces it",
+		"✗ the server exited",
 		"✓ busy answered",
 		"not a message, not forwarded to the client: Server started",
 		"✎ units   null → left out",
@@ -62,6 +65,28 @@ func TestTheDemoKeepsEveryPromise(t *testing.T) {
 	} {
 		if !strings.Contains(words(out.String()), words(want)) {
 			t.Errorf("the timeline does not say %q\n%s", want, out.String())
+		}
+	}
+	wantREADME(t, out.String())
+}
+
+// wantREADME checks that the README shows a scene as it is in out, except for the times and the order.
+func wantREADME(t *testing.T, out string) {
+	t.Helper()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, scene, found := strings.Cut(string(readme), "\n2/10 ")
+	scene, _, closed := strings.Cut(scene, "```")
+	if !found || !closed {
+		t.Fatal("the README does not show the second scene")
+	}
+	times := regexp.MustCompile(`[0-9.]+m?s\b`)
+	out = words(times.ReplaceAllString(out, ""))
+	for _, line := range times.Split(scene, -1) {
+		if !strings.Contains(out, words(line)) {
+			t.Errorf("the README shows %q, and the demo does not", words(line))
 		}
 	}
 }

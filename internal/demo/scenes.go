@@ -46,7 +46,7 @@ var scenes = []scene{
 			}
 			return s.show(s.finish(ctx, writing))
 		}},
-	{"Hung", "The server process is suspended: it is alive but will never respond.",
+	{"Hung", "The server process is suspended: it is alive but will never respond. " + hungAbout,
 		func(ctx context.Context, s *stage) error {
 			before := s.server.starts()
 			if err := s.server.freeze(ctx); err != nil {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/timeline"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // screen is the timeline that the user sees.
@@ -63,9 +65,16 @@ func (s *screen) settled(text string) {
 	kinds := s.kinds
 	s.kinds = map[event.Kind]int{}
 	s.mu.Unlock()
-	s.line("✗", red, fmt.Sprintf("the server was killed %d times", kinds[event.Died]))
-	s.line("↻", yellow, fmt.Sprintf("restored %d times, %d calls sent again", kinds[event.Restored], kinds[event.Replayed]))
+	s.line("✗", red, "the server was killed "+times(kinds[event.Died]))
+	s.line("↻", yellow, fmt.Sprintf("the session was restored %s, %s sent again", times(kinds[event.Restored]), plaintext.Count(kinds[event.Replayed], "call")))
 	s.line("✓", green, text)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // quiet counts events instead of showing them.
@@ -135,11 +144,12 @@ func (s *screen) event(e event.Event) {
 	took := e.Took.Round(time.Millisecond)
 	switch e.Kind {
 	case event.Died:
-		if !strings.Contains(e.Detail, "the client left") {
-			s.line("✗", red, "the server exited: "+e.Detail)
+		if e.Reason != upstream.ReasonStopped && e.Reason != upstream.ReasonHung { // what was said already
+			e.Took = 0
+			s.line("✗", red, timeline.Ended(e))
 		}
 	case event.Hung:
-		s.line("!", red, "the server is hung: "+e.Detail+"; gauze restarts it")
+		s.line("!", red, "the server is hung: "+e.Detail+"; gauze replaces it")
 	case event.ProbeMissed:
 		if e.Count <= 3 {
 			s.line("…", faint, fmt.Sprintf("no response to a liveness probe (%d)", e.Count))

@@ -13,6 +13,9 @@ import (
 // debuggers use this one.
 var ntSuspendProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtSuspendProcess")
 
+// hungAbout says how long gauze waits for a server that is suspended.
+var hungAbout = fmt.Sprintf("Gauze cannot detect that on this system, so it waits until the call times out after %v.", callTimeout)
+
 // freeze stops the server.
 func (s *server) freeze(context.Context) error {
 	s.mu.Lock()

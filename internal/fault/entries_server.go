@@ -42,7 +42,7 @@ var serverEntries = []Entry{
 		next:  "Do not retry: the request will fail until the user corrects the command. Tell the user.",
 		Means: "The program given after `--` is not a file and is not in any directory on gauze's PATH; or it exists, and exited with status 127 because it did not find a program that it needs.",
 		Why:   "Programs started from a desktop icon or an editor often have a shorter PATH than your terminal: the directories of nvm, fnm, asdf, volta and mise, and ~/.local/bin, are missing. Or the name is misspelt, or the program is not installed. A script that begins with `#!/usr/bin/env node` also needs node on the PATH.",
-		Did:   "Gauze started nothing and does not retry: a missing command does not appear by itself. It never runs a program with a similar name.",
+		Did:   "Gauze did not start anything and does not retry: a missing command does not appear by itself. It never runs a program with a similar name.",
 		Do: []Step{
 			{Text: "In a terminal where the program works, find its path:", spell: func(w shell.Words) string { return w.Which("NAME") }},
 			{Text: "Use that full path in the client's configuration:", spell: func(w shell.Words) string {
@@ -58,7 +58,7 @@ var serverEntries = []Entry{
 		next:  "Do not retry: the request will fail until the user corrects the permissions. Tell the user.",
 		Means: "The file exists, but this user has no permission to run it; or it tried to run something that is not executable, and exited with status 126.",
 		Why:   "The file has no execute permission, a parent directory is not accessible, the path is a directory, or the file system is mounted noexec.",
-		Did:   "Gauze started nothing, does not retry, and never changes permissions.",
+		Did:   "Gauze did not start anything, does not retry, and never changes permissions.",
 		Do: []Step{
 			{Text: "Show the permissions:", spell: func(w shell.Words) string { return w.List(w.Path("full", "path", "to", "NAME")) }},
 			{Text: "If you trust the file, make it executable:", spell: func(w shell.Words) string { return w.Posix("chmod u+x /full/path/to/NAME") }},
@@ -72,7 +72,7 @@ var serverEntries = []Entry{
 		next:  "Do not retry: the request will fail until the user corrects the command. Tell the user.",
 		Means: "The file exists and is executable, but the system cannot load it.",
 		Why:   "The file's first line specifies an interpreter that does not exist (`#!/no/such/python`), it has no such line, it was built for a different system or processor, or it is corrupt. In a script saved with Windows line endings, the interpreter's name ends in an invisible character.",
-		Did:   "Gauze started nothing and does not retry.",
+		Did:   "Gauze did not start anything and does not retry.",
 		Do: []Step{
 			{Text: "Show the file's type:", spell: func(w shell.Words) string { return w.Posix("file /full/path/to/NAME") }},
 			{Text: "Show a script's interpreter:", spell: func(w shell.Words) string { return w.FirstLine(w.Path("full", "path", "to", "NAME")) }},
@@ -88,7 +88,7 @@ var serverEntries = []Entry{
 		next:  "Do not retry: the request will fail until the user corrects the directory. Tell the user.",
 		Means: "The directory in which the server starts is missing or is not a directory. The command itself may be correct.",
 		Why:   "The project was moved or deleted, a drive is not mounted, or the path is misspelt.",
-		Did:   "Gauze started nothing, does not retry, and never creates the directory.",
+		Did:   "Gauze did not start anything, does not retry, and never creates the directory.",
 		Do: []Step{
 			{Text: "Check the directory:", spell: func(w shell.Words) string { return w.List(w.Path("the", "directory")) }},
 			{Text: "Correct the path in the client's configuration, then restart the client."},

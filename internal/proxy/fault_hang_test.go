@@ -225,7 +225,7 @@ func TestFaultH05BusyIsNotHung(t *testing.T) {
 func TestFaultH06Stopped(t *testing.T) {
 	t.Parallel()
 	o := quick()
-	o.HangGrace, o.hangWait = 100*time.Millisecond, 100*time.Millisecond
+	o.HangGrace, o.hangWait = 100*time.Millisecond, time.Hour
 	t.Run("with calls", func(t *testing.T) {
 		s := begin(t, o).initialize()
 		conn := s.conn()

@@ -83,7 +83,8 @@ type Options struct {
 	// held up. It bounds memory. Default 32 MiB.
 	maxQueued int
 
-	// hangWait is how long a call waits before its silent server may count as hung. Default 60s.
+	// hangWait is how long a call waits, once the client cancelled a call, before its silent server
+	// may count as hung. Default 60s.
 	hangWait time.Duration
 
 	// maxHold is how long a call is held because of what others may do. Default 1s.

@@ -286,13 +286,28 @@ func (s *Session) takePulse(conn *upstream.Conn, now time.Time) {
 		p.misses++
 		s.up.Record(conn.Generation, health.NoAnswer, 0, now)
 		s.emit(nil, event.Event{Kind: event.ProbeMissed, Generation: conn.Generation, Count: p.misses})
-	case p.probe == nil && s.memory.known() && now.Sub(p.probed) >= s.ProbeInterval && now.Sub(s.silentSince(conn, now)) >= s.ProbeInterval:
+	case p.probe == nil && s.memory.known() && s.probeDue(conn, now):
 		s.probe(conn, now)
 	}
-	if p.misses > 0 {
+	if p.misses > 0 || s.quiet(conn, now) {
 		s.examine(conn, now)
 		s.hung(conn, now)
 	}
+}
+
+// probeDue reports whether a call has waited for so long that the server is probed. One that is
+// stopped is probed immediately.
+func (s *Session) probeDue(conn *upstream.Conn, now time.Time) bool {
+	p := &s.pulse
+	if !p.stopped.IsZero() && p.misses == 0 && s.quiet(conn, now) {
+		return true
+	}
+	return now.Sub(p.probed) >= s.ProbeInterval && now.Sub(s.silentSince(conn, now)) >= s.ProbeInterval
+}
+
+// quiet reports whether a call has waited for so long that the processes are examined.
+func (s *Session) quiet(conn *upstream.Conn, now time.Time) bool {
+	return now.Sub(s.silentSince(conn, now)) >= s.HangGrace/2
 }
 
 // silentSince returns since when a call waits and nothing was received; now if no call waits. Idle
@@ -345,32 +360,38 @@ func (p *pulse) note(vitals upstream.Vitals, now time.Time, grace time.Duration)
 	if works || now.Sub(p.counted) >= grace {
 		p.worked, p.counted = vitals.CPU, now
 	}
-	if !vitals.Stopped {
+	switch {
+	case !vitals.Stopped:
 		p.stopped = time.Time{}
-	} else if p.stopped.IsZero() {
+	case p.stopped.IsZero() || now.Sub(p.looked) > grace: // in between it may have run
 		p.stopped = now
 	}
 	p.vitals, p.looked = vitals, now
 }
 
-// hung replaces a server that answers no probe, uses no CPU and keeps a call waiting past the
-// call's own timeout, or for hangWait if it is stopped or the client cancelled a call. Silence
-// alone proves nothing: a server that handles one call at a time and waits for a slow API looks the
-// same, and without gauze the client would get its answer. Behind a URL nothing is known of the
-// processes, so only a timeout the user set distinguishes a hang from a long call.
+// hung replaces a server that answers no probe and uses no CPU, in three cases. It is stopped and
+// was not continued within HangGrace: then it cannot answer. Or it keeps a call waiting past the
+// call's own timeout, or for hangWait after the client cancelled a call. Silence alone proves
+// nothing: a server that handles one call at a time and waits for a slow API looks the same, and
+// without gauze the client would get its answer. So does one that a debugger holds. Behind a URL
+// nothing is known of the processes, so only a timeout the user set distinguishes a hang from a long
+// call.
 func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 	p := &s.pulse
-	doubted := !p.stopped.IsZero() || s.gaveUp.After(conn.LastHeard())
-	waits := doubted && p.vitals.Known && now.Sub(s.silentSince(conn, now)) >= s.hangWait
-	if p.misses < missesToKill || !p.wedged && !waits {
+	waited := now.Sub(s.silentSince(conn, now))
+	stopped := !p.stopped.IsZero() && p.misses > 0 && waited >= s.HangGrace
+	doubted := p.wedged || s.gaveUp.After(conn.LastHeard()) && p.vitals.Known && waited >= s.hangWait
+	if !stopped && !(doubted && p.misses >= missesToKill) {
 		return false
 	}
 	why := "it does not answer and uses no CPU"
 	switch {
 	case !p.vitals.Known:
 		why = "it does not answer"
+	case p.vitals.Held:
+		return false
 	case p.idleSince.IsZero() || now.Sub(p.idleSince) < s.HangGrace:
-		return false // it is working, perhaps with a helper process that is stopped
+		return false // it is working, perhaps with a helper process
 	case !p.stopped.IsZero() && now.Sub(p.stopped) < s.HangGrace:
 		return false // it was stopped a moment ago, and may be continued
 	case !p.stopped.IsZero():

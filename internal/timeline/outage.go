@@ -112,13 +112,16 @@ func ended(r journal.Record) string {
 	case why != r.Detail: // it exited (exit status 1)
 		return "the server " + why
 	case r.PID == 0:
-		return "the connection was lost" + after(": ", r.Detail)
+		return "the connection was lost" + after(": ", strings.TrimPrefix(r.Detail, connectionFailed))
 	}
 	return "the server ended" + after(": ", r.Detail)
 }
 
-// stoppedByGauze is what upstream says about a server that gauze stopped.
-const stoppedByGauze = "gauze stopped it: "
+// What upstream says about a server that gauze stopped, and about a connection.
+const (
+	stoppedByGauze   = "gauze stopped it: "
+	connectionFailed = "connection failed: "
+)
 
 // again says how the server came back.
 func (o *group) again(it *Item, end *journal.Record) string {

@@ -25,10 +25,7 @@ func Sentence(e event.Event) string {
 	case event.Ready:
 		return fmt.Sprintf("the server is ready after %v", took)
 	case event.Died:
-		if e.PID == 0 { // at a URL: no process of ours exited
-			return "lost the connection to the server" + after(": ", e.Detail)
-		}
-		return fmt.Sprintf("the server exited after %v%s", took, after(": ", e.Detail))
+		return Ended(e)
 	case event.Restored:
 		return fmt.Sprintf("the server is running again, session restored (generation %d, %v)", e.Generation, took)
 	case event.Waiting:
@@ -73,6 +70,27 @@ func Sentence(e event.Event) string {
 		return plaintext.Count(e.Count, "event") + " could not be recorded"
 	}
 	return ofOneCall(e, what)
+}
+
+// Ended says how a server, or the connection to one at a URL, ended.
+func Ended(e event.Event) string {
+	ran := ""
+	if e.Took > 0 && e.PID != 0 {
+		ran = fmt.Sprintf(" after %v", e.Took.Round(time.Millisecond))
+	}
+	if why, byGauze := strings.CutPrefix(e.Detail, stoppedByGauze); byGauze {
+		if e.PID == 0 {
+			return "gauze closed the connection: " + why
+		}
+		return "gauze stopped the server" + ran + ": " + why
+	}
+	if what, found := strings.CutPrefix(e.Detail, "it "); found { // exited (exit status 1)
+		return "the server " + what + ran
+	}
+	if e.PID == 0 {
+		return "the connection to the server failed" + after(": ", strings.TrimPrefix(e.Detail, connectionFailed))
+	}
+	return "the server exited" + ran + after(": ", e.Detail)
 }
 
 // ofOneCall is Sentence for the events of a call.

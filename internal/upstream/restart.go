@@ -127,9 +127,9 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	// After a pause, one try is allowed until a generation was useful.
 	if r.Limit > 0 && (r.opens > 0 || len(r.recent) > r.Limit) {
 		p := plan{wait: min(r.Open<<min(r.opens, 10), r.OpenMax), open: true, code: fault.CrashLoop,
-			detail: fmt.Sprintf("it ended %d times within %v without answering a call; the last time %s", len(r.recent), r.Period, e.Sentence())}
+			detail: fmt.Sprintf("it failed %d times within %v without answering a call; the last time, %s", len(r.recent), r.Period, e.Sentence())}
 		if len(r.recent) <= r.Limit {
-			p.detail = "it ended again after the last pause: " + e.Sentence()
+			p.detail = "after the last pause, " + e.Sentence()
 		}
 		r.opens++
 		return p

@@ -15,7 +15,7 @@ type AtLimit struct {
 	After   time.Duration // time since the request
 
 	Alive    bool
-	Stopped  bool          // SIGSTOP or a debugger
+	Stopped  bool          // by a signal such as SIGSTOP
 	Unread   bool          // it has not read the request; false if that is not known
 	CPUKnown bool          // whether CPU and Window are valid
 	CPU      time.Duration // used within Window
@@ -108,6 +108,19 @@ func installs(args []string) bool {
 		return launch.Installs(args[2])
 	}
 	return launch.Installs(baseName(script(args)))
+}
+
+// launches reports whether the command only starts the server and waits for it, so that no message
+// depends on it. docker is not such a command: its server runs elsewhere, and it passes messages on.
+func launches(args []string) bool {
+	switch name := baseName(first(args)); name {
+	case "docker", "podman":
+		return false
+	case "go", "sudo", "timeout", "op", "doppler":
+		return true
+	default:
+		return launch.IsShell(name) || installs(args)
+	}
 }
 
 // commandName returns a name that can be shown: without arguments, which may contain a secret.

@@ -43,8 +43,7 @@ func (g *group) members() (found []surveyed) {
 	ours := map[int]bool{}
 	add := func(p surveyed) {
 		ours[p.pid] = true
-		line, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/cmdline")
-		p.args = strings.Split(string(bytes.TrimRight(line[:min(len(line), 4<<10)], "\x00")), "\x00")
+		p.args = argsOf(p.pid)
 		p.moved = movedBy(p.pid)
 		found = append(found, p)
 	}
@@ -68,6 +67,12 @@ func (g *group) members() (found []surveyed) {
 		}
 	}
 	return found
+}
+
+// argsOf returns the command line of a process.
+func argsOf(pid int) []string {
+	line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	return strings.Split(string(bytes.TrimRight(line[:min(len(line), 4<<10)], "\x00")), "\x00")
 }
 
 // movedBy returns how many bytes a process has read and written.

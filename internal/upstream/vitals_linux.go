@@ -2,19 +2,29 @@ package upstream
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
 // vitals examines every process of the group: the server proper is often a grandchild (npx, uvx, sh
 // -c). A clock tick is 10 ms on every Linux that Go supports.
-func (g *group) vitals() (v Vitals) {
-	v.Known = g.each(func(_ int, fields [][]byte) {
-		if fields[0][0] == 'T' {
-			v.Stopped = true
+func (p *process) vitals() (v Vitals) {
+	var stopped, running []int
+	v.Known = p.each(func(pid int, fields [][]byte) {
+		switch fields[0][0] {
+		case 'T':
+			stopped = append(stopped, pid)
+		case 't': // at a breakpoint
+			v.Held = true
+			running = append(running, pid)
+		default:
+			running = append(running, pid)
 		}
 		// Its own time and that of its reaped children.
 		for _, field := range fields[11:15] {
@@ -22,7 +32,28 @@ func (g *group) vitals() (v Vitals) {
 			v.CPU += time.Duration(ticks) * 10 * time.Millisecond
 		}
 	})
+	serves := func(pid int) bool { return p.reads(pid) && !launches(argsOf(pid)) }
+	v.Stopped = slices.ContainsFunc(stopped, p.reads) && !slices.ContainsFunc(running, serves)
 	return v
+}
+
+// reads reports whether a process has the server's stdin open, or whether that cannot be known. A
+// process that has not, such as a helper of the server, gets no messages.
+func (p *process) reads(pid int) bool {
+	info, err := p.stdin.Stat()
+	if err != nil {
+		return true
+	}
+	pipe := fmt.Sprintf("pipe:[%d]", info.Sys().(*syscall.Stat_t).Ino)
+	dir := fmt.Sprintf("/proc/%d/fd/", pid)
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	return slices.ContainsFunc(files, func(file os.DirEntry) bool {
+		target, _ := os.Readlink(dir + file.Name())
+		return target == pipe
+	})
 }
 
 // each calls see for the processes of the group, like eachProcess.
