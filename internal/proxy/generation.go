@@ -101,6 +101,10 @@ func overall(c *call, last fault.Delivery) fault.Delivery {
 // Unreachable is called while the server is down: calls that cannot wait any longer fail.
 func (s *Session) Unreachable(t upstream.Trouble) {
 	s.update(func() {
+		if t.Code == "" { // a different way to start it was found
+			s.trouble, s.delayed = nil, nil
+			return
+		}
 		s.trouble = &t
 		s.endRestart(fmt.Errorf("the server was stopped, and the new one is not available: %s", s.secrets.Load().Redact(t.Detail)))
 		now := time.Now()
@@ -109,6 +113,7 @@ func (s *Session) Unreachable(t upstream.Trouble) {
 				s.fail(c, troubled(&t, c, now))
 			}
 		}
+		s.noteDelay(t, now)
 	})
 }
 

@@ -94,6 +94,10 @@ type Options struct {
 	// never answer it, and the client then falls back to initialize. Default 3s.
 	discoverWait time.Duration
 
+	// startAnswer is how long a client waits for a session that cannot begin, once it is known why.
+	// Default 4s: clients that show a person why a server fails want to know within five.
+	startAnswer time.Duration
+
 	// finishGrace is how long answers that are due are waited for after the client closed its side:
 	// it may still read, as in `printf ... | gauze run -- server`. Default 2s.
 	finishGrace time.Duration
@@ -108,6 +112,7 @@ func (o Options) withDefaults() Options {
 	o.maxHold = cmp.Or(o.maxHold, time.Second)
 	o.suspectsApart = cmp.Or(o.suspectsApart, 200*time.Millisecond)
 	o.discoverWait = cmp.Or(o.discoverWait, 3*time.Second)
+	o.startAnswer = cmp.Or(o.startAnswer, 4*time.Second)
 	o.finishGrace = cmp.Or(o.finishGrace, 2*time.Second)
 	o.Patience = cmp.Or(o.Patience, 30*time.Second)
 	o.ProbeInterval = cmp.Or(o.ProbeInterval, 15*time.Second)
@@ -145,6 +150,7 @@ type Session struct {
 	upSince time.Time         // when conn was published
 	gaveUp  time.Time         // when the client last cancelled a call in flight
 	trouble *upstream.Trouble // why conn is nil; nil: the server is being started
+	delayed *delay            // why no session has begun; nil: it has, or nothing keeps it from that
 	closing bool
 	ended   bool          // every call has its answer, and new ones are rejected
 	emptied chan struct{} // made once the client has left; closed when no answer is due

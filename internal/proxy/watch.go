@@ -80,7 +80,7 @@ func (s *Session) due() bool {
 
 // tickEvery returns an interval that is fine enough for the shortest timeout, and no finer.
 func (s *Session) tickEvery() time.Duration {
-	shortest := min(s.Patience, s.ProbeInterval, s.ProbeTimeout, s.HangGrace, s.hangWait, s.discoverWait, s.up.StartTimeout, 2*time.Second)
+	shortest := min(s.Patience, s.ProbeInterval, s.ProbeTimeout, s.HangGrace, s.hangWait, s.discoverWait, s.startAnswer, s.up.StartTimeout, 2*time.Second)
 	limit := func(d time.Duration) {
 		if d > 0 {
 			shortest = min(shortest, d)
@@ -97,6 +97,7 @@ func (s *Session) tickEvery() time.Duration {
 func (s *Session) tick(now time.Time) {
 	s.update(func() {
 		s.endWaits(now)
+		s.endStarts(now)
 		s.release()
 		for _, line := range s.notices.overdue(now) {
 			s.later(func() { s.out.send(Told{Line: line, About: noticeAbout(line)}) })

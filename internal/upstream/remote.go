@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -22,6 +23,7 @@ type Remote struct {
 	address   atomic.Pointer[url.URL]
 	header    []launch.Header
 	client    *http.Client
+	dial      func(ctx context.Context, network, address string) (net.Conn, error)
 	transport atomic.Int32            // untried, streamable or httpSSE
 	served    atomic.Bool             // a request of some client was answered
 	moved     atomic.Pointer[url.URL] // the target of a redirect; nil if there was none
@@ -64,19 +66,20 @@ func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, err
 	proxy := proxyOf(address)
 	checked := *dialer
 	checked.Control = Control(allow)
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		through := &checked
+		if address == proxy { // configured by the user; it resolves the server's name
+			through = dialer
+		}
+		conn, err := through.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &watchedConn{Conn: conn}, nil
+	}
 	transport := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, // which leaves out loopback addresses
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			through := &checked
-			if address == proxy { // configured by the user; it resolves the server's name
-				through = dialer
-			}
-			conn, err := through.DialContext(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return &watchedConn{Conn: conn}, nil
-		},
+		Proxy:                  http.ProxyFromEnvironment, // which leaves out loopback addresses
+		DialContext:            dial,
 		TLSHandshakeTimeout:    connectTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		MaxIdleConnsPerHost:    maxIdleConns,
@@ -92,7 +95,7 @@ func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, err
 	if address.Scheme == "https" {
 		transport.TLSClientConfig = &tls.Config{RootCAs: launch.Roots()}
 	}
-	remote := &Remote{header: spec.Header, headerWait: headerTimeout, client: &http.Client{
+	remote := &Remote{header: spec.Header, headerWait: headerTimeout, dial: dial, client: &http.Client{
 		Transport: transport,
 		// By default, net/http would follow to any host, with the body and almost every header.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -188,17 +191,17 @@ func (r *Remote) to() *url.URL {
 func (r *Remote) Close() { r.client.CloseIdleConnections() }
 
 // Reach reports whether the server's host, or the proxy before it, accepts connections. It sends
-// nothing.
+// nothing. How a caller's own transport connects is not known, so it counts as reachable.
 func (r *Remote) Reach(ctx context.Context) error {
+	if r.opaque {
+		return nil
+	}
 	to := r.address.Load()
-	if proxy, err := http.ProxyFromEnvironment(r.request(ctx, http.MethodGet, to)); err == nil && proxy != nil {
-		to = proxy
+	address := proxyOf(to)
+	if address == "" {
+		address = net.JoinHostPort(to.Hostname(), cmp.Or(to.Port(), to.Scheme)) // "http" and "https" are also names of ports
 	}
-	port := to.Port()
-	if port == "" {
-		port = to.Scheme // "http" and "https" are also names of ports
-	}
-	conn, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, "tcp", net.JoinHostPort(to.Hostname(), port))
+	conn, err := r.dial(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
