@@ -17,7 +17,7 @@ type delay struct {
 
 // noteDelay records that a start failed, and answers who waited long enough.
 func (s *Session) noteDelay(t upstream.Trouble, now time.Time) {
-	if s.memory.known() {
+	if s.begun() {
 		return
 	}
 	if s.delayed == nil || t.Evidence.Stage >= upstream.Spoke {
@@ -33,18 +33,16 @@ func (s *Session) endStarts(now time.Time) {
 	if d == nil {
 		return
 	}
-	if s.memory.known() || s.conn != nil && s.conn.LastHeard().After(s.conn.Started) {
+	if s.begun() || s.conn != nil && s.conn.LastHeard().After(s.conn.Started) {
 		s.delayed = nil
 		return
 	}
 	for _, c := range s.calls {
-		if c.login != nil || now.Sub(c.arrived) < s.startAnswer || now.Sub(d.since) < s.startAnswer || s.underWay(c, now) {
+		if c.login != nil || c.class == Stream || now.Sub(c.arrived) < s.startAnswer || now.Sub(d.since) < s.startAnswer || s.underWay(c, now) {
 			continue
 		}
-		if s.expectLate(c); c.state == sent {
-			c.conn.Drop(c.end)
-		}
-		s.fail(c, troubled(&d.trouble, c, now))
+		s.expectLate(c)
+		s.unavailable(c, &d.trouble)
 	}
 }
 

@@ -19,6 +19,10 @@ func (s *Session) Up(conn *upstream.Conn) {
 		s.out.send(Told{Line: line})
 	}
 	s.update(func() {
+		if s.told != "" { // the session began a moment ago, and was not restored on this connection
+			conn.End("a session began without it", true)
+			return
+		}
 		s.conn, s.trouble, s.upSince = conn, nil, time.Now()
 		s.pulse, s.away, s.restarted = pulse{}, false, false
 		s.endRestart(nil)
@@ -48,7 +52,7 @@ func (s *Session) Up(conn *upstream.Conn) {
 			}
 		}
 		s.release()
-		if conn.Generation > 1 && s.memory.known() && len(s.catalog.lists) > 0 {
+		if (conn.Generation > 1 || s.catalog.remembered) && s.memory.known() && len(s.catalog.lists) > 0 {
 			s.background.Go(func() { s.compare(conn) })
 		}
 		s.later(conn.Flush)
@@ -110,7 +114,7 @@ func (s *Session) Unreachable(t upstream.Trouble) {
 		now := time.Now()
 		for _, c := range slices.Clone(s.queue) {
 			if s.hopeless(c) && !s.awaitLogin(c, t.Login) {
-				s.fail(c, troubled(&t, c, now))
+				s.unavailable(c, &t)
 			}
 		}
 		s.noteDelay(t, now)

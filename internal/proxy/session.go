@@ -60,6 +60,10 @@ type Options struct {
 	Tracer  Tracer          // follows tool calls; may be nil
 
 	SessionID string // of the client's session over HTTP; empty: it has none
+	Principal string // who the client is, if that is known; others get nothing from the Shelf that was kept for it
+
+	// Shelf keeps what the server said about itself, for sessions that begin while it is down. May be nil.
+	Shelf Shelf
 
 	// OpenBrowser opens the address at which the user logs in. Default: the user's browser.
 	OpenBrowser func(address string) error
@@ -186,8 +190,9 @@ type Session struct {
 
 	admission
 	quarantine
-	budget     budget
-	memory     memory
+	budget budget
+	memory memory
+	likeness
 	catalog    catalog
 	gate       repair.Gate       // decides about tool calls; guards itself
 	unverified map[string]string // tools whose calls pass unchecked, and why

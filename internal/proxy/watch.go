@@ -131,7 +131,7 @@ func (s *Session) endWaits(now time.Time) {
 		if s.conn != nil {
 			s.fail(c, &fault.Fault{Code: fault.ServerBusy, Delivery: deliveryOf(c), Waited: now.Sub(c.arrived), Limit: limit})
 		} else {
-			s.fail(c, troubled(s.trouble, c, now))
+			s.unavailable(c, s.trouble)
 		}
 	}
 }
@@ -389,6 +389,7 @@ func (s *Session) refuseDiscover(c *call) {
 	if !s.move(c, done) {
 		return
 	}
+	s.portrayLegacy(c)
 	s.later(func() {
 		s.emit(c, event.Event{Kind: event.Failed, Code: fault.MethodUnknownEra})
 		f := &fault.Fault{Code: fault.MethodUnknownEra, Delivery: fault.Unknown, Server: s.Name, Name: s.label, Method: c.msg.Method, At: time.Now()}
