@@ -96,22 +96,29 @@ func (s *Session) keepPortrait() {
 	})
 }
 
-// shelve keeps a portrait without what contains a secret, and with the lists of the last one that
-// this client has not asked for.
+// shelve keeps what is new in a portrait, without what contains a secret. Lists of the last one that
+// this client has not asked for stay.
 func (s *Session) shelve(whose string, p portrait) {
-	secrets := s.secrets.Load().Certain()
-	maps.DeleteFunc(p.Lists, func(_, list string) bool { return holdsSecret(list, secrets) })
-	if holdsSecret(p.Result, secrets) {
-		return
+	last, secrets := s.recollect(whose), s.secrets.Load().Certain()
+	if last.Result != p.Result {
+		if holdsSecret(p.Result, secrets) {
+			return
+		}
+		last = portrait{}
 	}
-	if last := s.recollect(whose); last.Result == p.Result {
-		for method, list := range last.Lists {
-			if p.Lists[method] == "" {
-				p.Lists[method] = list
-			}
+	fresh := last.Result == ""
+	lists := map[string]string{}
+	maps.Copy(lists, last.Lists)
+	for method, list := range p.Lists {
+		if lists[method] == list {
+			continue
+		}
+		fresh, lists[method] = true, list
+		if holdsSecret(list, secrets) {
+			delete(lists, method)
 		}
 	}
-	if content, err := json.Marshal(p); err == nil {
+	if content, err := json.Marshal(portrait{Result: p.Result, Lists: lists}); fresh && err == nil {
 		s.Shelf.Put(whose, content)
 	}
 }

@@ -99,7 +99,7 @@ type Options struct {
 	discoverWait time.Duration
 
 	// startAnswer is how long a client waits for a session that cannot begin, once it is known why.
-	// Default 4s: clients that show a person why a server fails want to know within five.
+	// Default 3s: a client is to know within five, on a busy machine as well.
 	startAnswer time.Duration
 
 	// finishGrace is how long answers that are due are waited for after the client closed its side:
@@ -116,7 +116,7 @@ func (o Options) withDefaults() Options {
 	o.maxHold = cmp.Or(o.maxHold, time.Second)
 	o.suspectsApart = cmp.Or(o.suspectsApart, 200*time.Millisecond)
 	o.discoverWait = cmp.Or(o.discoverWait, 3*time.Second)
-	o.startAnswer = cmp.Or(o.startAnswer, 4*time.Second)
+	o.startAnswer = cmp.Or(o.startAnswer, 3*time.Second)
 	o.finishGrace = cmp.Or(o.finishGrace, 2*time.Second)
 	o.Patience = cmp.Or(o.Patience, 30*time.Second)
 	o.ProbeInterval = cmp.Or(o.ProbeInterval, 15*time.Second)
