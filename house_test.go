@@ -41,7 +41,7 @@ var doors = map[string][]string{
 	"internal/clientconfig":           {"internal/fileid", "internal/clientconfig/reference", "internal/splice", "internal/launch"},
 	"internal/clientconfig/reference": {},
 	"internal/registry":               {"internal/launch"},
-	"internal/remembered":             {},
+	"internal/remembered":             {"internal/fdlimit"},
 	"internal/fleet":                  {"llm", "internal/backup", "internal/clientconfig", "internal/doctor", "internal/registry", "internal/upstream", "internal/trust", "internal/launch", "internal/login", "internal/probe"},
 	"internal/httpguard":              {},
 	"internal/bearer":                 {"internal/launch"},

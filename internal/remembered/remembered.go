@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fdlimit"
 )
 
 // Shelf keeps one file for each server. What identifies a server contains secrets, so a file is
@@ -56,7 +58,7 @@ func (s *Shelf) Get(whose string) []byte {
 
 // Put keeps content about a server instead of what was kept before.
 func (s *Shelf) Put(whose string, content []byte) {
-	if len(content) > maxBytes || os.MkdirAll(s.dir, 0o700) != nil {
+	if len(content) > maxBytes || fdlimit.Check() != nil || os.MkdirAll(s.dir, 0o700) != nil {
 		return
 	}
 	key := s.makeKey()
