@@ -151,7 +151,7 @@ var serverEntries = []Entry{
 		Title: "the server came back different",
 		model: "The MCP server is no longer the one that this session began with: its protocol version or its capabilities differ.",
 		next:  "Do not retry: this session cannot continue. Tell the user to restart the client.",
-		Means: "The server uses a different protocol version than the client negotiated with it before, or lacks a capability that the client was told of.",
+		Means: "The server uses a different protocol version than the client negotiated with it before, or lacks a capability that the session began with.",
 		Why:   "The server was updated between two starts (an unpinned npx or uvx package updates itself), or it answers differently each time.",
 		Did:   "Gauze ended the session rather than use what the client never negotiated.",
 		Do: []Step{
