@@ -56,16 +56,21 @@ func wantAll(t *testing.T, text string, words ...string) {
 func TestRunFindsAProgramThatIsNotOnThePath(t *testing.T) {
 	t.Parallel()
 	d := newTroubled(t, "hidden-server", "exec faultyserver -era legacy")
-	answer, beside := d.says(t, "--", "hidden-server")
-	wantAll(t, answer, `"result"`)
-	wantAll(t, beside, "gauze: healed the server: starts ", ".local/bin/hidden-server")
-
 	// With --no-heal the client gets the cause and what to do.
-	answer, beside = d.says(t, "--no-heal", "--", "hidden-server")
+	answer, beside := d.says(t, "--no-heal", "--", "hidden-server")
 	wantAll(t, answer, `"code":"command-not-found"`, "Tell the user:")
 	if wantAll(t, beside, "gauze explain wrong_command_name"); strings.Contains(beside, "healed") {
 		t.Error(beside)
 	}
+
+	answer, beside = d.says(t, "--", "hidden-server")
+	wantAll(t, answer, `"result"`)
+	wantAll(t, beside, "gauze: healed the server: starts ", ".local/bin/hidden-server")
+
+	// What was reached once begins a session, even if it cannot be started.
+	answer, beside = d.says(t, "--no-heal", "--", "hidden-server")
+	wantAll(t, answer, `"result"`)
+	wantAll(t, beside, "gauze explain wrong_command_name")
 }
 
 // So is a variable that the server requires by name, from its own .env; its value is not shown.

@@ -15,6 +15,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/remembered"
 )
 
 // serverFlags are the flags about the server and its supervision, which gauze run and gauze serve
@@ -89,6 +90,9 @@ func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []strin
 	machine := doctor.ThisMachine()
 	o.Doctor = doctor.Live(machine, !f.noHeal)
 	o.Calls = &doctor.CallDoctor{Machine: machine, Log: callLog()}
+	if dir, err := backup.StateDir(); err == nil {
+		o.Shelf = remembered.In(dir)
+	}
 	o.Restart.Backoff, o.Restart.Limit, o.RetryBudget = f.restartBackoff, f.restartLimit, f.retryBudget
 	if f.restartBackoff == 0 {
 		o.Restart.Backoff = -1

@@ -229,7 +229,7 @@ func TestModelsGetNoPrivilegedAdvice(t *testing.T) {
 	}
 	doctor := Live(newFakeMachine(t).Machine, false)
 	for _, line := range []string{"permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock", "npm error Your cache folder contains root-owned files", "ENOSPC: System limit for number of file watchers reached"} {
-		cause := doctor.Diagnose(launch.Spec{Command: "docker", Args: []string{"run", "-i", "img"}}, upstream.Evidence{Stage: upstream.Started, Exit: "exit status 1", Code: 1, Stderr: []string{line}})
+		cause, _ := doctor.Diagnose(launch.Spec{Command: "docker", Args: []string{"run", "-i", "img"}}, upstream.Evidence{Stage: upstream.Started, Exit: "exit status 1", Code: 1, Stderr: []string{line}})
 		if cause.Remedy == "" || forPeople.MatchString(cause.Remedy) {
 			t.Errorf("%s: %q", line, cause.Remedy)
 		}

@@ -50,9 +50,9 @@ const (
 	maxTreatments = 256
 )
 
-func (l *liveDoctor) Diagnose(spec launch.Spec, e upstream.Evidence) fault.Cause {
+func (l *liveDoctor) Diagnose(spec launch.Spec, e upstream.Evidence) (cause fault.Cause, lasts bool) {
 	d := Diagnose(FromEvidence(spec, e))
-	return causeOf(&d, d.Fix)
+	return causeOf(&d, d.Fix), d.Confidence >= strong && Permanent(d.Cause)
 }
 
 func (l *liveDoctor) Treat(ctx context.Context, spec launch.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {

@@ -7,7 +7,7 @@ var httpEntries = []Entry{
 		Code: ServerUnreachable, RPC: -31050, Retry: RetryLater,
 		Title: "the server cannot be reached",
 		model: "The MCP server cannot be reached over the network. Gauze is still retrying, but the server did not come back in time.",
-		Means: "Gauze could not connect to the server before the call's patience (--patience) ran out.",
+		Means: "Gauze could not connect to the server before the call's patience (--patience) ran out, or for a few seconds when the session began.",
 		Why:   "The server is not running, is being restarted or deployed, listens on a different port, or a firewall, VPN or proxy blocks the connection.",
 		Did:   "Gauze held the call and retried the connection with growing pauses. It is still retrying in the background.",
 		Do: []Step{

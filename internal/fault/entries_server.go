@@ -148,12 +148,12 @@ var serverEntries = []Entry{
 	},
 	{
 		Code: SessionChanged, RPC: -31011, Retry: TellUser,
-		Title: "the server came back with a different protocol version",
-		model: "The MCP server was restarted and no longer accepts the protocol version of this session.",
+		Title: "the server came back different",
+		model: "The MCP server is no longer the one that this session began with: its protocol version or its capabilities differ.",
 		next:  "Do not retry: this session cannot continue. Tell the user to restart the client.",
-		Means: "After a restart, the server rejects the protocol version that the client had negotiated with the previous process.",
+		Means: "The server uses a different protocol version than the client negotiated with it before, or lacks a capability that the session began with.",
 		Why:   "The server was updated between two starts (an unpinned npx or uvx package updates itself), or it answers differently each time.",
-		Did:   "Gauze ended the session rather than use a version that the client never negotiated.",
+		Did:   "Gauze ended the session rather than use what the client never negotiated.",
 		Do: []Step{
 			{Text: "Restart the client, so that it negotiates again."},
 			{Text: "Pin the server's version so that a restart cannot change it:", Command: "gauze run -- npx -y PACKAGE@1.2.3"},

@@ -157,7 +157,7 @@ func (g *Gateway) sharedOf(who principal) (*shared, *refusal) {
 		g.count(s, &g.places, 1)
 		g.count(s, &g.processes, 1)
 		o := g.Session
-		o.Tell, o.LastID = s.tell, proxy.RandomID()
+		o.Tell, o.LastID, o.Principal = s.tell, proxy.RandomID(), string(who[:])
 		g.start(&s.life, o, func() {
 			s.closed()
 			g.mu.Lock()

@@ -60,7 +60,7 @@ func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
 	g.places.add(who, 1)
 	g.processes.add(who, 1)
 	o := g.Session
-	o.Tell, o.SessionID = s.tell, s.id
+	o.Tell, o.SessionID, o.Principal = s.tell, s.id, string(s.who[:])
 	g.start(&s.life, o, func() {
 		s.closed()
 		g.dismiss(s)

@@ -128,6 +128,10 @@ func (s *Session) noteAnswered(conn *upstream.Conn, c *call, m *wire.Message) {
 	s.quarantine.clear(c.sign)
 	if m.Result != nil && s.remembers(c) {
 		s.learn(c, m.Result)
+		s.portray(c, m.Result)
+	}
+	if m.Error != nil {
+		s.portrayLegacy(c)
 	}
 }
 

@@ -15,9 +15,10 @@ type catalog struct {
 	lists map[string]*list
 	tools map[string]tool
 
-	listed    bool   // tools is complete
-	stale     bool   // the server has announced that its tools changed
-	changedAt uint64 // value of Session.sends at that time
+	listed     bool   // tools is complete
+	stale      bool   // the server has announced that its tools changed
+	changedAt  uint64 // value of Session.sends at that time
+	remembered bool   // tools is from the shelf: the live server has not listed it yet
 }
 
 // list is one of tools, prompts, resources, resource templates.
@@ -80,16 +81,21 @@ func (k *catalog) learn(method, cursor string, result []byte) (next string) {
 			}
 		}
 	})
-	next = string(values[1])
-	if next == "null" || next == `""` {
-		next = ""
-	}
+	next = nextCursor(values[1])
 	known.next, known.whole = next, next == ""
 	if method == "tools/list" {
-		k.listed = known.whole
+		k.listed, k.remembered = known.whole, false
 		k.makeReady()
 	}
 	return next
+}
+
+// nextCursor returns the raw cursor of the following page, empty after the last one.
+func nextCursor(raw []byte) string {
+	if next := string(raw); next != "null" && next != `""` {
+		return next
+	}
+	return ""
 }
 
 // maxReady is how many schemas are compiled in advance: of many tools few are called, and each
@@ -122,10 +128,10 @@ func (k *catalog) settle(c *call) {
 	}
 }
 
-// hinted returns what the live server's own list says about a tool. While the list is out of date, and
-// for a tool that is not listed, that is nothing.
+// hinted returns what the live server's own list says about a tool. While the list is out of date or only
+// remembered, and for a tool that is not listed, that is nothing.
 func (k *catalog) hinted(name string) Class {
-	if known, ok := k.tools[name]; ok && !k.stale {
+	if known, ok := k.tools[name]; ok && !k.stale && !k.remembered {
 		return known.class
 	}
 	return Unsafe

@@ -228,10 +228,10 @@ func (s *Session) answerWithoutServer(c *call) bool {
 	}
 	if s.hopeless(c) && !s.awaitLogin(c, s.trouble.Login) {
 		s.up.Ask()
-		s.fail(c, troubled(s.trouble, c, time.Now()))
+		s.unavailable(c, s.trouble)
 		return true
 	}
-	return false
+	return s.delayed != nil && now.Sub(s.delayed.since) >= s.startAnswer && s.beginWithout(c, &s.delayed.trouble)
 }
 
 // rootsChanged is the notification that is kept while the server is down: the next process has to

@@ -726,7 +726,7 @@ func TestFaultW01ServerComesLater(t *testing.T) {
 	s.modern = true
 	s.web.Stop()
 	id := s.request("server/discover", "{"+modernMeta+"}")
-	s.await(event.Died, 4)
+	s.await(event.Waiting, 4)
 	if err := s.web.StartAgain(); err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,10 @@ func (s *Session) Up(conn *upstream.Conn) {
 		s.out.send(Told{Line: line})
 	}
 	s.update(func() {
+		if s.told != "" { // the session began a moment ago, and was not restored on this connection
+			conn.End("a session began without it", true)
+			return
+		}
 		s.conn, s.trouble, s.upSince = conn, nil, time.Now()
 		s.pulse, s.away, s.restarted = pulse{}, false, false
 		s.endRestart(nil)
@@ -45,7 +49,7 @@ func (s *Session) Up(conn *upstream.Conn) {
 			}
 		}
 		s.release()
-		if conn.Generation > 1 && s.memory.known() && len(s.catalog.lists) > 0 {
+		if (conn.Generation > 1 || s.catalog.remembered) && s.memory.known() && len(s.catalog.lists) > 0 {
 			s.background.Go(func() { s.compare(conn) })
 		}
 		s.later(conn.Flush)
@@ -92,14 +96,19 @@ func overall(c *call, last fault.Delivery) fault.Delivery {
 // Unreachable is called while the server is down: calls that cannot wait any longer fail.
 func (s *Session) Unreachable(t upstream.Trouble) {
 	s.update(func() {
+		if t.Code == "" { // a different way to start it was found
+			s.trouble, s.delayed = nil, nil
+			return
+		}
 		s.trouble = &t
 		s.endRestart(fmt.Errorf("the server was stopped, and the new one is not available: %s", s.secrets.Load().Redact(t.Detail)))
 		now := time.Now()
 		for _, c := range slices.Clone(s.queue) {
 			if s.hopeless(c) && !s.awaitLogin(c, t.Login) {
-				s.fail(c, troubled(&t, c, now))
+				s.unavailable(c, &t)
 			}
 		}
+		s.noteDelay(t, now)
 	})
 }
 

@@ -104,7 +104,10 @@ func (r *restoring) legacy(m memory) error {
 	// The client cannot be told to use a different protocol version now.
 	if version, _ := wire.Field(answer.Result, "protocolVersion"); string(version) != m.version {
 		return &fault.Fault{Code: fault.SessionChanged,
-			Detail: fmt.Sprintf("after its restart, the server uses protocol version %s; the session uses %s", redact.Quote(string(version)), m.version)}
+			Detail: fmt.Sprintf("the server now uses protocol version %s; the session uses %s", redact.Quote(string(version)), m.version)}
+	}
+	if err := r.s.confirm(answer.Result); err != nil {
+		return err
 	}
 	r.s.update(func() { r.s.greet(r.conn) })
 	// The rest is sent without waiting for each answer, and the session survives a rejection.
@@ -148,6 +151,7 @@ func (r *restoring) modern(m memory) error {
 		if answer.Error != nil {
 			return fmt.Errorf("the server rejected server/discover after its restart: %s", redact.Quote(string(answer.Error)))
 		}
+		return r.s.confirm(answer.Result)
 	}
 	return nil
 }
@@ -211,7 +215,7 @@ func (r *restoring) list(method string, m memory) (fresh catalog, err error) {
 	if method == "tools/list" && fresh.lists[method] != nil {
 		r.s.update(func() {
 			known := &r.s.catalog
-			known.tools, known.listed = fresh.tools, fresh.listed
+			known.tools, known.listed, known.remembered = fresh.tools, fresh.listed, false
 			known.stale = known.stale && known.changedAt > asked
 		})
 	}

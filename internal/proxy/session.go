@@ -63,6 +63,10 @@ type Options struct {
 	Tracer  Tracer          // follows tool calls; may be nil
 
 	SessionID string // of the client's session over HTTP; empty: it has none
+	Principal string // who the client is, if that is known; others get nothing from the Shelf that was kept for it
+
+	// Shelf keeps what the server said about itself, for sessions that begin while it is down. May be nil.
+	Shelf Shelf
 
 	// OpenBrowser opens the address at which the user logs in. Default: the user's browser.
 	OpenBrowser func(address string) error
@@ -98,6 +102,10 @@ type Options struct {
 	// never answer it, and the client then falls back to initialize. Default 3s.
 	discoverWait time.Duration
 
+	// startAnswer is how long a client waits for a session that cannot begin, once it is known why.
+	// Default 3s: a client is to know within five, on a busy machine as well.
+	startAnswer time.Duration
+
 	// finishGrace is how long answers that are due are waited for after the client closed its side:
 	// it may still read, as in `printf ... | gauze run -- server`. Default 2s.
 	finishGrace time.Duration
@@ -115,6 +123,7 @@ func (o Options) withDefaults() Options {
 	o.maxHold = cmp.Or(o.maxHold, time.Second)
 	o.suspectsApart = cmp.Or(o.suspectsApart, 200*time.Millisecond)
 	o.discoverWait = cmp.Or(o.discoverWait, 3*time.Second)
+	o.startAnswer = cmp.Or(o.startAnswer, 3*time.Second)
 	o.finishGrace = cmp.Or(o.finishGrace, 2*time.Second)
 	o.examineTimeout = cmp.Or(o.examineTimeout, 3*time.Second)
 	o.Patience = cmp.Or(o.Patience, 30*time.Second)
@@ -155,6 +164,7 @@ type Session struct {
 	upSince time.Time         // when conn was published
 	gaveUp  time.Time         // when the client last cancelled a call in flight
 	trouble *upstream.Trouble // why conn is nil; nil: the server is being started
+	delayed *delay            // why no session has begun; nil: it has, or nothing keeps it from that
 	closing bool
 	ended   bool          // every call has its answer, and new ones are rejected
 	emptied chan struct{} // made once the client has left; closed when no answer is due
@@ -190,8 +200,9 @@ type Session struct {
 
 	admission
 	quarantine
-	budget     budget
-	memory     memory
+	budget budget
+	memory memory
+	likeness
 	catalog    catalog
 	gate       repair.Gate       // decides about tool calls; guards itself
 	unverified map[string]string // tools whose calls pass unchecked, and why

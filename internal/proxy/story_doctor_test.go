@@ -25,8 +25,8 @@ func doctorWith(treat func(asked int, spec launch.Spec) upstream.Treated) *quack
 	return q
 }
 
-func (q *quack) Diagnose(launch.Spec, upstream.Evidence) fault.Cause {
-	return fault.Cause{Code: "unwell", Explanation: "It is unwell.", Remedy: "Let it rest."}
+func (q *quack) Diagnose(launch.Spec, upstream.Evidence) (cause fault.Cause, lasts bool) {
+	return fault.Cause{Code: "unwell", Explanation: "It is unwell.", Remedy: "Let it rest."}, false
 }
 
 func (q *quack) Treat(_ context.Context, spec launch.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
@@ -35,7 +35,7 @@ func (q *quack) Treat(_ context.Context, spec launch.Spec, e upstream.Evidence, 
 	trying("something")
 	t := q.treat(n, spec)
 	t.Spec.Env = append(t.Spec.Env, spec.Env...) // with the mark of the test
-	t.Cause = q.Diagnose(spec, e)
+	t.Cause, _ = q.Diagnose(spec, e)
 	return t
 }
 

@@ -70,7 +70,7 @@ func quick() Options {
 	return Options{
 		Timeout: limit, MaxTime: limit, Patience: limit,
 		StartTimeout: limit, ProbeInterval: 50 * time.Millisecond, ProbeTimeout: 50 * time.Millisecond,
-		HangGrace: 200 * time.Millisecond, discoverWait: limit,
+		HangGrace: 200 * time.Millisecond, discoverWait: limit, startAnswer: limit,
 		Restart: upstream.Restart{Backoff: time.Millisecond, Limit: -1},
 	}
 }

@@ -80,7 +80,7 @@ func (s *Session) due() bool {
 
 // tickEvery returns an interval that is fine enough for the shortest timeout, and no finer.
 func (s *Session) tickEvery() time.Duration {
-	shortest := min(s.Patience, s.ProbeInterval, s.ProbeTimeout, s.HangGrace, s.hangWait, s.discoverWait, s.up.StartTimeout, 2*time.Second)
+	shortest := min(s.Patience, s.ProbeInterval, s.ProbeTimeout, s.HangGrace, s.hangWait, s.discoverWait, s.startAnswer, s.up.StartTimeout, 2*time.Second)
 	limit := func(d time.Duration) {
 		if d > 0 {
 			shortest = min(shortest, d)
@@ -99,6 +99,7 @@ func (s *Session) tickEvery() time.Duration {
 func (s *Session) tick(now time.Time) {
 	s.update(func() {
 		s.endWaits(now)
+		s.endStarts(now)
 		s.release()
 		for _, line := range s.notices.overdue(now) {
 			s.later(func() { s.out.send(Told{Line: line, About: noticeAbout(line)}) })
@@ -132,7 +133,7 @@ func (s *Session) endWaits(now time.Time) {
 		if s.conn != nil {
 			s.fail(c, &fault.Fault{Code: fault.ServerBusy, Delivery: deliveryOf(c), Waited: now.Sub(c.arrived), Limit: limit})
 		} else {
-			s.fail(c, troubled(s.trouble, c, now))
+			s.unavailable(c, s.trouble)
 		}
 	}
 }
@@ -429,6 +430,7 @@ func (s *Session) refuseDiscover(c *call) {
 	if !s.move(c, done) {
 		return
 	}
+	s.portrayLegacy(c)
 	s.later(func() {
 		s.emit(c, event.Event{Kind: event.Failed, Code: fault.MethodUnknownEra})
 		f := &fault.Fault{Code: fault.MethodUnknownEra, Delivery: fault.Unknown, Server: s.Name, Name: s.label, Method: c.msg.Method, At: time.Now()}

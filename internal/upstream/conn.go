@@ -56,6 +56,7 @@ type Conn struct {
 	reader       Reader
 	lastByte     atomic.Int64 // when the last byte arrived, in nanoseconds since Started
 	firstMessage atomic.Int64 // when the first message arrived, likewise; 0 before
+	onMessage    func()       // called for the first message; may be nil
 	midLine      atomic.Bool  // the last byte was not the end of a line
 	used         atomic.Bool  // a client's request after the handshake was answered
 
@@ -109,8 +110,8 @@ func (c *Conn) noteByte() { c.lastByte.Store(int64(time.Since(c.Started))) }
 
 // noteMessage records the first message.
 func (c *Conn) noteMessage() {
-	if c.firstMessage.Load() == 0 {
-		c.firstMessage.Store(int64(time.Since(c.Started)))
+	if c.firstMessage.Load() == 0 && c.firstMessage.CompareAndSwap(0, int64(time.Since(c.Started))) && c.onMessage != nil {
+		c.onMessage()
 	}
 }
 

@@ -13,8 +13,9 @@ import (
 // Doctor determines why a server cannot be kept running, and may find a different way to start or
 // reach it.
 type Doctor interface {
-	// Diagnose returns the cause, from the evidence alone.
-	Diagnose(launch.Spec, Evidence) fault.Cause
+	// Diagnose returns the cause, from the evidence alone. lasts reports that the evidence is strong,
+	// and that only a change of the setup can help.
+	Diagnose(launch.Spec, Evidence) (cause fault.Cause, lasts bool)
 	// Treat looks for a way around the cause, and may start the server to try one. It calls trying
 	// with what it tries.
 	Treat(ctx context.Context, spec launch.Spec, e Evidence, trying func(string)) Treated
@@ -87,7 +88,8 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Tr
 		u.adopt(t.before)
 		u.changes = slices.DeleteFunc(u.changes, func(did string) bool { return did == t.Did })
 		u.emit(event.Event{Kind: event.Treating, Generation: trouble.Generation, Detail: "the change did not help and was undone: " + t.Did})
-		t.Changed, t.Did, t.Cause = false, "", u.Doctor.Diagnose(u.Spec, e)
+		t.Changed, t.Did = false, ""
+		t.Cause, _ = u.Doctor.Diagnose(u.Spec, e)
 		u.treated[sign] = t
 	case !known:
 		trouble.Detail, trouble.Cause = next.detail, u.Cause(e)
@@ -161,10 +163,16 @@ func (r *Remote) relocate(from, to launch.Spec) bool {
 
 // Cause asks the doctor why the server failed, from the evidence alone.
 func (u *Upstream) Cause(e Evidence) fault.Cause {
+	cause, _ := u.diagnose(e)
+	return cause
+}
+
+func (u *Upstream) diagnose(e Evidence) (cause fault.Cause, lasts bool) {
 	if u.Doctor == nil {
-		return fault.Cause{}
+		return fault.Cause{}, false
 	}
-	return u.known(u.Doctor.Diagnose(u.Spec, e))
+	cause, lasts = u.Doctor.Diagnose(u.Spec, e)
+	return u.known(cause), lasts
 }
 
 // known returns c with the changes that were made before on the doctor's advice.

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -26,6 +27,7 @@ type Remote struct {
 	address   atomic.Pointer[url.URL]
 	header    []launch.Header
 	client    *http.Client
+	dial      func(ctx context.Context, network, address string) (net.Conn, error)
 	transport atomic.Int32            // untried, streamable or httpSSE
 	served    atomic.Bool             // a request of some client was answered
 	moved     atomic.Pointer[url.URL] // the target of a redirect; nil if there was none
@@ -74,19 +76,20 @@ func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, err
 	proxy := proxyOf(address)
 	checked := *dialer
 	checked.Control = Control(allow)
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		through := &checked
+		if address == proxy { // configured by the user; it resolves the server's name
+			through = dialer
+		}
+		conn, err := through.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &watchedConn{Conn: conn, breaks: &remote.breaks}, nil
+	}
 	transport := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, // which leaves out loopback addresses
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			through := &checked
-			if address == proxy { // configured by the user; it resolves the server's name
-				through = dialer
-			}
-			conn, err := through.DialContext(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return &watchedConn{Conn: conn, breaks: &remote.breaks}, nil
-		},
+		Proxy:                  http.ProxyFromEnvironment, // which leaves out loopback addresses
+		DialContext:            dial,
 		TLSHandshakeTimeout:    connectTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		MaxIdleConnsPerHost:    maxIdleConns,
@@ -102,7 +105,7 @@ func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, err
 	if address.Scheme == "https" {
 		transport.TLSClientConfig = &tls.Config{RootCAs: launch.Roots()}
 	}
-	remote.client = &http.Client{
+	remote.dial, remote.client = dial, &http.Client{
 		Transport: transport,
 		// By default, net/http would follow to any host, with the body and almost every header.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -216,17 +219,17 @@ func (r *Remote) to() *url.URL {
 func (r *Remote) Close() { r.client.CloseIdleConnections() }
 
 // Reach reports whether the server's host, or the proxy before it, accepts connections. It sends
-// nothing.
+// nothing. How a caller's own transport connects is not known, so it counts as reachable.
 func (r *Remote) Reach(ctx context.Context) error {
+	if r.opaque {
+		return nil
+	}
 	to := r.address.Load()
-	if proxy, err := http.ProxyFromEnvironment(r.request(ctx, http.MethodGet, to)); err == nil && proxy != nil {
-		to = proxy
+	address := proxyOf(to)
+	if address == "" {
+		address = net.JoinHostPort(to.Hostname(), cmp.Or(to.Port(), to.Scheme)) // "http" and "https" are also names of ports
 	}
-	port := to.Port()
-	if port == "" {
-		port = to.Scheme // "http" and "https" are also names of ports
-	}
-	conn, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, "tcp", net.JoinHostPort(to.Hostname(), port))
+	conn, err := r.dial(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	if code, detail, ok := permanent(e); ok {
 		return plan{permanent: true, code: code, detail: detail}
 	}
-	if !r.worked && e.Spawn == nil && e.Stage < Spoke && e.ByUs == "" && r.sameCount >= maxEarlyExits {
+	if r.failsToStart(e) && r.sameCount >= maxEarlyExits {
 		return plan{permanent: true, code: fault.ServerExitsEarly,
 			detail: fmt.Sprintf("it exited %d times in the same way (%s) before sending a message", r.sameCount, e.Exit)}
 	}
@@ -145,6 +145,20 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	}
 	r.failures++
 	return p
+}
+
+// failsToStart reports whether a process that never worked exited before it sent a message.
+func (r *restarts) failsToStart(e Evidence) bool {
+	return !r.worked && !e.Remote && e.Spawn == nil && e.Stage < Spoke && e.ByUs == ""
+}
+
+// explain records why a process exited at its start. If that lasts, the next start would fail as well.
+func (p *plan) explain(cause fault.Cause, lasts bool, e Evidence) {
+	p.cause = cause
+	if lasts && !p.permanent {
+		*p = plan{permanent: true, code: fault.ServerExitsEarly, cause: cause,
+			detail: fmt.Sprintf("it exited (%s) before sending a message", e.Exit)}
+	}
 }
 
 // jitter returns a random part of base, doubled n times and limited to most. chance is uniform in

@@ -27,7 +27,8 @@ type User interface {
 	// Down retracts a connection. It is Done, so the fate of what was in flight is known. Down also
 	// follows a Prepare that failed.
 	Down(c *Conn)
-	// Unreachable reports the state until the next connection.
+	// Unreachable reports the state until the next connection. Without a code, the server is being
+	// started or reached in a different way.
 	Unreachable(Trouble)
 }
 
@@ -78,6 +79,7 @@ type Upstream struct {
 	lingering []*Conn              // Done, but may still receive responses
 	treated   map[string]treatment // by signature of the failure
 	changes   []string             // what was changed in Spec, in order
+	unreached bool                 // the last generation found no server at the URL
 
 	mu         sync.Mutex
 	tracker    *health.Tracker
@@ -161,6 +163,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 	attempts := 0
 	for generation := 1; ; generation++ {
 		evidence, ready, err := u.generation(ctx, generation, &watchdog, logs)
+		u.unreached = evidence.unreached()
 		now := time.Now()
 		if ctx.Err() != nil {
 			if code, detail, hopeless := permanent(evidence); hopeless && evidence.Spawn != nil {
@@ -188,8 +191,13 @@ func (u *Upstream) Serve(ctx context.Context) error {
 			Code: next.code, Since: since, Attempts: attempts, Generation: generation, Evidence: evidence,
 		}
 		evidence = u.inspected(evidence)
+		if history.failsToStart(evidence) {
+			cause, lasts := u.diagnose(evidence)
+			next.explain(cause, lasts, evidence)
+		}
 		if u.treat(ctx, evidence, &next, trouble) {
 			history = restarts{Restart: history.Restart}
+			u.user.Unreachable(Trouble{})
 			continue
 		}
 		trouble.Code, trouble.Detail, trouble.Cause, trouble.Login = next.code, next.detail, next.cause, next.login
@@ -219,9 +227,9 @@ func (u *Upstream) Serve(ctx context.Context) error {
 // generation runs the server once, from its start to its end. ready reports whether the connection
 // was published.
 func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard, logs io.Writer) (e Evidence, ready bool, err error) {
-	conn, err := u.connect(number, logs, watchdog)
+	conn, err := u.connect(ctx, number, logs, watchdog)
 	if err != nil {
-		return Evidence{Stage: Nowhere, Spawn: err}, false, nil
+		return notConnected(err), false, nil
 	}
 	u.setConn(conn)
 	u.emit(event.Event{Kind: event.Started, Generation: number, PID: conn.PID()})
@@ -229,7 +237,9 @@ func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard, 
 	if err == nil {
 		ready = true
 		u.connected(conn)
-		u.emit(event.Event{Kind: event.Ready, Generation: number, PID: conn.PID(), Took: time.Since(conn.Started)})
+		u.whenReady(conn, func() {
+			u.emit(event.Event{Kind: event.Ready, Generation: number, PID: conn.PID(), Took: time.Since(conn.Started)})
+		})
 		u.user.Up(conn)
 		select {
 		case <-conn.Done():
@@ -264,7 +274,7 @@ func isGone(c *Conn) bool {
 }
 
 // connect starts the server, or prepares to reach it.
-func (u *Upstream) connect(generation int, logs io.Writer, watchdog *guard) (*Conn, error) {
+func (u *Upstream) connect(ctx context.Context, generation int, logs io.Writer, watchdog *guard) (*Conn, error) {
 	if u.Spec.URL == "" {
 		return launchConn(u.Spec, generation, u.user, logs, watchdog)
 	}
@@ -277,6 +287,11 @@ func (u *Upstream) connect(generation int, logs io.Writer, watchdog *guard) (*Co
 	}
 	if u.Remote.logins != nil {
 		u.Remote.logins.join(u)
+	}
+	if u.unreached {
+		if err := u.Remote.Reach(ctx); err != nil {
+			return nil, &unreachedError{err}
+		}
 	}
 	return dial(u.Remote, generation, u.user, logs, u.ConfirmAfter), nil
 }

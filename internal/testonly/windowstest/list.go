@@ -101,6 +101,7 @@ var files = []exemption{
 	}},
 	{"needs a pseudo-terminal", []string{
 		"cmd/gauze/top_linux_test.go",
+		"cmd/gauze/wrap_linux_test.go",
 	}},
 	{"removes a file that is open", []string{
 		"internal/journal/missing_unix_test.go",

@@ -1,0 +1,59 @@
+package proxy
+
+import (
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// How a session begins although its server does not: a client that waits for initialize learns
+// within seconds what keeps the server from starting. A start that only takes long is waited for.
+
+// delay is what keeps a session from beginning.
+type delay struct {
+	since   time.Time        // when the first start failed
+	trouble upstream.Trouble // of the last one
+}
+
+// noteDelay records that a start failed, and answers who waited long enough.
+func (s *Session) noteDelay(t upstream.Trouble, now time.Time) {
+	if s.begun() {
+		return
+	}
+	if s.delayed == nil || t.Evidence.Stage >= upstream.Spoke {
+		s.delayed = &delay{since: now}
+	}
+	s.delayed.trouble = t
+	s.endStarts(now)
+}
+
+// endStarts answers the calls that waited long enough for a session that cannot begin.
+func (s *Session) endStarts(now time.Time) {
+	d := s.delayed
+	if d == nil {
+		return
+	}
+	if s.begun() || s.conn != nil && s.conn.LastHeard().After(s.conn.Started) {
+		s.delayed = nil
+		return
+	}
+	for _, c := range s.calls {
+		if c.login != nil || c.class == Stream || now.Sub(c.arrived) < s.startAnswer || now.Sub(d.since) < s.startAnswer || s.underWay(c, now) {
+			continue
+		}
+		s.expectLate(c)
+		s.unavailable(c, &d.trouble)
+	}
+}
+
+// underWay reports whether a call is with a server that may still answer it. A process that starts
+// again after it failed once gets its time while it works; one that failed twice does not.
+func (s *Session) underWay(c *call, now time.Time) bool {
+	switch {
+	case c.state == queued:
+		return s.conn != nil
+	case c.state != sent || c.conn.Remote():
+		return true
+	}
+	return s.delayed.trouble.Attempts < 2 && !c.conn.Overdue(c.sent, now, s.startAnswer)
+}

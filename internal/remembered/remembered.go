@@ -1,0 +1,144 @@
+// Package remembered keeps on disk what servers said about themselves: small files that only the
+// user can read, each under a name that reveals nothing.
+package remembered
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fdlimit"
+)
+
+// Shelf keeps one file for each server. What identifies a server contains secrets, so a file is
+// named by an HMAC of it, under a key that stays on this machine. Errors are ignored: without a file
+// a session only begins later.
+type Shelf struct{ dir string }
+
+// In returns the shelf in gauze's state directory.
+func In(state string) *Shelf { return &Shelf{dir: filepath.Join(state, "servers")} }
+
+// Limits on what is kept: the files that were written longest ago are removed.
+const (
+	maxFiles = 100
+	maxBytes = 4 << 20
+	keyFile  = "key"
+	keySize  = 32
+	suffix   = ".json"
+)
+
+// Get returns what was kept about a server, nil if nothing was.
+func (s *Shelf) Get(whose string) []byte {
+	key := s.readKey()
+	if key == nil {
+		return nil
+	}
+	file, err := os.Open(s.path(key, whose))
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
+	if err != nil || len(content) > maxBytes {
+		return nil
+	}
+	return content
+}
+
+// Put keeps content about a server instead of what was kept before.
+func (s *Shelf) Put(whose string, content []byte) {
+	if len(content) > maxBytes || fdlimit.Check() != nil || os.MkdirAll(s.dir, 0o700) != nil {
+		return
+	}
+	key := s.makeKey()
+	if key == nil || bytes.Equal(s.Get(whose), content) {
+		return
+	}
+	s.prune()
+	if temp, err := s.write(content); err == nil && os.Rename(temp, s.path(key, whose)) != nil {
+		os.Remove(temp)
+	}
+}
+
+func (s *Shelf) path(key []byte, whose string) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(whose))
+	return filepath.Join(s.dir, hex.EncodeToString(mac.Sum(nil)[:16])+suffix)
+}
+
+// write writes a new file with mode 0600.
+func (s *Shelf) write(content []byte) (path string, err error) {
+	temp, err := os.CreateTemp(s.dir, ".new-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = temp.Write(content)
+	if err = cmp.Or(err, temp.Close()); err != nil {
+		os.Remove(temp.Name())
+	}
+	return temp.Name(), err
+}
+
+// readKey returns the key of the names, nil if there is none.
+func (s *Shelf) readKey() []byte {
+	key, err := os.ReadFile(filepath.Join(s.dir, keyFile))
+	if err != nil || len(key) != keySize {
+		return nil
+	}
+	return key
+}
+
+// makeKey returns the key of the names, a new one if there is none.
+func (s *Shelf) makeKey() []byte {
+	if key := s.readKey(); key != nil {
+		return key
+	}
+	key := make([]byte, keySize)
+	rand.Read(key) // never fails
+	temp, err := s.write(key)
+	if err != nil {
+		return nil
+	}
+	defer os.Remove(temp)
+	path := filepath.Join(s.dir, keyFile)
+	if err := os.Link(temp, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		os.Rename(temp, path) // the file system does not support links
+	}
+	return s.readKey() // a different process may have made it first
+}
+
+// prune removes the oldest files if there are too many.
+func (s *Shelf) prune() {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return
+	}
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return e.Name() == keyFile })
+	if len(entries) < maxFiles {
+		return
+	}
+	age := func(e os.DirEntry) time.Time {
+		info, err := e.Info()
+		if err != nil {
+			return time.Time{}
+		}
+		return info.ModTime()
+	}
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return age(a).Compare(age(b)) })
+	for _, e := range entries[:len(entries)-maxFiles+1] {
+		if name := e.Name(); strings.HasSuffix(name, suffix) || strings.HasPrefix(name, ".new-") {
+			os.Remove(filepath.Join(s.dir, name))
+		}
+	}
+}
