@@ -34,8 +34,8 @@ type Options struct {
 	// is not sent.
 	HeaderFunc func(context.Context) (http.Header, error)
 	// OAuthHandler authorizes the requests to URL. A request that is answered with 401 or 403 is
-	// sent once more after the handler has obtained a token, which must not take longer than
-	// StartTimeout when the session is opened.
+	// sent once more after the handler has obtained a token, unless it may have had an effect.
+	// Obtaining one must not take longer than StartTimeout when the session is opened.
 	OAuthHandler auth.OAuthHandler
 	// HTTPClient sends the requests to URL. It must not repeat requests itself, and its Timeout also
 	// limits streams. Redirects to a different origin are not followed, whatever its CheckRedirect

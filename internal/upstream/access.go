@@ -21,7 +21,7 @@ type Access struct {
 	// Header returns headers to add to one request.
 	Header func(context.Context) (http.Header, error)
 	// Authorize is called with a response of status 401 or 403. If it returns nil the request is
-	// sent once more.
+	// sent once more, unless it may have had an effect.
 	Authorize func(context.Context, *http.Request, *http.Response) error
 	// Allow decides about every address before it is dialled. It applies to the default Client.
 	Allow func(netip.AddrPort) error

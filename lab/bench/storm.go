@@ -36,12 +36,16 @@ func runStorm(args []string) error {
 	overHTTP := flags.Bool("http", false, "use an HTTP server, with HTTP faults")
 	faults := flags.Int("faults", 5000, "with -http: number of faults")
 	way := flags.String("way", "both", "with -http: run (stdio to HTTP), serve (HTTP to HTTP) or both")
+	mode := flags.String("mode", "", "with -http: a server that acts and then answers in one way, instead of all faults: "+strings.Join(modeNames(), ", "))
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *overHTTP {
+		if _, ok := stormModes[*mode]; !ok && *mode != "" {
+			return fmt.Errorf("invalid -mode %q: must be one of %s", *mode, strings.Join(modeNames(), ", "))
+		}
 		web := webStorm{calls: base.calls, faults: *faults, callers: base.callers, seed: base.seed, bug: base.bug,
-			silenceTimeout: base.silenceTimeout, window: *window, large: 12 << 20}
+			silenceTimeout: base.silenceTimeout, window: *window, large: 12 << 20, mode: *mode}
 		return runWebStorms(web, *era, *way, *gauze, *jsonTo)
 	}
 	storms, err := configure(base, *era, *window)

@@ -26,6 +26,7 @@ type webStorm struct {
 	large          int // bytes of a call that does not fit into a connection's buffers
 	sessions       int // clients of gauze serve
 	seed           uint64
+	mode           string        // see stormModes; empty: all faults
 	bug            string        // seeded into a gauze built with seededbugs
 	spare          int           // faults that meet may cost so many calls more
 	silenceTimeout time.Duration // a call without a response for this long is lost
@@ -58,7 +59,9 @@ func configureWeb(base webStorm, era, way string) ([]webStorm, error) {
 				resumable.eventIDs = true
 				storms = append(storms, resumable)
 			}
-			storms = append(storms, s)
+			if !stormModes[s.mode].resumes {
+				storms = append(storms, s)
+			}
 		}
 	}
 	if storms == nil {
@@ -110,7 +113,7 @@ func runWebStorms(base webStorm, era, way, gauze, jsonTo string) error {
 // resumed, and with plain JSON elsewhere if possible.
 func (s *webStorm) server() *faultyhttp.Server {
 	cfg := faultyhttp.Config{Era: faultyhttp.Era(s.dialect.era), Stateful: s.dialect.era == "legacy", EventIDs: s.eventIDs,
-		RetryAfter: "0", Keep: -1}
+		RetryAfter: "0", Keep: -1, NoPing: stormModes[s.mode].noPing}
 	if s.dialect.era == "legacy" && !s.eventIDs {
 		cfg.Answers = faultyhttp.JSON
 	}
@@ -130,6 +133,9 @@ func (s *webStorm) run(b *binaries, gauze string) (*webResult, error) {
 	defer server.Close()
 	status := filepath.Join(dir, "status.json")
 	args := append([]string{s.way, "--url", server.URL(), "--status-file", status}, windowFlag(s.window)...)
+	if stormModes[s.mode].resumes {
+		args = append(args, "--resumed-read", "200ms", "--resumed-write", "200ms")
+	}
 	c := newCallerPool(s)
 	output := &tailBuffer{}
 	if s.way == "run" {
@@ -196,6 +202,9 @@ func (s *webStorm) limits(p *webPlan) history.Limits {
 		}
 		harms++
 		unknown++
+		if s.mode != "" {
+			failed++
+		}
 		if writes(n) && (strings.HasPrefix(string(f), "503") || f == faultyhttp.EndSSE || f == faultyhttp.Status404) {
 			failed++ // a call that must not be repeated gets the server's own failure: unavailable, no response or rejected
 		}
@@ -207,6 +216,9 @@ func (s *webStorm) String() string {
 	name := "gauze " + s.way + ", " + s.dialect.era
 	if s.eventIDs {
 		name += " with event ids"
+	}
+	if s.mode != "" {
+		name += ", " + s.mode
 	}
 	return name
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -18,6 +19,24 @@ var callFaults = []faultyhttp.Fault{
 	faultyhttp.Status404,
 }
 
+// stormMode is a server that acts, and then answers as if it had not.
+type stormMode struct {
+	faults  []faultyhttp.Fault
+	noPing  bool
+	resumes bool // its streams can be resumed
+}
+
+var stormModes = map[string]stormMode{
+	"404":      {faults: []faultyhttp.Fault{faultyhttp.Status404AfterEffect}},
+	"forgets":  {faults: []faultyhttp.Fault{faultyhttp.ForgetAfterEffect}},
+	"no-ping":  {faults: []faultyhttp.Fault{faultyhttp.Status404AfterEffect, faultyhttp.ForgetAfterEffect}, noPing: true},
+	"401":      {faults: []faultyhttp.Fault{faultyhttp.Status401AfterEffect}},
+	"redirect": {faults: []faultyhttp.Fault{faultyhttp.RedirectAfterEffect}},
+	"mute":     {faults: []faultyhttp.Fault{faultyhttp.MuteSSE}, resumes: true},
+}
+
+func modeNames() []string { return slices.Sorted(maps.Keys(stormModes)) }
+
 // webPlan is the plan of a storm, decided before it begins: the calls that carry a fault, and the
 // faults of the server.
 type webPlan struct {
@@ -29,12 +48,16 @@ func (s *webStorm) newPlan() *webPlan {
 	random := rand.New(rand.NewPCG(s.seed, 2))
 	p := &webPlan{fault: make([]faultyhttp.Fault, s.calls)}
 	for i := range serverFaults {
-		if b := &serverFaults[i]; b.era == "" || b.era == s.dialect.era {
+		if b := &serverFaults[i]; s.mode == "" && (b.era == "" || b.era == s.dialect.era) {
 			p.serverFaults = append(p.serverFaults, slices.Repeat([]*serverFault{b}, max(1, s.faults/b.oneIn))...)
 		}
 	}
 	random.Shuffle(len(p.serverFaults), func(i, k int) { p.serverFaults[i], p.serverFaults[k] = p.serverFaults[k], p.serverFaults[i] })
-	kinds := slices.DeleteFunc(slices.Clone(callFaults), func(f faultyhttp.Fault) bool {
+	possible := callFaults
+	if s.mode != "" {
+		possible = stormModes[s.mode].faults
+	}
+	kinds := slices.DeleteFunc(slices.Clone(possible), func(f faultyhttp.Fault) bool {
 		return f == faultyhttp.Status404 && s.dialect.era != "legacy" || f == faultyhttp.ReplaySeen && !s.eventIDs
 	})
 	where := random.Perm(s.calls)[:max(0, s.faults-len(p.serverFaults))]
