@@ -33,6 +33,7 @@ type actingServer struct {
 	calls    int             // tool calls that arrived
 	asked    map[string]int  // requests that arrived, by method
 	without  []string        // methods that it does not know
+	busy     chan struct{}   // if set, a ping waits until it is closed
 	silent   map[string]bool // keys of calls whose first answer on the stream is withheld
 	reached  func()          // called when a tool call has been executed, before its reply
 }
@@ -214,8 +215,11 @@ func (a *actingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a.mu.Lock()
 	a.asked[m.Method]++
-	reached, unknown := a.reached, slices.Contains(a.without, m.Method)
+	reached, unknown, busy := a.reached, slices.Contains(a.without, m.Method), a.busy
 	a.mu.Unlock()
+	if m.Method == "ping" && busy != nil {
+		<-busy
+	}
 	if unknown {
 		http.Error(w, "404 page not found", http.StatusNotFound)
 		return
@@ -526,6 +530,27 @@ func TestNoQuestionBetweenCallsThatFollowEachOther(t *testing.T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.asked["ping"] != 0 {
+		t.Errorf("asked %v", a.asked)
+	}
+}
+
+// A server that is too busy for the question holds up the calls that wait for it once, not one after another.
+func TestOneQuestionForAllThatWait(t *testing.T) {
+	t.Parallel()
+	a := startActing(t, "session")
+	a.busy = make(chan struct{})
+	defer close(a.busy)
+	s := a.begin(t, func(o *Options) { o.ConfirmAfter = -1 })
+	var ids []string
+	for i := range 5 {
+		ids = append(ids, s.start("act", fmt.Sprintf(`{"key":"k%d"}`, i)))
+	}
+	for _, id := range ids {
+		s.text(s.answer(id))
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.asked["ping"] != 1 {
 		t.Errorf("asked %v", a.asked)
 	}
 }

@@ -69,11 +69,8 @@ func (w *web) confirm(x *exchange) (ok, reported bool) {
 	asked := time.Now()
 	w.checking.Lock()
 	defer w.checking.Unlock()
-	w.mu.Lock()
-	since := w.proof.sent.After(asked) // somebody else asked while this one waited
-	w.mu.Unlock()
-	if since {
-		return true, false
+	if w.looked.After(asked) { // for another message, while this one waited
+		return !w.hasFailed(), false
 	}
 	switch state, loss := w.look(x.ctx, x); {
 	case state == forgotten:
@@ -83,6 +80,7 @@ func (w *web) confirm(x *exchange) (ok, reported bool) {
 		w.lose(x.id, *loss)
 		return false, true
 	}
+	w.looked = time.Now()
 	return true, false
 }
 

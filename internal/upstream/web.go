@@ -30,6 +30,7 @@ type web struct {
 	readerMu     sync.Mutex     // held while a message is passed to the reader
 	opening      sync.Mutex     // held while the HTTP+SSE stream is opened
 	checking     sync.Mutex     // held while the session is checked
+	looked       time.Time      // when a check last ended that let messages pass; guarded by checking
 	confirmAfter time.Duration  // how long a proof holds, see isProven
 
 	mu           sync.Mutex
