@@ -44,6 +44,7 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.ProbeInterval, "probe-interval", 15*time.Second, "idle `time` before a liveness probe while a call is pending")
 	flags.DurationVar(&f.ProbeTimeout, "probe-timeout", 5*time.Second, "`time` to wait for the response to a liveness probe")
 	flags.DurationVar(&f.HangGrace, "hang-grace", 10*time.Second, "`time` without CPU use, or stopped, after which a server that does not respond to probes is considered hung")
+	flags.DurationVar(&f.ConfirmAfter, "confirm-after", 5*time.Second, "`time` since the last request after which a server at a URL is asked whether it knows the session and accepts the login, before a call that may write (-1ns: before every such call)")
 	flags.DurationVar(&f.ResumedRead, "resumed-read", 30*time.Second, "`time` of silence after which a call that only reads is sent again if its answer was cut off and the stream was resumed (-1ns: never)")
 	flags.DurationVar(&f.ResumedWrite, "resumed-write", 5*time.Minute, "the same `time` for other calls, which are then reported as unknown (-1ns: never)")
 	flags.StringArrayVar(&f.tools, "tool", nil, "`policy` for one tool: NAME:replay=never|safe|idempotent, timeout=5m, max-in-flight=2, repair=off|silent|report|strict, correct.enabled=false, separated by commas; NAME * with correct.KEY means all tools (repeatable)")

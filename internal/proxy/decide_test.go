@@ -86,6 +86,7 @@ func TestWhatBecomesOfALostCall(t *testing.T) {
 
 		{"a login is needed before a write", tool(Unsafe), exchange, needed(fault.Unsent), person, verdict{action: awaitLogin}},
 		{"a login is needed, says the answer to a write", tool(Unsafe), exchange, needed(fault.Refused), person, answered(fault.AuthRequired)},
+		{"more permissions are needed for a write", tool(Unsafe), exchange, upstream.Loss{Delivery: fault.Refused, Final: true, Status: 403, Code: fault.AuthDenied, Login: &login.Needed{}}, person, verdict{action: awaitLogin}},
 		{"a login is needed, says the answer to a read", tool(ReadOnly), exchange, needed(fault.Refused), person, verdict{action: awaitLogin}},
 		{"a login is needed for an idempotent call before a write", with(tool(Idempotent), func(c *lostCall) { c.laterWrite = true }), exchange, needed(fault.Refused), person, answered(fault.AuthRequired)},
 

@@ -78,6 +78,7 @@ func TestFaultH06ADebuggerHoldsIt(t *testing.T) {
 	t.Parallel()
 	o := watchful()
 	o.Timeout, o.hangWait = 0, time.Nanosecond
+	o.HangGrace = time.Second
 	s, _ := beginJournal(t, o)
 	release, err := faultyserver.Hold(s.pid())
 	if err != nil {
@@ -87,7 +88,11 @@ func TestFaultH06ADebuggerHoldsIt(t *testing.T) {
 	s.taken()
 	s.withdraw(withdrawn)
 	id := s.start("count", "")
-	s.until("it looks hung", s.looksHung)
+	s.until("it would look hung", func() bool {
+		s.session.mu.Lock()
+		defer s.session.mu.Unlock()
+		return time.Duration(s.session.pulse.misses)*o.ProbeInterval > 2*o.HangGrace
+	})
 	release()
 	s.text(s.answer(id))
 	s.want(event.Hung, 0)

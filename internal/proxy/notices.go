@@ -34,7 +34,9 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 			s.hintAfterGap(subscriptionOf(m.Params))
 		case "notifications/tools/list_changed":
 			s.catalog.change(s.sends)
-			pass = s.notices.pass(m, time.Now())
+			if pass = s.notices.pass(m, time.Now()); pass && conn == s.conn {
+				s.askTools(conn) // until they are listed, nothing is repeated
+			}
 		case "notifications/prompts/list_changed", "notifications/resources/list_changed":
 			pass = s.notices.pass(m, time.Now())
 		}

@@ -71,8 +71,8 @@ func (s *Session) compare(conn *upstream.Conn) {
 	})
 }
 
-// askTools lists the tools in the background, once, for a client that calls a tool without having
-// listed them since they last changed.
+// askTools lists the tools in the background, once, if they changed since they were last listed, and for
+// a client that calls a tool without having listed them.
 func (s *Session) askTools(conn *upstream.Conn) {
 	if !s.memory.known() || s.asking || s.catalog.listed && !s.catalog.stale {
 		return

@@ -8,11 +8,12 @@ func (s *Session) ToolClass(tool string) Class {
 	return s.Tools[tool].class(s.catalog.hinted(tool))
 }
 
-// classNow returns the class of a call that may have to be sent again: what licensed that when it was
-// sent may have been withdrawn since. The caller holds the lock.
+// classNow returns the class of a call that may have to be sent again. What licensed that when it was sent
+// may have been withdrawn since; and the list that was out of date then may have been renewed before the
+// call was lost. The caller holds the lock.
 func (s *Session) classNow(c *call) Class {
-	if c.msg.Method == "tools/call" && (c.class == ReadOnly || c.class == Idempotent) && s.Tools[c.tool].class(s.catalog.hinted(c.tool)) == Unsafe {
-		return Unsafe
+	if c.msg.Method != "tools/call" || c.class == Stream || c.class == Unsafe && !c.unlisted {
+		return c.class
 	}
-	return c.class
+	return s.Tools[c.tool].class(s.catalog.hinted(c.tool))
 }

@@ -351,10 +351,10 @@ func (s *Session) examine(conn *upstream.Conn, now time.Time) {
 
 // note records the vitals of the processes. A hung server still reads our probes and runs its
 // timers, so only more than a hundredth of grace counts as work, and the little it uses does not add
-// up from one grace to the next.
+// up from one grace to the next. Nor does the time count for which a debugger holds it.
 func (p *pulse) note(vitals upstream.Vitals, now time.Time, grace time.Duration) {
 	p.worked = min(p.worked, vitals.CPU) // the time of a process that ended is gone from the sum
-	works := p.looked.IsZero() || vitals.CPU > p.worked+grace/100+upstream.CPUTick
+	works := p.looked.IsZero() || vitals.Held || vitals.CPU > p.worked+grace/100+upstream.CPUTick
 	if works {
 		p.idleSince = now
 	}
@@ -389,8 +389,6 @@ func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 	switch {
 	case !p.vitals.Known:
 		why = "it does not answer"
-	case p.vitals.Held:
-		return false
 	case p.idleSince.IsZero() || now.Sub(p.idleSince) < s.HangGrace:
 		return false // it is working, perhaps with a helper process
 	case !p.stopped.IsZero() && now.Sub(p.stopped) < s.HangGrace:

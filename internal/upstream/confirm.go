@@ -53,7 +53,7 @@ func (w *web) prove(p proof) {
 func (w *web) isProven() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return time.Since(w.proof.sent) < w.confirmAfter && (w.proof.breaks == w.remote.breaks.Load() || w.remote.closes.Load())
+	return time.Since(w.proof.sent) < w.confirmAfter && !w.remote.expires.Load() && (w.proof.breaks == w.remote.breaks.Load() || w.remote.closes.Load())
 }
 
 // provable reports whether there is anything to confirm: a session, or a token.
@@ -161,15 +161,22 @@ type answer struct {
 
 // inquire asks one question. It is asked again after the login was renewed.
 func (w *web) inquire(ctx context.Context, method string, x *exchange) (a answer) {
-	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	alarm := time.AfterFunc(questionTimeout, cancel) // not while the login is renewed, which may take longer
+	defer alarm.Stop()
+	send := func(req *http.Request) (*http.Response, error) {
+		alarm.Reset(questionTimeout)
+		defer alarm.Stop()
+		return w.remote.client.Do(req)
+	}
 	text, header := x.question(method)
 	when := w.now()
 	to := w.postTo()
-	res, err := w.remote.do(w.ask(ctx, to, text, header), w.remote.client.Do)
+	res, err := w.remote.do(w.ask(ctx, to, text, header), send)
 	if next := redirected(to, res); next != nil {
 		res.Body.Close()
-		if res, err = w.remote.do(w.ask(ctx, next, text, header), w.remote.client.Do); err == nil && res.StatusCode < 300 {
+		if res, err = w.remote.do(w.ask(ctx, next, text, header), send); err == nil && res.StatusCode < 300 {
 			w.remote.moved.Store(next)
 		}
 	}
@@ -181,6 +188,7 @@ func (w *web) inquire(ctx context.Context, method string, x *exchange) (a answer
 		return answer{err: err}
 	}
 	defer res.Body.Close()
+	alarm.Reset(questionTimeout)
 	body := readAnswer(res)
 	refused, named := refusesSession(res.StatusCode, body)
 	switch a.said = w.remote.statusLine(res, body); {
@@ -220,6 +228,7 @@ func (x *exchange) blameLogin(ctx context.Context, res *http.Response) {
 	case res.StatusCode == http.StatusUnauthorized && r.logins != nil && x.w.acceptsToken(ctx, x, res.Request):
 		r.noteRefusedAlone(res)
 	case r.authorized(ctx, res):
+		r.expires.Store(true)
 		res.Body = &renewedBody{res.Body}
 	}
 }

@@ -41,6 +41,7 @@ type Remote struct {
 
 	closes   atomic.Bool // the server ends its connections itself, after each response
 	answers  sync.Map    // the questions that the server answered at least once, see look
+	expires  atomic.Bool // its tokens end without notice, so a recent proof is none
 	pingless atomic.Bool // it answers tools/list, but not ping
 }
 

@@ -57,6 +57,11 @@ func (w *world) callThroughExpiries(all ...*wrap) {
 		together(all, w.provider.RevokeAccess)
 		together(all, func() {}) // all have the new token: the next expiry rejects no call twice
 	}
+	for _, g := range all {
+		if g.failed > numExpiries {
+			w.Errorf("%s: %d calls met one of %d expiries", g.name, g.failed, numExpiries)
+		}
+	}
 	w.once(all...)
 	w.counts(Counts{Logins: 1, Renewals: numExpiries})
 }

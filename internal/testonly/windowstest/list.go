@@ -82,9 +82,11 @@ var files = []exemption{
 		"cmd/gauze/taskdisk_linux_test.go",
 		"internal/probe/survey_linux_test.go",
 		"internal/testonly/census/proc_linux_test.go",
+		"internal/proxy/fault_hang_linux_test.go",
 		"internal/upstream/family_linux_test.go",
 		"internal/upstream/survey_linux_test.go",
 		"internal/upstream/vitals_linux_test.go",
+		"internal/upstream/vitals_darwin_test.go",
 	}},
 	{"stops the gateway by SIGTERM, which Windows does not have", []string{
 		"cmd/gauze/heal_url_test.go",
