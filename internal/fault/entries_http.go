@@ -50,7 +50,7 @@ var httpEntries = []Entry{
 		next:  "Do not retry: the request will fail until the user logs in or provides a valid credential. Tell the user.",
 		Means: "The server responded with HTTP 401. Servers check credentials first, so the request most likely did not run.",
 		Why:   "You are not logged in, or the login has expired and could not be renewed; or the credential is missing, mistyped, expired or revoked, or belongs to a different server.",
-		Did:   "If there is a login for this server, gauze renewed it and sent the request once more. Otherwise it did not retry. It never shows a credential, and never sends it to a different host.",
+		Did:   "If there is a login for this server, gauze renewed it, and sent the request once more if that is harmless. Otherwise it did not retry. It never shows a credential, and never sends it to a different host.",
 		Do: []Step{
 			{Text: "Log in once; gauze stores the login and renews it:", Command: "gauze login URL"},
 			{Text: "If the server requires a key instead of a login, pass it in an environment variable, to keep it out of files and process lists:", Command: "gauze run --header-env Authorization=MY_VARIABLE --url URL"},

@@ -318,7 +318,7 @@ func (s *Session) transmit(c *call, conn *upstream.Conn) {
 		before, after = c.msg.AroundID()
 		id = AppendID(s.idBuffer[:0], c.n)
 	}
-	how := upstream.Sending{Once: c.class == Unsafe && c.id != nil}
+	how := upstream.Sending{Once: c.id != nil && (c.class.writes() || s.classNow(c).writes())}
 	if conn.Remote() && c.tool != "" {
 		how.Header = s.mirrored(c)
 	}

@@ -123,7 +123,7 @@ func (k *catalog) change(sends uint64) { k.stale, k.changedAt = true, sends }
 
 // settle notes that the client listed the tools, if that was after the last change.
 func (k *catalog) settle(c *call) {
-	if c.msg.Method == "tools/list" && c.order > k.changedAt {
+	if c.msg.Method == "tools/list" && c.order > k.changedAt && cursorOf(c.msg.Params) == "" {
 		k.stale = false
 	}
 }

@@ -328,3 +328,17 @@ func BenchmarkASuccessfulCallIsNotExamined(b *testing.B) {
 		}
 	}
 }
+
+// A client that exchanges messages gets held responses in any order.
+func TestHeldResponsesAsMessages(t *testing.T) {
+	t.Parallel()
+	var told []string
+	o := outlet{tell: func(m Told) { told = append(told, string(m.Line)) }}
+	a, b := o.hold(nil), o.hold(nil)
+	o.put(Told{Line: []byte("between")})
+	o.fill(a, []byte("a\n"), Told{})
+	o.fill(b, []byte("b\n"), Told{})
+	if got := strings.Join(told, " "); got != "between a b" {
+		t.Errorf("%q", got)
+	}
+}

@@ -446,11 +446,10 @@ func TestFaultM17ToolsChangeUnderACall(t *testing.T) {
 	s.wantOneAnswer(id)
 }
 
-// Once the server has announced different tools, the old list licenses no repetition, not even if the next
-// process lists it again.
+// Once the server has announced different tools, the old list licenses no repetition.
 func TestFaultM17WithdrawnHint(t *testing.T) {
 	t.Parallel()
-	s := begin(t, unprobed()).initialize()
+	s := begin(t, unprobed(), "-tools-change=annotate").initialize()
 	s.call("change_tools", "")
 	s.notice("notifications/tools/list_changed", 1)
 	s.wantFault(s.start("die_read", `{"key":"k","when":"after-effect","times":1}`), fault.OutcomeUnknown)

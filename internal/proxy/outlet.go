@@ -84,6 +84,11 @@ func (o *outlet) hold(expire func()) *place {
 func (o *outlet) fill(p *place, line []byte, t Told) {
 	i := slices.Index(o.held, p)
 	p.filled, o.held = true, slices.Delete(o.held, i, i+1)
+	if o.tell != nil {
+		o.buf = append(o.buf, line...)
+		o.end(t)
+		return
+	}
 	o.buf = slices.Insert(o.buf, p.at, line...)
 	for _, later := range o.held[i:] {
 		later.at += len(line)

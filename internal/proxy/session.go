@@ -547,7 +547,11 @@ func (s *Session) abandonAll() {
 	s.update(func() {
 		s.ended = true
 		for _, c := range s.calls {
-			s.fail(c, &fault.Fault{Code: fault.Stopping, Delivery: deliveryOf(c)})
+			f := &fault.Fault{Code: fault.Stopping, Delivery: deliveryOf(c)}
+			if c.state == sent { // over HTTP it may have continued after its session
+				f.Delivery = fault.Unknown
+			}
+			s.fail(c, f)
 		}
 	})
 }

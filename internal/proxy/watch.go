@@ -247,6 +247,9 @@ func (s *Session) endLingering(now time.Time) {
 		if c.conn == s.conn || c.own != nil || !c.conn.Lingers(c.end) {
 			continue
 		}
+		if s.cutOff(c, now) {
+			continue
+		}
 		if at, limit := s.deadline(c); !now.Before(at) {
 			c.conn.Drop(c.end)
 			s.fail(c, &fault.Fault{Code: fault.CallTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: limit})

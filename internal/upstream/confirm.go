@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"time"
@@ -25,6 +26,10 @@ const (
 	// questionTimeout limits the wait for an answer. A server that is busy with a call may answer nothing
 	// else; then nothing is learned.
 	questionTimeout = 2 * time.Second
+	// renewalTimeout limits the wait if the login has to be renewed for the question.
+	renewalTimeout = 30 * time.Second
+	// habit is after how many responses in a row that end their connection the end of one says nothing.
+	habit = 3
 	// questionID is the id of every question. It is a number, which every server accepts, and none that a
 	// session uses.
 	questionID = "9007199254740991"
@@ -53,7 +58,7 @@ func (w *web) prove(p proof) {
 func (w *web) isProven() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return time.Since(w.proof.sent) < w.confirmAfter && !w.remote.expires.Load() && (w.proof.breaks == w.remote.breaks.Load() || w.remote.closes.Load())
+	return time.Since(w.proof.sent) < w.confirmAfter && !w.remote.expires.Load() && (w.proof.breaks == w.remote.breaks.Load() || w.remote.closes.Load() >= habit)
 }
 
 // provable reports whether there is anything to confirm: a session, or a token.
@@ -80,7 +85,9 @@ func (w *web) confirm(x *exchange) (ok, reported bool) {
 		w.lose(x.id, *loss)
 		return false, true
 	}
-	w.looked = time.Now()
+	if x.ctx.Err() == nil {
+		w.looked = time.Now()
+	}
 	return true, false
 }
 
@@ -161,12 +168,12 @@ type answer struct {
 
 // inquire asks one question. It is asked again after the login was renewed.
 func (w *web) inquire(ctx context.Context, method string, x *exchange) (a answer) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithTimeout(ctx, renewalTimeout)
 	defer cancel()
-	alarm := time.AfterFunc(questionTimeout, cancel) // not while the login is renewed, which may take longer
+	alarm := time.AfterFunc(renewalTimeout, cancel) // it is set once the login, which may have to be renewed, is known
 	defer alarm.Stop()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { alarm.Reset(questionTimeout) }})
 	send := func(req *http.Request) (*http.Response, error) {
-		alarm.Reset(questionTimeout)
 		defer alarm.Stop()
 		return w.remote.client.Do(req)
 	}

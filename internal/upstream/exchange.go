@@ -41,6 +41,7 @@ type exchange struct {
 	answered bool // the response came on a different stream
 
 	try   atomic.Pointer[try]       // the latest one; nil before the first
+	sent  atomic.Bool               // an earlier try may have reached the server
 	quiet atomic.Pointer[time.Time] // since when nothing was heard on the stream that was resumed for the response; nil: none was
 }
 
@@ -89,6 +90,9 @@ func (x *exchange) modern() bool { return x.header.Get("Mcp-Method") != "" }
 // delivered returns how far the message got. It is Unsent only if the last byte, the closing brace,
 // was never handed over: a JSON reader cannot act on less.
 func (x *exchange) delivered() fault.Delivery {
+	if x.sent.Load() {
+		return fault.Unknown
+	}
 	t := x.try.Load()
 	if t == nil {
 		return fault.Unsent
@@ -305,17 +309,25 @@ func (x *exchange) sendOnce(ctx context.Context) (*http.Response, error) {
 
 func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	if x.delivered() != fault.Unsent {
+		x.sent.Store(true)
+	}
 	t := &try{body: x.body}
 	x.try.Store(t)
 	when, hold := x.w.now(), x.once && !x.sure && x.w.provable()
+	var responded atomic.Bool
 	var slow atomic.Pointer[time.Timer] // set by a goroutine of the transport
 	trace := &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
+			unproven := hold && !info.Reused && !x.w.isProven() // a connection broke since it was confirmed
+			if x.delivered() != fault.Unsent {
+				x.sent.Store(true) // the transport sends it again
+			}
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			t.given, t.writeFailed, t.conn = false, false, watched(info.Conn)
-			if hold && !info.Reused && !x.w.isProven() {
-				t.sealed, t.unproven = true, true // a connection broke since it was confirmed
+			if unproven {
+				t.sealed, t.unproven = true, true
 			}
 		},
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
@@ -324,6 +336,7 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 			t.writeFailed = info.Err != nil
 		},
 		GotFirstResponseByte: func() {
+			responded.Store(true)
 			slow.Store(time.AfterFunc(x.w.remote.headerWait, func() { cancel(errSlowHeader) }))
 		},
 	}
@@ -339,9 +352,15 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	body := func() (io.ReadCloser, error) { return &meteredBody{t: t}, nil }
-	req.Body, _ = body()
-	req.GetBody = body // lets the transport use a different connection if nothing was written on the first
+	req.Body = &meteredBody{t: t}
+	// It lets the transport use a different connection if nothing was written on the first. Over HTTP/2 the
+	// transport would also repeat what was written. After a redirect the client asks for it and does not use it.
+	req.GetBody = func() (io.ReadCloser, error) {
+		if x.once && !responded.Load() && x.delivered() != fault.Unsent {
+			return nil, errSentOnce
+		}
+		return &meteredBody{t: t}, nil
+	}
 	req.ContentLength = int64(len(x.body))
 	res, err := x.w.remote.client.Do(req)
 	if alarm := slow.Load(); alarm != nil {
@@ -365,10 +384,14 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 		x.w.remote.answers.Store(x.method, true)
 	}
 	if res.Close {
-		x.w.remote.closes.Store(true)
+		x.w.remote.closes.Add(1)
+	} else {
+		x.w.remote.closes.Store(0)
 	}
 	return res, nil
 }
+
+var errSentOnce = errors.New("the connection failed, and the request is not sent again")
 
 var errSlowHeader = errors.New("the response header did not arrive in time")
 

@@ -73,6 +73,7 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 		}
 	}
 	if _, renewed := res.Body.(*renewedBody); renewed {
+		l.Final = false
 		l.Code, l.Detail = fault.OutcomeUnknown, fmt.Sprintf("HTTP %d; gauze renewed the login for later calls", status)
 	}
 	if body, ok := res.Body.(*unauthorizedBody); ok && r.logins != nil {

@@ -39,10 +39,10 @@ type Remote struct {
 	authorize  func(context.Context, *http.Request, *http.Response) error // see Access
 	headerWait time.Duration                                              // maximum time from the first byte of a response to the end of its header
 
-	closes   atomic.Bool // the server ends its connections itself, after each response
-	answers  sync.Map    // the questions that the server answered at least once, see look
-	expires  atomic.Bool // its tokens end without notice, so a recent proof is none
-	pingless atomic.Bool // it answers tools/list, but not ping
+	closes   atomic.Int32 // how many responses in a row ended their connection
+	answers  sync.Map     // the questions that the server answered at least once, see look
+	expires  atomic.Bool  // its tokens end without notice, so a recent proof is none
+	pingless atomic.Bool  // it answers tools/list, but not ping
 }
 
 // The transports of MCP over HTTP. The one a server uses is detected by trying.
