@@ -95,7 +95,7 @@ func decide(c lostCall, kind lossKind, loss upstream.Loss, p lossPolicy) verdict
 
 // decideLogin returns what becomes of a call that was rejected for lack of a valid login. Neither the
 // doctor nor a different transport helps. If the server has seen the call, it may have acted and passed
-// on that somebody else rejects the token; only a 403 that names the permissions it lacks is the server's own.
+// on that a third party rejects the token; only a 403 that names the permissions it lacks is the server's own.
 func decideLogin(c lostCall, loss upstream.Loss, p lossPolicy) verdict {
 	harmless := loss.Delivery == fault.Unsent || c.class != Unsafe && !(c.class == Idempotent && c.laterWrite) ||
 		loss.Status == http.StatusForbidden // the protocol's own way to ask for more permissions

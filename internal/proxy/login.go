@@ -15,7 +15,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// A call for which there is no valid login waits while a person logs in, if there is a way to ask one
+// A call that needs a login waits while a person logs in, if there is a way to ask one
 // and the server has not seen the call, or it only reads: then it is sent, or sent again. Otherwise its
 // answer says how to log in.
 

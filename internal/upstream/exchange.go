@@ -270,7 +270,7 @@ func (x *exchange) held(reported bool) bool {
 
 // send makes one HTTP request for the message, and a second one if the first was rejected as
 // unauthorized, authorization succeeded and the message may be sent again: a server may act and then
-// pass on that somebody else rejects the token.
+// pass on that a third party rejects the token.
 func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	res, err := x.sendOnce(ctx)
 	if err != nil {

@@ -305,7 +305,7 @@ func (l *Logins) emit(e event.Event) {
 	}
 }
 
-// loginLoss returns the loss of a request for which there is no token.
+// loginLoss returns the loss of a request that has no token.
 func (r *Remote) loginLoss(why *loginError) Loss {
 	loss := Loss{Code: fault.LoginUnavailable, Detail: r.secrets.Redact(why.Error()), Final: true}
 	errors.As(why, &loss.Login)
