@@ -319,7 +319,8 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 	var slow atomic.Pointer[time.Timer] // set by a goroutine of the transport
 	trace := &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
-			unproven := hold && !info.Reused && !x.w.isProven() // a connection broke since it was confirmed
+			// A new connection may lead to a new process: the end of the old one may not have been noticed yet.
+			unproven := hold && !info.Reused && x.w.remote.closes.Load() < habit
 			if x.delivered() != fault.Unsent {
 				x.sent.Store(true) // the transport sends it again
 			}
