@@ -428,8 +428,15 @@ func TestASessionThatIsGone(t *testing.T) {
 			args := func(key string) string { return fmt.Sprintf(`{"key":%q,"reply":%q}`, key, a.table()[0].name) }
 			s := a.begin(t)
 			a.forget()
-			s.wantRefusedOnce(s.start("act", args("busy")))
-			if got := s.text(s.answer(s.start("act", args("next")))); got != "done next" || a.done("next") != 1 || a.done("busy") != 0 {
+			busy := s.start("act", args("busy"))
+			if code, _ := s.faultOf(s.answer(busy)); code == "" && era == "sse" { // its connection was a new one
+				if a.done("busy") != 1 {
+					t.Errorf("executed %d times", a.done("busy"))
+				}
+			} else if s.wantRefusedOnce(busy); a.done("busy") != 0 {
+				t.Errorf("executed %d times", a.done("busy"))
+			}
+			if got := s.text(s.answer(s.start("act", args("next")))); got != "done next" || a.done("next") != 1 {
 				t.Errorf("%q, executed %d times", got, a.done("next"))
 			}
 			s = a.begin(t, func(o *Options) { o.ConfirmAfter = -1 })

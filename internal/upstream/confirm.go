@@ -54,11 +54,12 @@ func (w *web) prove(p proof) {
 	}
 }
 
-// isProven reports whether the last proof still holds.
+// isProven reports whether the last proof still holds. It does not as long as it is not known which question
+// the server answers: after the end of the session that could not be found out.
 func (w *web) isProven() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return time.Since(w.proof.sent) < w.confirmAfter && !w.remote.expires.Load() && (w.proof.breaks == w.remote.breaks.Load() || w.remote.closes.Load() >= habit)
+	return time.Since(w.proof.sent) < w.confirmAfter && w.remote.learned.Load() && !w.remote.expires.Load() && (w.proof.breaks == w.remote.breaks.Load() || w.remote.closes.Load() >= habit)
 }
 
 // provable reports whether there is anything to confirm: a session, or a token.
@@ -145,6 +146,7 @@ func (w *web) look(ctx context.Context, x *exchange) (knowledge, *Loss) {
 		case a.answered:
 			r.pingless.Store(method == "tools/list")
 			r.answers.Store(method, true)
+			r.learned.Store(true)
 			return known, nil
 		case !a.refused:
 			return unclear, a.loss
@@ -154,6 +156,7 @@ func (w *web) look(ctx context.Context, x *exchange) (knowledge, *Loss) {
 			return forgotten, nil
 		}
 	}
+	r.learned.Store(true) // it answers none
 	return unclear, nil
 }
 

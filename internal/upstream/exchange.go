@@ -320,7 +320,7 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 	trace := &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			// A new connection may lead to a new process: the end of the old one may not have been noticed yet.
-			unproven := hold && !info.Reused && x.w.remote.closes.Load() < habit
+			unproven := hold && (!info.Reused && x.w.remote.closes.Load() < habit || !x.w.isProven())
 			if x.delivered() != fault.Unsent {
 				x.sent.Store(true) // the transport sends it again
 			}
@@ -383,6 +383,9 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 	if res.StatusCode < 300 {
 		x.w.prove(when)
 		x.w.remote.answers.Store(x.method, true)
+		if x.method == "ping" || x.method == "tools/list" {
+			x.w.remote.learned.Store(true)
+		}
 	}
 	if res.Close {
 		x.w.remote.closes.Add(1)

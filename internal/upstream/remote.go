@@ -41,6 +41,7 @@ type Remote struct {
 
 	closes   atomic.Int32 // how many responses in a row ended their connection
 	answers  sync.Map     // the questions that the server answered at least once, see look
+	learned  atomic.Bool  // which questions it answers is known
 	expires  atomic.Bool  // its tokens end without notice, so a recent proof is none
 	pingless atomic.Bool  // it answers tools/list, but not ping
 }
