@@ -196,6 +196,9 @@ func (s *Session) unavailable(c *call, t *upstream.Trouble) {
 	if c.state == sent {
 		f.Delivery = fault.Unknown
 	}
+	if evidence := t.Evidence; f.Cause.Code == "" {
+		s.later(func() { f.Cause = s.up.Cause(evidence) }) // slow; it runs before the answer is sent
+	}
 	s.fail(c, f)
 }
 
