@@ -19,7 +19,7 @@ func TestWhichCausesLast(t *testing.T) {
 		{"Error: Cannot find module '@modelcontextprotocol/sdk/server/index.js'", true},
 		{"ModuleNotFoundError: No module named 'mcp'", true},
 		{"Error: listen EADDRINUSE: address already in use :::3000", false},
-		{"Error: getaddrinfo EAI_AGAIN registry.npmjs.org", false},
+		{"Error: getaddrinfo EAI_AGAIN api.example.com", false},
 		{"Segmentation fault", false},
 		{"", false},
 	} {
