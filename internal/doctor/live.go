@@ -52,7 +52,8 @@ const (
 
 func (l *liveDoctor) Diagnose(spec launch.Spec, e upstream.Evidence) (cause fault.Cause, lasts bool) {
 	d := Diagnose(FromEvidence(spec, e))
-	return causeOf(&d, d.Fix), d.Confidence >= strong && Permanent(d.Cause)
+	lasts = d.Confidence >= strong && Permanent(d.Cause) && d.Category != DNSOrNetwork // the network may come back
+	return causeOf(&d, d.Fix), lasts
 }
 
 func (l *liveDoctor) Treat(ctx context.Context, spec launch.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
