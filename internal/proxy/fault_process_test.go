@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -680,6 +681,41 @@ func TestFaultP22DiesInTheMiddleOfAnAnswer(t *testing.T) {
 		s.wantReplays("die_read", 1)
 		wantDiscarded(s)
 	})
+}
+
+// An answer that lacks nothing but its newline is an answer.
+func TestFaultP22DiesBeforeTheNewlineOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	s := begin(t, quick()).initialize()
+	id := s.start("die", `{"key":"k","when":"before-newline"}`)
+	if got := s.text(s.answer(id)); got != "survived k" {
+		t.Errorf("answered %q", got)
+	}
+	s.await(event.Died, 1)
+	s.wantOneAnswer(id)
+	s.wantEffect("k", 1)
+	s.want(event.Stray, 0)
+}
+
+// The client's last message needs no newline either; a piece of one is not answered.
+func TestTheLastLineOfAClientNeedsNoNewline(t *testing.T) {
+	t.Parallel()
+	for last, answers := range map[string]int{
+		`{"jsonrpc":"2.0","id":"last","method":"ping"}`: 1,
+		`{"jsonrpc":"2.0","id":"last","method":"ping"`:  0,
+	} {
+		s := begin(t, quick()).initialize()
+		if _, err := io.WriteString(s.in, last); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.end(); err != nil {
+			t.Error(err)
+		}
+		if n := s.answers(`"last"`); n != answers {
+			t.Errorf("%s: %d answers, want %d", last, n, answers)
+		}
+		s.want(event.Failed, 0)
+	}
 }
 
 // crashLoop is a session whose server crashes seven times after its handshake, and pauses after the

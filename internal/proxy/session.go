@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -451,6 +452,7 @@ func (s *Session) listen(in io.Reader) error {
 		case errors.As(err, &long):
 			s.tooLongFromClient(long)
 		case errors.Is(err, io.EOF):
+			s.lastFromClient(lines.Unfinished())
 			return nil
 		default:
 			return err
@@ -458,6 +460,15 @@ func (s *Session) listen(in io.Reader) error {
 		if !lines.Buffered() {
 			s.Flush()
 		}
+	}
+}
+
+// lastFromClient handles what follows the last newline if it is a whole message.
+func (s *Session) lastFromClient(line []byte) {
+	line = bytes.TrimSpace(wire.WithoutMark(line))
+	if _, rest, err := wire.Scan(line); err == nil && len(rest) == 0 {
+		s.FromClient(line)
+		s.Flush()
 	}
 }
 

@@ -31,6 +31,38 @@ func taken(lines ...string) []string {
 	return e.heard
 }
 
+// What follows the last newline is a message if it is a whole one.
+func TestTakeTheLastLine(t *testing.T) {
+	t.Parallel()
+	const one, two = `{"jsonrpc":"2.0","id":1,"result":1}`, `{"jsonrpc":"2.0","id":2,"result":2}`
+	for _, story := range []struct {
+		says   string
+		stdout string
+		want   []string
+	}{
+		{"nothing is nothing", one + "\n", []string{one}},
+		{"a message", one + "\n" + two, []string{one, two}},
+		{"two messages", one + two, []string{one, two}},
+		{"a batch", "[" + one + "," + two + "]", []string{one, two}},
+		{"a message with half a line end", one + "\r", []string{one}},
+		{"a pretty-printed message", "{\n\"jsonrpc\": \"2.0\",\n\"id\": 1\n}", []string{`{ "jsonrpc": "2.0", "id": 1 }`}},
+		{"a piece of a pretty-printed one", "{\n\"jsonrpc\": \"2.0\",\n\"id\"", []string{"stray {", `stray "jsonrpc": "2.0",`, "stray (4 bytes of an unfinished line)"}},
+		{"a piece of a message", one[:len(one)-1], []string{"stray (34 bytes of an unfinished line)"}},
+		{"a message and a piece", one + two[:5], []string{"stray (40 bytes of an unfinished line)"}},
+		{"a word", "bye", []string{"stray (3 bytes of an unfinished line)"}},
+		{"space", " ", []string{}},
+	} {
+		t.Run(story.says, func(t *testing.T) {
+			e := &ear{}
+			c := &pipes{Conn: &Conn{reader: e, logs: e}}
+			c.read(wire.NewReader(strings.NewReader(story.stdout), 0))
+			if fmt.Sprintf("%q", e.heard) != fmt.Sprintf("%q", story.want) {
+				t.Errorf("%q\nwant %q", e.heard, story.want)
+			}
+		})
+	}
+}
+
 func TestTake(t *testing.T) {
 	t.Parallel()
 	const one, two = `{"jsonrpc":"2.0","id":1,"result":1}`, `{"jsonrpc":"2.0","id":2,"result":2}`

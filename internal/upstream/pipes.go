@@ -167,9 +167,16 @@ func (p *pipes) listenToStderr() {
 	}
 }
 
-// listen reads the server's stdout to its end.
+// listen reads the server's stdout to its end. That does not mean that it exited: a server that
+// closed its stdout but keeps running can never answer again.
 func (p *pipes) listen() {
-	lines := wire.NewReader(stamped{p}, 0)
+	p.read(wire.NewReader(stamped{p}, 0))
+	if !p.proc.endedWithin(drainGrace, nil) {
+		p.End("it closed its stdout", true)
+	}
+}
+
+func (p *pipes) read(lines *wire.Reader) {
 	var in incoming
 	for {
 		line, err := lines.Next()
@@ -183,31 +190,14 @@ func (p *pipes) listen() {
 			if long.Endless {
 				p.End("it is writing an endless line to stdout", true)
 			}
-		case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded):
-			p.strayLines(in.multi.giveUp())
-			if n := lines.Fragment(); n > 0 {
-				p.half = bytes.Clone(lines.Unfinished()[:min(n, MaxStdoutBytes)])
-				p.stray(fmt.Appendf(nil, "(%d bytes of an unfinished line)", n))
-			}
-			p.reader.Rest(p.Conn)
-			// EOF does not mean that it exited: a server that closed its stdout but keeps running
-			// can never answer again.
-			p.afterEOF()
-			return
 		default:
+			p.acceptLast(&in, lines.Unfinished())
 			p.reader.Rest(p.Conn)
-			p.afterEOF()
 			return
 		}
 		if !lines.Buffered() {
 			p.reader.Rest(p.Conn)
 		}
-	}
-}
-
-func (p *pipes) afterEOF() {
-	if !p.proc.endedWithin(drainGrace, nil) {
-		p.End("it closed its stdout", true)
 	}
 }
 
@@ -239,6 +229,24 @@ func (p *pipes) accept(in *incoming, line []byte) {
 	p.noteMessage()
 	for i := range messages {
 		p.reader.Message(p.Conn, &messages[i])
+	}
+}
+
+// acceptLast passes on what follows the last newline if nothing but the newline is missing: its last
+// brace is there. Otherwise it is noted by its length.
+func (p *pipes) acceptLast(in *incoming, rest []byte) {
+	line := bytes.TrimSpace(wire.WithoutMark(rest))
+	if len(line) > 0 {
+		_, whole := scanLine(nil, line)
+		if whole || in.multi.open() && string(line) == "}" {
+			p.accept(in, line)
+			line = nil
+		}
+	}
+	p.strayLines(in.multi.giveUp())
+	if len(line) > 0 {
+		p.half = bytes.Clone(rest[:min(len(rest), MaxStdoutBytes)])
+		p.stray(fmt.Appendf(nil, "(%d bytes of an unfinished line)", len(rest)))
 	}
 }
 

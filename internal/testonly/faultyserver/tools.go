@@ -80,7 +80,7 @@ const forecastSchema = `{"type":"object","properties":{"city":{"type":"string"},
 	`"required":["city","days"],"additionalProperties":false}`
 
 const (
-	dieAbout = "dies at when: before-effect (default), after-effect, after-answer or mid-answer; at most times times"
+	dieAbout = "dies at when: before-effect (default), after-effect, after-answer, before-newline (after its answer, without a newline) or mid-answer; at most times times"
 	dieTakes = "when:string signal:string code:integer key:string times:integer"
 	askTakes = "method:string params:object id:any die:boolean times:integer"
 )

@@ -2,6 +2,7 @@ package faultyserver
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 )
 
@@ -114,6 +115,9 @@ func (c *call) die() {
 	case "after-answer":
 		c.execute("die", c.args.Key, when)
 		c.s.writeAndEnd(line, dieNow)
+	case "before-newline":
+		c.execute("die", c.args.Key, when)
+		c.s.writeAndEnd(strings.TrimSuffix(line, "\n"), dieNow)
 	case "mid-answer":
 		c.execute("die", c.args.Key, when)
 		c.s.writeAndEnd(line[:len(line)/2], dieNow)
@@ -121,6 +125,6 @@ func (c *call) die() {
 		c.execute("die", c.args.Key, when)
 		c.answer(result)
 	default:
-		c.fail(fmt.Sprintf("invalid when %q: must be before-effect, after-effect, after-answer or mid-answer", when))
+		c.fail(fmt.Sprintf("invalid when %q: must be before-effect, after-effect, after-answer, before-newline or mid-answer", when))
 	}
 }

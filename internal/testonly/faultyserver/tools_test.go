@@ -31,6 +31,7 @@ var toolRuns = []struct {
 	{name: "die", signal: "KILL"},
 	{name: "die", args: `{"when":"after-effect","code":12}`, code: 12, ledger: "die"},
 	{name: "die", args: `{"when":"after-answer","signal":"TERM"}`, signal: "TERM", ledger: "die", want: []string{`"id":7,"result"`}},
+	{name: "die", args: `{"when":"before-newline"}`, signal: "KILL", ledger: "die", want: []string{`"id":7,"result"`}},
 	{name: "die_read", args: `{"when":"mid-answer"}`, signal: "KILL", ledger: "die", want: []string{`{"jsonrpc":"2.0","id":7,"result":{"conte`}},
 	{name: "die_set", args: `{"when":"at noon"}`, want: []string{"must be before-effect, after-effect, after-answer or mid-answer"}},
 	{name: "die", args: `{"signal":"NOPE"}`, want: []string{"must be one of ABRT"}},
