@@ -56,6 +56,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return usage(cmd, err)
 	}
 	o.Stderr = serverLog(os.Stderr)
+	o.FinishGrace, o.ReaderGone = -1, untilUnread
 	o.Events = event.New()
 	recorded, unrecorded := recordEvents(o.Events, f.noJournal)
 	finish := func() fault.Code { return "" }

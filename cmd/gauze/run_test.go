@@ -214,6 +214,66 @@ func TestFaultP24ClientClosesWithCallsInFlight(t *testing.T) {
 	w.wantGone(pids)
 }
 
+// finishing is a server that reads its input to the end, which it notes in a log, and answers its call once
+// there is a file of this name.
+const finishing = `read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}'
+	cat >/dev/null; echo EOF >>"$0"; until [ -e "$0.go" ]; do sleep 0.05; done
+	echo '{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"finished"}]}}'`
+
+// writeAndClose writes what a client does that does not read: a handshake and a call, the last line without
+// its newline.
+func (w *wrapped) writeAndClose() {
+	w.t.Helper()
+	if _, err := io.WriteString(w.in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"work","arguments":{}}}`); err != nil {
+		w.t.Fatal(err)
+	}
+	w.in.Close()
+}
+
+// A client that only writes, as in printf ... | gauze run -- server, gets its answers.
+func TestRunFinishesWhatItsClientAsked(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	w := wrap(t, "sh", "-c", finishing, log)
+	w.writeAndClose()
+	untilFile(t, log, "EOF\n")
+	if err := os.WriteFile(log+".go", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for id := range 2 {
+		if got, line := w.response(); got != id+1 || !strings.Contains(line, `"result"`) {
+			t.Errorf("told %s", line)
+		}
+	}
+	w.wantEnd(0)
+}
+
+// Nobody waits for the answer any more.
+func TestRunEndsWithItsReader(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(*wrapped){
+		"reader gone": func(w *wrapped) { w.ear.Close() },
+		"signal":      func(w *wrapped) { w.cmd.Process.Signal(syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := filepath.Join(t.TempDir(), "log")
+			w := wrap(t, "sh", "-c", finishing, log)
+			w.writeAndClose()
+			untilFile(t, log, "EOF\n")
+			pids := w.family()
+			leave(w)
+			w.cmd.Wait()
+			if !w.cmd.ProcessState.Exited() {
+				t.Errorf("%v", w.cmd.ProcessState)
+			}
+			w.wantGone(pids)
+		})
+	}
+}
+
 func TestFaultP25GauzeIsKilled(t *testing.T) {
 	t.Parallel()
 	nested := []string{"sh", "-c", `exec 3<&0; "$@" <&3 & wait`, "launcher"}

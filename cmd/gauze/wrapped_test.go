@@ -22,6 +22,7 @@ type wrapped struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
+	ear    io.Closer // what out reads from
 	stderr *lockedBuffer
 	lastID int
 }
@@ -52,7 +53,7 @@ func startWrap(t *testing.T, cmd *exec.Cmd, environ []string) *wrapped {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.out = bufio.NewReader(out)
+	w.out, w.ear = bufio.NewReader(out), out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

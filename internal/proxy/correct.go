@@ -102,7 +102,7 @@ func (s *Session) holdRefusal(c *call) bool {
 func (s *Session) newCorrection(c *call, r correct.Rejection) *correction {
 	known, listed := s.catalog.tools[c.tool]
 	switch {
-	case c.msg.Method != "tools/call", c.correction != nil, c.repeated(), s.closing, s.conn == nil:
+	case c.msg.Method != "tools/call", c.correction != nil, c.repeated(), s.mute(), s.conn == nil:
 		return nil
 	case !listed || s.catalog.stale || known.shape != c.shape || !c.fitting.Checked():
 		return nil

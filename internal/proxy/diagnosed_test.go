@@ -275,7 +275,7 @@ func TestAnExaminationDelaysTheEndOfItsSession(t *testing.T) {
 	t.Parallel()
 	q := &callQuack{begin: make(chan struct{})}
 	o := quick()
-	o.Calls, o.examineTimeout, o.finishGrace = q, patience.Limit(), patience.Limit()
+	o.Calls, o.examineTimeout, o.FinishGrace = q, patience.Limit(), patience.Limit()
 	s := beginListed(t, "parrot", o)
 	id := s.startSaying(saysDown)
 	s.examines(q, 1)

@@ -15,7 +15,7 @@ func TestHurryDoesNotWaitForAnswers(t *testing.T) {
 		waits time.Duration
 	}{{false, time.Minute}, {true, 0}} {
 		synctest.Test(t, func(t *testing.T) {
-			s := New(Options{Spec: launch.Spec{Command: "server"}, finishGrace: time.Minute})
+			s := New(Options{Spec: launch.Spec{Command: "server"}, FinishGrace: time.Minute})
 			s.check = nil // the call is not complete
 			s.calls["1"] = &call{}
 			if c.hurry {

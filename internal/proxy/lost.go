@@ -107,7 +107,7 @@ func (s *Session) lose(c *call, kind lossKind, loss upstream.Loss, now time.Time
 		budget:     s.budget.has(now),
 		inTime:     kind == connectionLost || now.Add(delay).Before(c.arrived.Add(s.retryTimeout(c))),
 		settled:    s.memory.known(),
-		closing:    s.closing,
+		closing:    s.closing || kind == connectionLost && c.conn.Evidence().ByUs == upstream.ClientLeft,
 		login:      s.mayAwaitLogin(c, loss.Login),
 	})
 	if v.bar {

@@ -83,7 +83,7 @@ func TestAClientThatClosesFirstIsAnswered(t *testing.T) {
 	t.Parallel()
 	gate := newGate(t)
 	o := unprobed()
-	o.finishGrace = patience.Limit()
+	o.FinishGrace = patience.Limit()
 	s := begin(t, o, gate.flag())
 	id := s.request("initialize", initializeParams)
 	s.taken()

@@ -53,6 +53,7 @@ var plainServers = map[string]func(in io.Reader, out io.Writer, dir string){
 
 	"booking":        serveBooking,
 	"deaf":           serveDeaf,
+	"finishing":      serveFinishing,
 	"parrot":         serveParrot,
 	"too-many-tools": serveTools(150_000),
 	"flood-legacy":   func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, false) },
@@ -65,6 +66,29 @@ func serveDeaf(in io.Reader, out io.Writer, _ string) {
 	fmt.Fprintln(out, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`)
 	os.Stdin.Close()
 	time.Sleep(time.Minute)
+}
+
+// serveFinishing answers the calls that it has read after the end of its input, once the file "go" is there.
+func serveFinishing(in io.Reader, out io.Writer, dir string) {
+	var calls []json.RawMessage
+	eachLine(in, func(_ []byte, m plainMessage) {
+		switch m.Method {
+		case "initialize":
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`+"\n", m.ID)
+		case "tools/call":
+			calls = append(calls, m.ID)
+		}
+	})
+	os.WriteFile(filepath.Join(dir, "eof"), nil, 0o600)
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go")); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	for _, id := range calls {
+		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"finished"}]}}`+"\n", id)
+	}
 }
 
 // plainMessage keeps the bytes of its parts.

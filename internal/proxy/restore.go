@@ -322,7 +322,14 @@ func (s *Session) ownCall(method string, params []byte) *call {
 // ask sends a request of our own. It does not flush.
 func (s *Session) ask(conn *upstream.Conn, method string, params []byte) *call {
 	c := s.ownCall(method, params)
-	s.update(func() { s.transmit(c, conn) })
+	s.update(func() {
+		if conn.InputEnded() {
+			c.conn = conn
+			s.fail(c, nil)
+			return
+		}
+		s.transmit(c, conn)
+	})
 	return c
 }
 

@@ -72,6 +72,13 @@ type Options struct {
 	// OpenBrowser opens the address at which the user logs in. Default: the user's browser.
 	OpenBrowser func(address string) error
 
+	// FinishGrace is how long answers that are due are waited for after the client closed its side: it
+	// may still read, as in `printf ... | gauze run -- server`. Default 2s; negative: no limit.
+	FinishGrace time.Duration
+	// ReaderGone returns once nobody reads the answers any more, or ctx has ended. It is called when the
+	// client has closed its side. May be nil: a write that fails shows it.
+	ReaderGone func(ctx context.Context)
+
 	// Opened is called when the session begins, and closed when it has ended. May be nil.
 	Opened func(*Session) (closed func())
 
@@ -107,10 +114,6 @@ type Options struct {
 	// Default 3s: a client is to know within five, on a busy machine as well.
 	startAnswer time.Duration
 
-	// finishGrace is how long answers that are due are waited for after the client closed its side:
-	// it may still read, as in `printf ... | gauze run -- server`. Default 2s.
-	finishGrace time.Duration
-
 	// examineTimeout is how long the response to a failed call waits for its cause. Default 3s.
 	examineTimeout time.Duration
 
@@ -125,7 +128,7 @@ func (o Options) withDefaults() Options {
 	o.suspectsApart = cmp.Or(o.suspectsApart, 200*time.Millisecond)
 	o.discoverWait = cmp.Or(o.discoverWait, 3*time.Second)
 	o.startAnswer = cmp.Or(o.startAnswer, 3*time.Second)
-	o.finishGrace = cmp.Or(o.finishGrace, 2*time.Second)
+	o.FinishGrace = cmp.Or(o.FinishGrace, 2*time.Second)
 	o.examineTimeout = cmp.Or(o.examineTimeout, 3*time.Second)
 	o.Patience = cmp.Or(o.Patience, 30*time.Second)
 	o.ProbeInterval = cmp.Or(o.ProbeInterval, 15*time.Second)
@@ -400,21 +403,45 @@ func (s *Session) leave(done <-chan struct{}) error {
 	}
 }
 
-// finish waits for the answers that are still due, for finishGrace at most.
+// finish waits for the answers that are still due, for FinishGrace at most and as long as somebody
+// reads them. The server is told that nothing follows.
 func (s *Session) finish(ctx context.Context) {
 	s.update(func() {
 		s.emptied = make(chan struct{})
 		s.checkEmptied()
 	})
-	timer := time.NewTimer(s.finishGrace)
-	defer timer.Stop()
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if s.FinishGrace > 0 {
+		waiting, cancel = context.WithTimeout(waiting, s.FinishGrace)
+		defer cancel()
+	}
+	if s.ReaderGone != nil {
+		go func() {
+			if s.ReaderGone(waiting); waiting.Err() == nil {
+				s.Hurry()
+			}
+		}()
+	}
 	select {
 	case <-s.emptied:
-	case <-timer.C:
+	case <-s.out.failed:
+		s.Hurry()
 	case <-s.hurried:
-	case <-ctx.Done():
+	case <-waiting.Done():
 	}
 }
+
+// endInput tells the server that nothing follows, once the client has left and everything that it sent
+// was passed on. The caller holds the lock.
+func (s *Session) endInput() {
+	if s.conn != nil && len(s.queue) == 0 && s.consulting == 0 {
+		s.conn.EndInput()
+	}
+}
+
+// mute reports whether nothing more can be sent to the server. The caller holds the lock.
+func (s *Session) mute() bool { return s.closing || s.conn != nil && s.conn.InputEnded() }
 
 // checkEmptied closes emptied if no answer is due. The answer to an open stream never is.
 func (s *Session) checkEmptied() {
@@ -532,6 +559,9 @@ func (s *Session) locked(change func()) (effects []func()) {
 	}
 	if s.restart != nil {
 		s.restartIfIdle()
+	}
+	if s.emptied != nil {
+		s.endInput()
 	}
 	if s.dozing && s.due() {
 		s.dozing = false

@@ -271,6 +271,9 @@ func (s *Session) cancelUpstream(c *call, notice []byte) {
 
 // takePulse probes a silent connection and replaces a hung one.
 func (s *Session) takePulse(conn *upstream.Conn, now time.Time) {
+	if s.mute() {
+		return // it cannot be asked
+	}
 	p := &s.pulse
 	heard := conn.LastHeard()
 	if s.userAsked(conn) && now.After(heard) {

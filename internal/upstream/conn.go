@@ -59,6 +59,7 @@ type Conn struct {
 	onMessage    func()       // called for the first message; may be nil
 	midLine      atomic.Bool  // the last byte was not the end of a line
 	used         atomic.Bool  // a client's request after the handshake was answered
+	inputEnded   atomic.Bool  // EndInput was called
 
 	logs   io.Writer // receives the server's stderr; never blocks
 	stderr ring
@@ -159,6 +160,17 @@ func (c *Conn) AwaitRoom() { c.await() }
 
 // Flush sends what is queued. It never waits for the server.
 func (c *Conn) Flush() { c.flush() }
+
+// EndInput closes the stdin of a process once it has read everything that is queued: nothing follows. Its
+// exit is then not a failure. A server at a URL is not told.
+func (c *Conn) EndInput() {
+	if c.pipes != nil && !c.inputEnded.Swap(true) {
+		go c.pipes.endInput()
+	}
+}
+
+// InputEnded reports whether nothing can be sent any more because of EndInput.
+func (c *Conn) InputEnded() bool { return c.inputEnded.Load() }
 
 // Blocked reports whether the server does not read what was sent.
 func (c *Conn) Blocked() bool { return c.blocked() }

@@ -19,6 +19,7 @@ type outbox struct {
 	flushing bool   // a goroutine is writing
 	moved    sync.Cond
 	err      error
+	ended    bool          // the pipe was closed after the last byte
 	broken   chan struct{} // closed on the first error
 }
 
@@ -164,6 +165,33 @@ func (o *outbox) finish(deadline time.Time) {
 		o.err = os.ErrClosed
 	}
 	o.moved.Broadcast()
+}
+
+// drained waits until everything was written, or nothing can be any more.
+func (o *outbox) drained() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.write(); o.flushing; {
+		o.moved.Wait()
+	}
+}
+
+// end closes the pipe, unless it is broken.
+func (o *outbox) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.err, o.ended = os.ErrClosed, true
+		o.f.Close()
+	}
+	o.moved.Broadcast()
+}
+
+// hasEnded reports whether end closed the pipe.
+func (o *outbox) hasEnded() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.ended
 }
 
 // settle ends all writing to a server that has exited. It returns how many bytes were written and how

@@ -95,6 +95,9 @@ func (p *pipes) serve(guard *guard) {
 
 	select {
 	case <-p.proc.exited:
+		if p.out.hasEnded() {
+			p.End(ClientLeft, false)
+		}
 	case <-p.out.broken:
 		// The server is exiting, or it closed its stdin and keeps running. Then it can receive no
 		// more requests.
@@ -171,10 +174,33 @@ func (p *pipes) listenToStderr() {
 // closed its stdout but keeps running can never answer again.
 func (p *pipes) listen() {
 	p.read(wire.NewReader(stamped{p}, 0))
-	if !p.proc.endedWithin(drainGrace, nil) {
+	switch {
+	case p.proc.endedWithin(drainGrace, nil):
+	case p.out.hasEnded(): // it has answered all that it will
+		p.End(ClientLeft, false)
+	default:
 		p.End("it closed its stdout", true)
 	}
 }
+
+// endInput closes the server's stdin once everything was read: until then, what a server that dies has
+// not read can be proven.
+func (p *pipes) endInput() {
+	p.out.drained()
+	for pause := time.Millisecond; p.proc.stdin.untouched(); pause = min(2*pause, maxReadCheck) {
+		select {
+		case <-p.proc.exited:
+			return
+		case <-p.broken:
+			return
+		case <-time.After(pause):
+		}
+	}
+	p.out.end()
+}
+
+// maxReadCheck is the longest time between two checks whether the server has read its stdin to the end.
+const maxReadCheck = 50 * time.Millisecond
 
 func (p *pipes) read(lines *wire.Reader) {
 	var in incoming

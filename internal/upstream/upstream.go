@@ -171,6 +171,9 @@ func (u *Upstream) Serve(ctx context.Context) error {
 			}
 			return nil
 		}
+		if evidence.ByUs == ClientLeft {
+			return nil // it was told that nothing follows, and exited
+		}
 		if evidence.ByUs == UserRestart {
 			since, attempts = time.Time{}, 0
 			continue

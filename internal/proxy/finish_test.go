@@ -1,0 +1,113 @@
+package proxy
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// What becomes of the calls of a client that has closed its side, as in `printf ... | gauze run -- server`.
+
+// patient are settings of a session that waits for answers as long as somebody reads them.
+func patient() Options {
+	o := unprobed()
+	o.FinishGrace = -1
+	return o
+}
+
+// The server reads the end of its input immediately, and finishes what it was asked.
+func TestTheServerReadsTheEndOfTheInputAndFinishes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	o := quick()
+	o.FinishGrace, o.Timeout, o.MaxTime = -1, 0, 0
+	o.Spec = plainServer("finishing", dir)
+	s := begin(t, o)
+	s.answer(s.request("initialize", initializeParams))
+	id := s.start("work", "")
+	s.in.Close()
+	s.until("the server has read the end", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "eof"))
+		return err == nil
+	})
+	s.want(event.Stopping, 0)
+	for hours := range 2 * missesToKill { // a server that cannot be asked any more is not hung
+		s.session.tick(time.Now().Add(time.Duration(hours+1) * time.Hour))
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.text(s.answer(id)); got != "finished" {
+		t.Errorf("answered %q", got)
+	}
+	if err := s.end(); err != nil {
+		t.Error(err)
+	}
+	s.want(event.Started, 1)
+	s.want(event.ProbeMissed, 0)
+}
+
+// A server that exits at the end of its input is not started again. What it left unanswered is answered
+// for it.
+func TestAServerThatExitsAtTheEndOfItsInputHasEnded(t *testing.T) {
+	t.Parallel()
+	s := begin(t, patient()).initialize()
+	read, write := s.start("hang", ""), s.start("hang_unsafe", `{"key":"k"}`)
+	s.untilEffect("k")
+	if err := s.end(); err != nil {
+		t.Error(err)
+	}
+	s.wantFault(read, fault.Stopping)
+	s.wantFault(write, fault.OutcomeUnknown)
+	s.want(event.Started, 1)
+	s.wantEffect("k", 1)
+}
+
+// A server that dies before it has read everything is replaced, and the next one gets the rest.
+func TestACrashAfterTheClientClosedIsHealed(t *testing.T) {
+	t.Parallel()
+	s := begin(t, patient(), "-serial", "-read-exact").initialize()
+	s.lastID += 2
+	s.send(`{"jsonrpc":"2.0","id":101,"method":"tools/call","params":{"name":"die_read","arguments":{"key":"d","times":1}}}` + "\n" +
+		`{"jsonrpc":"2.0","id":102,"method":"tools/call","params":{"name":"echo","arguments":{"text":"after"}}}`)
+	if err := s.end(); err != nil {
+		t.Error(err)
+	}
+	s.text(s.answer("101"))
+	s.text(s.answer("102"))
+	s.want(event.Started, 2)
+}
+
+// Nobody reads the answers: the session ends without them, and so does a server that ignores the end of
+// its input.
+func TestASessionEndsWithItsReader(t *testing.T) {
+	t.Parallel()
+	gone := make(chan struct{})
+	o := patient()
+	o.ReaderGone = func(ctx context.Context) {
+		select {
+		case <-gone:
+		case <-ctx.Done():
+		}
+	}
+	s := begin(t, o, "-ignore-eof").initialize()
+	id := s.start("hang_unsafe", `{"key":"k"}`)
+	s.untilEffect("k")
+	pid := s.pid()
+	s.in.Close()
+	s.until("the server is told", func() bool { return s.conn().InputEnded() })
+	s.want(event.Stopping, 0)
+	close(gone)
+	if err := s.end(); err != nil {
+		t.Error(err)
+	}
+	s.wantGone(pid)
+	if n := s.answers(id); n != 1 {
+		t.Errorf("%d answers", n)
+	}
+}
