@@ -16,6 +16,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/remembered"
+	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
 // serverFlags are the flags about the server and its supervision, which gauze run and gauze serve
@@ -28,6 +29,7 @@ type serverFlags struct {
 	tools          []string
 	policy         string
 	model          string
+	maxMessage     size
 	restartBackoff time.Duration
 	restartLimit   int
 	retryBudget    int
@@ -51,6 +53,8 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Repair, "repair", "", "`mode` for calls whose arguments do not match the tool's schema: off (send them unchanged), silent (repair without telling the model), report (report every change) or strict (reject what cannot be repaired). Default: repair, report anything beyond spelling, and send the rest unchanged")
 	flags.StringVar(&f.model, "model", "", modelUsage("a model that corrects calls that the server rejects, or sampling for the client's own"))
 	flags.StringVar(&f.policy, "policy", "", "YAML `file` with tool policies")
+	f.maxMessage = wire.MaxLine
+	flags.Var(&f.maxMessage, "max-message", "`size` of the longest message that passes; it bounds memory, which may be a few times as much while one passes")
 	flags.IntVar(&f.Window, "window", 0, "maximum `number` of calls with side effects in flight (default: no limit; 1 after a crash, then slowly increasing)")
 	flags.DurationVar(&f.restartBackoff, "restart-backoff", 200*time.Millisecond, "base `time` between restarts; 0 restarts immediately")
 	flags.IntVar(&f.restartLimit, "restart-limit", 5, "maximum `number` of failed starts per minute before a pause; 0 means no limit")
@@ -79,6 +83,7 @@ func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []strin
 	}
 	reduceMemory()
 	o = f.Options
+	o.MaxMessage = int(f.maxMessage)
 	if o.Spec, err = f.spec(command, args); err != nil {
 		return o, err
 	}
@@ -209,6 +214,9 @@ func (f *serverFlags) check(flags *pflag.FlagSet) error {
 		if err := proxy.CheckRepair(f.Repair); err != nil {
 			return fmt.Errorf("invalid --repair: %w", err)
 		}
+	}
+	if f.maxMessage < 64<<10 {
+		return fmt.Errorf("invalid --max-message %v: must be at least 64KiB", f.maxMessage)
 	}
 	if f.restartBackoff < 0 {
 		return fmt.Errorf("invalid --restart-backoff %v: must be 0 or more", f.restartBackoff)

@@ -111,7 +111,7 @@ func TestJSONRPCCodesAreStable(t *testing.T) {
 }
 
 func TestAdviceNamesOnlyCommandsAndFlagsThatExist(t *testing.T) {
-	flags := []string{"--timeout", "--max-time", "--tool", "--policy", "--start-timeout", "--window", "--patience", "--url", "--header-env", "--max-sessions", "--session-idle", "--schema", "--scope", "--"}
+	flags := []string{"--timeout", "--max-time", "--max-message", "--tool", "--policy", "--start-timeout", "--window", "--patience", "--url", "--header-env", "--max-sessions", "--session-idle", "--schema", "--scope", "--"}
 	policies := []string{"replay=never", "replay=safe", "replay=idempotent", "timeout=5m", "max-in-flight=8", "repair=off"}
 	gauze := regexp.MustCompile(`^gauze (\S+)(.*?)( -- .*)?$`)
 	flag := regexp.MustCompile(`--[a-z-]*`)

@@ -11,6 +11,7 @@ var messageEntries = []Entry{
 		Did:   "Gauze discarded the answer without keeping it in memory, answered for the server, and kept the session. The call itself has run.",
 		Do: []Step{
 			{Text: "Ask the tool for less at a time: a filter, a limit, a page."},
+			{Text: "If the client can read such an answer, raise the limit:", Command: "gauze run --max-message 1GiB -- COMMAND"},
 		},
 	},
 	{
@@ -23,6 +24,7 @@ var messageEntries = []Entry{
 		Did:   "Gauze rejected the call and sent nothing.",
 		Do: []Step{
 			{Text: "Pass a path instead of the content, or split the call."},
+			{Text: "If the server can read such a call, raise the limit:", Command: "gauze run --max-message 1GiB -- COMMAND"},
 		},
 	},
 	{

@@ -111,10 +111,18 @@ func (s *Session) tellAnswer(conn *upstream.Conn, c *call, m *wire.Message, said
 // putAnswer puts the server's response into the outlet, whose lock is held, with the cause of a
 // failure if it is known.
 func (s *Session) putAnswer(c *call, m *wire.Message, said response, why fault.Cause) {
-	s.out.buf = s.appendAnswer(s.out.buf, c, m, said, why)
-	s.out.end(Told{About: c.id, Answer: true, Status: m.Status})
+	edits := s.additions(c, m, said, why)
+	if before, after := m.AroundID(); edits == nil && s.out.w != nil && len(m.Raw) > longAnswer {
+		s.out.stream(before, c.id, after, lineEnd)
+	} else {
+		s.out.buf = appendEdited(s.out.buf, c, m, edits)
+		s.out.end(Told{About: c.id, Answer: true, Status: m.Status})
+	}
 	s.discard(c)
 }
+
+// longAnswer is from which length on a response is written from where it was read, without a copy.
+const longAnswer = 1 << 20
 
 // noteAnswered records what a valid answer to the client says about the call and the server.
 func (s *Session) noteAnswered(conn *upstream.Conn, c *call, m *wire.Message) {
@@ -184,7 +192,7 @@ func (s *Session) unexpected(conn *upstream.Conn, m *wire.Message) {
 
 // TooLong handles a message above the size limit, which may be the answer to a call.
 func (s *Session) TooLong(conn *upstream.Conn, long *wire.TooLong) {
-	detail := fmt.Sprintf("%d bytes; the limit is %d", long.Length, wire.MaxLine)
+	detail := fmt.Sprintf("%d bytes; the limit is %d", long.Length, s.MaxMessage)
 	if !s.spoilt(conn, idOfAnswer(long.Head, long.Tail), fault.ResponseTooLarge, detail) {
 		s.Stray(conn, []byte("(a line of "+detail+")"))
 	}

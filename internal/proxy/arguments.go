@@ -133,12 +133,24 @@ func (s *Session) reportUnverified(tool, reason string) {
 	}
 }
 
-// appendAnswer appends the server's response under the client's id, with what the repair gate adds
-// to it: the receipt of a repaired call, or an explanation after the server's own words. If the
-// gate has no explanation, the cause of the failure follows them instead.
+// appendAnswer appends the server's response under the client's id, with what is added to it.
 func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message, said response, why fault.Cause) []byte {
-	if !c.fitting.Checked() && !why.Known() && c.note == "" {
+	return appendEdited(dst, c, m, s.additions(c, m, said, why))
+}
+
+func appendEdited(dst []byte, c *call, m *wire.Message, edits []wire.Edit) []byte {
+	if edits == nil {
 		return m.AppendWithID(dst, c.id)
+	}
+	return append(wire.Replace(dst, m.Raw, append(edits, wire.Edit{Old: m.ID, New: c.id})...), '\n')
+}
+
+// additions returns what the repair gate adds to a response: the receipt of a repaired call, or an
+// explanation after the server's own words. If the gate has no explanation, the cause of the failure
+// follows them instead.
+func (s *Session) additions(c *call, m *wire.Message, said response, why fault.Cause) (edits []wire.Edit) {
+	if !c.fitting.Checked() && !why.Known() && c.note == "" {
+		return nil
 	}
 	var sent []byte
 	if said.Text != "" {
@@ -155,7 +167,6 @@ func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message, said respon
 	if k := c.correction; k != nil {
 		added = k.addTo(added, said)
 	}
-	edits := []wire.Edit{{Old: m.ID, New: c.id}}
 	switch {
 	case m.Error != nil && added.Explanation != "":
 		edits = append(edits, wire.Edit{Old: m.Error, New: withExplanation(m.Error, added)})
@@ -163,10 +174,10 @@ func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message, said respon
 		result := withMeta(withMeta(m.Result, fault.ReceiptKey, added.Receipt), fault.ReportKey, added.Report)
 		edits = append(edits, wire.Edit{Old: m.Result, New: withText(withText(result, added.Note), added.Explanation)})
 	default:
-		return m.AppendWithID(dst, c.id)
+		return nil
 	}
 	s.noteTold(c, added)
-	return append(wire.Replace(dst, m.Raw, edits...), '\n')
+	return edits
 }
 
 // response is how a server says that a call failed.

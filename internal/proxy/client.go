@@ -313,7 +313,7 @@ func (s *Session) tooLongFromClient(long *wire.TooLong) {
 	if at := requestTail.FindSubmatch(long.Tail); id == nil && at != nil {
 		id = at[1]
 	}
-	s.refuse(s.free(id), fault.RequestTooLarge, fmt.Sprintf("%d bytes; the limit is %d", long.Length, wire.MaxLine))
+	s.refuse(s.free(id), fault.RequestTooLarge, fmt.Sprintf("%d bytes; the limit is %d", long.Length, s.MaxMessage))
 }
 
 // requestTail matches the id at the end of a request.

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -233,7 +234,7 @@ func TestFaultS10NULBehindEveryAnswer(t *testing.T) {
 }
 
 func TestFaultS11LineOf50MB(t *testing.T) {
-	s := begin(t, unprobed()).initialize()
+	s := begin(t, limited()).initialize()
 	before := memoryTaken()
 	id := s.start("big", `{"n":50000000}`)
 	m := s.wantFault(id, fault.ResponseTooLarge)
@@ -251,7 +252,7 @@ func TestFaultS11LineOf50MB(t *testing.T) {
 
 func TestFaultS11WithTheIDAtTheEnd(t *testing.T) {
 	t.Parallel()
-	s := begin(t, unprobed(), "-shape=idlast").initialize()
+	s := begin(t, limited(), "-shape=idlast").initialize()
 	id := s.start("big", `{"n":17000000}`)
 	s.wantFault(id, fault.ResponseTooLarge)
 	s.wantAlive()
@@ -259,7 +260,7 @@ func TestFaultS11WithTheIDAtTheEnd(t *testing.T) {
 }
 
 func TestFaultS12LineWithoutEnd(t *testing.T) {
-	o := unprobed()
+	o := limited()
 	o.Tools = map[string]Policy{"endless": {Replay: "never"}} // one flood will do
 	s := begin(t, o).initialize()
 	before := memoryTaken()
@@ -785,4 +786,50 @@ func TestFaultS30ProgressOfACallInFlight(t *testing.T) {
 	if s.wantAlive(); s.notices("notifications/progress") != before+1 {
 		t.Error("progress of a call that was cancelled")
 	}
+}
+
+// A message that fits into memory passes, byte for byte, in its place.
+func TestLongMessagesPass(t *testing.T) {
+	t.Parallel()
+	const long = 17 << 20
+	for _, shape := range []string{"spaces", "idlast"} {
+		t.Run(shape, func(t *testing.T) {
+			s := begin(t, unprobed(), "-serial", "-shape="+shape).initialize()
+			first, big, last := s.start("echo", `{"text":"before"}`), s.start("big", fmt.Sprintf(`{"n":%d}`, long)), s.start("echo", `{"text":"after"}`)
+			if got := s.text(s.answer(big)); got != strings.Repeat("x", long) {
+				t.Errorf("%d bytes came, want %d", len(got), long)
+			}
+			s.wantOneAnswer(first, big, last)
+			s.wantInOrder(first, big, last)
+		})
+	}
+	t.Run("request", func(t *testing.T) {
+		s := begin(t, unprobed()).initialize()
+		if got := s.call("echo", `{"text":"`+strings.Repeat("y", long)+`"}`); got != strings.Repeat("y", long) {
+			t.Errorf("%d bytes came back, want %d", len(got), long)
+		}
+	})
+}
+
+// wantInOrder checks that these requests were answered in this order.
+func (s *story) wantInOrder(ids ...string) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var got []string
+	for _, m := range s.lines {
+		if m.Method == "" && slices.Contains(ids, string(m.ID)) {
+			got = append(got, string(m.ID))
+		}
+	}
+	if !slices.Equal(got, ids) {
+		s.t.Errorf("answered in the order %v, want %v", got, ids)
+	}
+}
+
+// limited are settings that let messages of 16 MiB pass, and no longer ones.
+func limited() Options {
+	o := unprobed()
+	o.MaxMessage = 16 << 20
+	return o
 }

@@ -322,7 +322,7 @@ func TestFaultW13OddStreams(t *testing.T) {
 	})
 	for _, f := range []faultyhttp.Fault{faultyhttp.SSELarge, faultyhttp.SSEEndless} {
 		t.Run(string(f), func(t *testing.T) {
-			s := beginWeb(t, stateful, unprobed())
+			s := beginWeb(t, stateful, limited())
 			s.initialize()
 			before := memoryInUse()
 			s.wantFault(s.faulty("append", "k", f), fault.ResponseTooLarge)
@@ -331,6 +331,21 @@ func TestFaultW13OddStreams(t *testing.T) {
 			}
 			s.wantLife()
 		})
+	}
+}
+
+// An answer that fits into memory passes, in either form.
+func TestALongAnswerOverHTTPPasses(t *testing.T) {
+	t.Parallel()
+	const long = 17 << 20
+	for _, form := range []faultyhttp.Answers{faultyhttp.JSON, stateful.Answers} {
+		cfg := stateful
+		cfg.Answers = form
+		s := beginWeb(t, cfg, unprobed())
+		s.initialize()
+		if got := s.call("echo", `{"text":"`+strings.Repeat("x", long)+`"}`); got != strings.Repeat("x", long) {
+			t.Errorf("%v: %d bytes came, want %d", form, len(got), long)
+		}
 	}
 }
 
@@ -587,7 +602,7 @@ func TestFaultW32ProtocolGarbage(t *testing.T) {
 		})
 	}
 	t.Run("gzip bomb", func(t *testing.T) {
-		s := beginWeb(t, stateful, unprobed())
+		s := beginWeb(t, stateful, limited())
 		s.initialize()
 		before := memoryInUse()
 		s.wantFault(s.faulty("append", "k", faultyhttp.GzipBomb), fault.ResponseTooLarge)

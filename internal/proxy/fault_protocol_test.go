@@ -410,7 +410,9 @@ func TestFaultM16TenThousandTools(t *testing.T) {
 
 func TestFaultM16ListTooLarge(t *testing.T) {
 	t.Parallel()
-	s := beginPlain(t, "too-many-tools", "")
+	o := limited()
+	o.Spec = plainServer("too-many-tools", "")
+	s := (&story{t: t, ended: make(chan error, 1)}).run(o).initialize()
 	s.wantFault("2", fault.ResponseTooLarge)
 	if m := s.answer(s.request("ping", "")); m.Error != nil {
 		t.Errorf("%s", m.raw)

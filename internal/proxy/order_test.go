@@ -149,7 +149,7 @@ func TestABurstIsNotTurnedAway(t *testing.T) {
 // The id of a message that is refused is found wherever it stands.
 func TestARefusalNamesItsRequest(t *testing.T) {
 	t.Parallel()
-	s := begin(t, quick()).initialize()
+	s := begin(t, limited()).initialize()
 	s.send(`{"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + strings.Repeat("x", 17<<20) + `"}},"jsonrpc":"2.0","id":"late"}`)
 	s.wantFault(`"late"`, fault.RequestTooLarge)
 	s.send(`{"jsonrpc":"2.0","method":"ping","Method":"tools/call","id":"odd"}`)

@@ -56,17 +56,33 @@ func (o *outlet) flush() {
 	if ready == 0 || o.tell != nil {
 		return
 	}
-	if o.err == nil {
-		o.writes.Add(1)
-		_, o.err = o.w.Write(o.buf[:ready])
-		o.writes.Add(1)
-		if o.err != nil {
-			close(o.failed)
-		}
-	}
+	o.write(o.buf[:ready])
 	o.buf = append(small(o.buf), o.buf[ready:]...)
 	for _, p := range o.held {
 		p.at -= ready
+	}
+}
+
+// write writes to the client, until that fails. The caller holds the lock.
+func (o *outlet) write(b []byte) {
+	if o.err != nil {
+		return
+	}
+	o.writes.Add(1)
+	_, o.err = o.w.Write(b)
+	o.writes.Add(1)
+	if o.err != nil {
+		close(o.failed)
+	}
+}
+
+// stream writes a long message, given in parts and with its line end, without a copy of it. What was held
+// or collected goes first. The caller holds the lock.
+func (o *outlet) stream(parts ...[]byte) {
+	o.release()
+	o.flush()
+	for _, part := range parts {
+		o.write(part)
 	}
 }
 

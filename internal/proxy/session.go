@@ -43,6 +43,8 @@ type Options struct {
 	ResumedWrite  time.Duration // silence after which any other such call is reported; default 5m, negative: never
 	HangGrace     time.Duration // time without CPU, or stopped, before a silent server is replaced; default 10s
 
+	MaxMessage int // bytes of the longest message that passes; default wire.MaxLine
+
 	Window      int           // unsafe calls in flight; 0: no limit, after a crash 1 and slowly more
 	RetryBudget int           // repetitions in a burst; default 256, negative: no limit
 	Quarantine  time.Duration // how long a call in flight at two consecutive crashes is rejected; default 5m, negative: never
@@ -138,6 +140,7 @@ func (o Options) withDefaults() Options {
 	o.HangGrace = cmp.Or(o.HangGrace, 10*time.Second)
 	o.Quarantine = cmp.Or(o.Quarantine, 5*time.Minute)
 	o.RetryBudget = cmp.Or(o.RetryBudget, defaultBudget)
+	o.MaxMessage = cmp.Or(o.MaxMessage, wire.MaxLine)
 	o.maxQueued = cmp.Or(o.maxQueued, 32<<20)
 	if o.Name == "" {
 		o.Name = o.Spec.Shown()
@@ -296,7 +299,7 @@ func New(o Options) *Session {
 	}
 	s.out.failed, s.out.tell = make(chan struct{}), o.Tell
 	s.up = upstream.New(upstream.Options{
-		Spec: o.Spec, Remote: o.Remote, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout, ConfirmAfter: o.ConfirmAfter,
+		Spec: o.Spec, Remote: o.Remote, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout, ConfirmAfter: o.ConfirmAfter, MaxMessage: o.MaxMessage,
 		Stderr: o.Stderr, Events: o.Events, Client: s.clientName, Health: o.Health, Doctor: s.consult(o.Doctor),
 	}, s)
 	return s
@@ -469,7 +472,7 @@ func (s *Session) Hurry() {
 
 // listen reads the client's messages until it closes its side.
 func (s *Session) listen(in io.Reader) error {
-	lines := wire.NewReader(in, 0)
+	lines := wire.NewReader(in, s.MaxMessage)
 	for {
 		line, err := lines.Next()
 		var long *wire.TooLong

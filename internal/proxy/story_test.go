@@ -42,6 +42,7 @@ type story struct {
 	in      *io.PipeWriter
 	mu      sync.Mutex
 	news    sync.Cond
+	partial []byte    // the beginning of a line that the client is being told
 	lines   []message // everything the client was told, in order
 	events  []event.Event
 	marks   int // emitted by timeline
@@ -159,7 +160,10 @@ func (w writer) Write(b []byte) (int, error) {
 	<-reading
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
-	for line := range bytes.Lines(b) {
+	w.s.partial = append(w.s.partial, b...)
+	whole := w.s.partial[:bytes.LastIndexByte(w.s.partial, '\n')+1]
+	w.s.partial = bytes.Clone(w.s.partial[len(whole):])
+	for line := range bytes.Lines(whole) {
 		m := message{raw: string(bytes.TrimSuffix(line, []byte("\n")))}
 		if err := json.Unmarshal(line, &m); err != nil {
 			w.s.t.Errorf("the client was sent what is no JSON: %q", line)

@@ -16,11 +16,11 @@ import (
 // readBody reads a response that is one JSON value. A fragment is never parsed.
 func (x *exchange) readBody(res *http.Response) (reported bool) {
 	w := x.w
-	body, err := io.ReadAll(io.LimitReader(webBytes{w, res.Body}, wire.MaxLine+1))
+	body, err := io.ReadAll(io.LimitReader(webBytes{w, res.Body}, int64(w.maxMessage)+1))
 	switch {
 	case x.ctx.Err() != nil:
 		return x.dropped()
-	case len(body) > wire.MaxLine:
+	case len(body) > w.maxMessage:
 		w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseTooLarge, Final: true, Detail: "the response exceeds the size limit"})
 		return true
 	case err != nil:
@@ -122,7 +122,7 @@ const lingerTimeout = time.Second
 
 // readEvents reads to the end of a stream, or for lingerTimeout beyond the response.
 func (x *exchange) readEvents(res *http.Response, t *position) (answered bool, err error) {
-	events := newSSEReader(webBytes{x.w, res.Body}, callBuffer)
+	events := newSSEReader(webBytes{x.w, res.Body}, callBuffer, x.w.maxMessage)
 	for {
 		e, err := events.next()
 		if err != nil {

@@ -41,7 +41,7 @@ func TestARequestThatEndsWithItsLinkIsNotForgotten(t *testing.T) {
 	const together = 16
 	for range 500 {
 		reader := &losses{}
-		c := dial(remote, 1, reader, io.Discard, defaultConfirmAfter)
+		c := dial(remote, 1, reader, io.Discard, defaultConfirmAfter, wire.MaxLine)
 		w := c.link.(*web)
 		w.mu.Lock()
 		var exchanges []*exchange

@@ -285,7 +285,7 @@ func readAnswer(res *http.Response) []byte {
 		body, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 		return body
 	}
-	events := newSSEReader(res.Body, standingBuffer)
+	events := newSSEReader(res.Body, standingBuffer, wire.MaxLine)
 	for {
 		e, err := events.next()
 		if err != nil || containsResponse(e.data, []byte(questionID)) {

@@ -37,7 +37,7 @@ func launched(t *testing.T, spec launch.Spec) *Conn {
 	t.Helper()
 	spec.Env = append(spec.Env, census.Mark(t))
 	watchdog := &guard{}
-	c, err := launchConn(spec, 1, deafReader{}, io.Discard, watchdog)
+	c, err := launchConn(spec, 1, deafReader{}, io.Discard, watchdog, wire.MaxLine)
 	if err != nil {
 		t.Fatal(err)
 	}

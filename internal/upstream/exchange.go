@@ -511,7 +511,7 @@ func (x *exchange) refused(res *http.Response) (reported bool) {
 			return true
 		}
 	} else {
-		body, _ = io.ReadAll(io.LimitReader(webBytes{w, res.Body}, wire.MaxLine+1))
+		body, _ = io.ReadAll(io.LimitReader(webBytes{w, res.Body}, int64(w.maxMessage)+1))
 	}
 	if x.ctx.Err() != nil {
 		return x.dropped()
@@ -558,7 +558,7 @@ func containsResponse(body, id []byte) bool {
 // answeredIn delivers the response if it is in the body of res, where responses usually come on the
 // standing stream.
 func (x *exchange) answeredIn(res *http.Response) bool {
-	body, err := io.ReadAll(io.LimitReader(webBytes{x.w, res.Body}, wire.MaxLine+1))
+	body, err := io.ReadAll(io.LimitReader(webBytes{x.w, res.Body}, int64(x.w.maxMessage)+1))
 	if err != nil || !containsResponse(body, x.id) {
 		return false
 	}

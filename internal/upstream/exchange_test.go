@@ -36,7 +36,7 @@ func exchangedAt(t *testing.T, address string, headerWait time.Duration) (*excha
 		t.Fatal(err)
 	}
 	remote.headerWait = headerWait
-	c := dial(remote, 1, &ear{}, io.Discard, defaultConfirmAfter)
+	c := dial(remote, 1, &ear{}, io.Discard, defaultConfirmAfter, wire.MaxLine)
 	t.Cleanup(func() { c.End("the test is over", true); <-c.Done(); remote.Close() })
 	m, _, err := wire.Scan([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 	if err != nil {
@@ -220,7 +220,7 @@ func TestWhatWaitsToBeSentCanBeDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := dial(remote, 1, &ear{}, io.Discard, defaultConfirmAfter)
+	c := dial(remote, 1, &ear{}, io.Discard, defaultConfirmAfter, wire.MaxLine)
 	end, err := c.Queue([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"))
 	if err != nil {
 		t.Fatal(err)

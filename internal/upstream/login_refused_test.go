@@ -36,7 +36,7 @@ func dialStored(t *testing.T, server *httptest.Server, loggedIn bool, reader Rea
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := dial(remote, 1, reader, io.Discard, defaultConfirmAfter)
+	c := dial(remote, 1, reader, io.Discard, defaultConfirmAfter, wire.MaxLine)
 	t.Cleanup(func() { c.End("the test is over", true); <-c.Done(); remote.Close() })
 	return c.link.(*web)
 }

@@ -90,7 +90,7 @@ func TestStandingStreamFollowsTheLogin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := dial(remote, 1, &ear{}, io.Discard, defaultConfirmAfter)
+	c := dial(remote, 1, &ear{}, io.Discard, defaultConfirmAfter, maxProbed)
 	t.Cleanup(func() { c.End("the test is over", true); <-c.Done(); remote.Close() })
 
 	server.accept("second") // the first token has expired

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -49,6 +50,7 @@ func (o *outbox) put(parts [][]byte) (end int64, err error) {
 	for _, part := range parts {
 		size += len(part)
 	}
+	o.pending = slices.Grow(o.pending, size)
 	for _, part := range parts {
 		o.pending = append(o.pending, part...)
 	}

@@ -30,7 +30,7 @@ type pipes struct {
 }
 
 // launchConn starts the server and begins to read its output.
-func launchConn(spec launch.Spec, generation int, reader Reader, logs io.Writer, guard *guard) (*Conn, error) {
+func launchConn(spec launch.Spec, generation int, reader Reader, logs io.Writer, guard *guard, maxMessage int) (*Conn, error) {
 	guard.arm()
 	proc, err := start(spec)
 	if err != nil {
@@ -41,7 +41,7 @@ func launchConn(spec launch.Spec, generation int, reader Reader, logs io.Writer,
 	c := newConn(generation, proc.started, reader, logs)
 	p := &pipes{Conn: c, proc: proc, out: newOutbox(proc.stdin)}
 	c.link, c.pipes = p, p
-	go p.serve(guard)
+	go p.serve(guard, maxMessage)
 	return c, nil
 }
 
@@ -88,9 +88,9 @@ const drainGrace = 250 * time.Millisecond
 const maxPipeBytes = 1 << 20
 
 // serve owns the process from its start to its last byte.
-func (p *pipes) serve(guard *guard) {
+func (p *pipes) serve(guard *guard, maxMessage int) {
 	var streams sync.WaitGroup
-	streams.Go(p.listen)
+	streams.Go(func() { p.listen(maxMessage) })
 	streams.Go(p.listenToStderr)
 
 	select {
@@ -172,8 +172,8 @@ func (p *pipes) listenToStderr() {
 
 // listen reads the server's stdout to its end. That does not mean that it exited: a server that
 // closed its stdout but keeps running can never answer again.
-func (p *pipes) listen() {
-	p.read(wire.NewReader(stamped{p}, 0))
+func (p *pipes) listen(maxMessage int) {
+	p.read(wire.NewReader(stamped{p}, maxMessage))
 	switch {
 	case p.proc.endedWithin(drainGrace, nil):
 	case p.out.hasEnded(): // it has answered all that it will

@@ -16,6 +16,9 @@ type Single struct {
 	recorder *recorder // nil if the server is a process
 }
 
+// maxProbed is the length of the longest message that is read of a server that is only probed.
+const maxProbed = 16 << 20
+
 // OpenSingle starts the server, or prepares to reach it at its URL. The caller must call Close.
 // allow, if not nil, decides about every address before it is dialled.
 func OpenSingle(spec launch.Spec, reader Reader, allow func(netip.AddrPort) error) (*Single, error) {
@@ -25,10 +28,10 @@ func OpenSingle(spec launch.Spec, reader Reader, allow func(netip.AddrPort) erro
 		if err != nil {
 			return nil, err
 		}
-		s.recorder, s.Conn = recorder, dial(recorder.remote, 1, reader, io.Discard, defaultConfirmAfter)
+		s.recorder, s.Conn = recorder, dial(recorder.remote, 1, reader, io.Discard, defaultConfirmAfter, maxProbed)
 		return s, nil
 	}
-	conn, err := launchConn(spec, 1, reader, io.Discard, &s.guard)
+	conn, err := launchConn(spec, 1, reader, io.Discard, &s.guard, maxProbed)
 	if err != nil {
 		s.guard.close()
 		return nil, err

@@ -7,8 +7,6 @@ import (
 	"io"
 	"strconv"
 	"time"
-
-	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
 // sseEvent is one event of a stream. Its data is valid until the next.
@@ -26,15 +24,16 @@ type sseReader struct {
 	begun   bool
 	data    []byte
 	skipLF  bool // the last line ended with CR
+	limit   int  // for the bytes of an event
 	already int  // bytes of the current event
 }
 
 // errEventTooLong reports an event, or a line of one, that is longer than any message.
 var errEventTooLong = errors.New("an event exceeds the size limit of messages")
 
-// newSSEReader returns a reader with a buffer of size bytes.
-func newSSEReader(r io.Reader, size int) *sseReader {
-	return &sseReader{r: bufio.NewReaderSize(r, size)}
+// newSSEReader returns a reader of events of at most limit bytes, with a buffer of size bytes.
+func newSSEReader(r io.Reader, size, limit int) *sseReader {
+	return &sseReader{r: bufio.NewReaderSize(r, size), limit: limit}
 }
 
 // Buffer sizes of streams. Those of calls are short-lived and carry responses; the standing streams
@@ -122,7 +121,7 @@ func (s *sseReader) line() ([]byte, error) {
 		if at < 0 {
 			n = len(window)
 		}
-		if s.already += n; s.already > wire.MaxLine {
+		if s.already += n; s.already > s.limit {
 			return nil, errEventTooLong
 		}
 		if at < 0 {

@@ -9,12 +9,13 @@ import (
 	"testing/iotest"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/sample"
-	"github.com/gauze-mcp/gauze/internal/wire"
 )
+
+const sseTestLimit = 16 << 20
 
 // events reads a whole stream.
 func events(r io.Reader) (all []string, err error) {
-	s := newSSEReader(r, standingBuffer)
+	s := newSSEReader(r, standingBuffer, sseTestLimit)
 	for {
 		e, err := s.next()
 		if err != nil {
@@ -70,7 +71,7 @@ func TestAnEventHasAnEnd(t *testing.T) {
 	if _, err := events(endless{}); !errors.Is(err, errEventTooLong) {
 		t.Errorf("one line: %v", err)
 	}
-	many := strings.NewReader(strings.Repeat("data: "+strings.Repeat("x", 1000)+"\n", wire.MaxLine/1000))
+	many := strings.NewReader(strings.Repeat("data: "+strings.Repeat("x", 1000)+"\n", sseTestLimit/1000))
 	if _, err := events(many); !errors.Is(err, errEventTooLong) {
 		t.Errorf("many lines: %v", err)
 	}

@@ -113,7 +113,7 @@ func (w *web) gap() {
 func (w *web) readStanding(res *http.Response, t *position) error {
 	defer res.Body.Close()
 	defer t.cut()
-	events := newSSEReader(webBytes{w, res.Body}, standingBuffer)
+	events := newSSEReader(webBytes{w, res.Body}, standingBuffer, w.maxMessage)
 	for {
 		e, err := events.next()
 		if err != nil {
@@ -220,7 +220,7 @@ func (w *web) openHTTPSSE(x *exchange) bool {
 		}
 		return failed(reason)
 	}
-	events := newSSEReader(webBytes{w, res.Body}, standingBuffer)
+	events := newSSEReader(webBytes{w, res.Body}, standingBuffer, w.maxMessage)
 	var e sseEvent
 	if res.StatusCode == http.StatusOK && contentType(res) == "text/event-stream" {
 		alarm := time.AfterFunc(endpointTimeout, func() { res.Body.Close() })

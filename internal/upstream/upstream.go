@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/login"
+	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
 // User uses the connections to a server. Prepare, Up, Down and Unreachable are called by the
@@ -60,6 +62,7 @@ type Options struct {
 	// ConfirmAfter is how long after a successful request a session over HTTP counts as known without
 	// being asked for. Default 5s; negative: it never does.
 	ConfirmAfter time.Duration
+	MaxMessage   int       // bytes of the longest message that is read; default wire.MaxLine
 	Stderr       io.Writer // receives the server's stderr; nil discards it
 	Events       *event.Stream
 	Client       func() string // names the client in events; may be nil
@@ -105,6 +108,7 @@ func New(o Options, user User) *Upstream {
 	if o.ConfirmAfter == 0 {
 		o.ConfirmAfter = defaultConfirmAfter
 	}
+	o.MaxMessage = cmp.Or(o.MaxMessage, wire.MaxLine)
 	if o.Name == "" {
 		o.Name = o.Spec.Shown()
 	}
@@ -279,7 +283,7 @@ func isGone(c *Conn) bool {
 // connect starts the server, or prepares to reach it.
 func (u *Upstream) connect(ctx context.Context, generation int, logs io.Writer, watchdog *guard) (*Conn, error) {
 	if u.Spec.URL == "" {
-		return launchConn(u.Spec, generation, u.user, logs, watchdog)
+		return launchConn(u.Spec, generation, u.user, logs, watchdog, u.MaxMessage)
 	}
 	if u.Remote == nil {
 		remote, err := NewRemote(u.Spec)
@@ -296,7 +300,7 @@ func (u *Upstream) connect(ctx context.Context, generation int, logs io.Writer, 
 			return nil, &unreachedError{err}
 		}
 	}
-	return dial(u.Remote, generation, u.user, logs, u.ConfirmAfter), nil
+	return dial(u.Remote, generation, u.user, logs, u.ConfirmAfter, u.MaxMessage), nil
 }
 
 // prepare runs the user's Prepare. Each response it waits for may take as long as a start.

@@ -32,6 +32,7 @@ type web struct {
 	checking     sync.Mutex     // held while the session is checked
 	looked       time.Time      // when a check last ended that let messages pass; guarded by checking
 	confirmAfter time.Duration  // how long a proof holds, see isProven
+	maxMessage   int            // bytes of the longest message that is read
 
 	mu           sync.Mutex
 	moved        sync.Cond
@@ -70,10 +71,10 @@ type failure struct {
 var errEnded = os.ErrClosed
 
 // dial prepares a connection. It sends nothing.
-func dial(remote *Remote, generation int, reader Reader, logs io.Writer, confirmAfter time.Duration) *Conn {
+func dial(remote *Remote, generation int, reader Reader, logs io.Writer, confirmAfter time.Duration, maxMessage int) *Conn {
 	c := newConn(generation, time.Now(), reader, logs)
 	w := &web{
-		Conn: c, remote: remote, confirmAfter: confirmAfter, live: map[int64]*exchange{}, deliveries: map[int64]fault.Delivery{},
+		Conn: c, remote: remote, confirmAfter: confirmAfter, maxMessage: maxMessage, live: map[int64]*exchange{}, deliveries: map[int64]fault.Delivery{},
 		tried: make(chan struct{}), failed: make(chan struct{}), over: make(chan struct{}),
 	}
 	w.accepted = make(chan struct{})

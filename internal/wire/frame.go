@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// MaxLine is the default limit for the length of a message.
-const MaxLine = 16 << 20
+// MaxLine is the default limit for the length of a message. It bounds memory.
+const MaxLine = 256 << 20
 
 // Reader splits a stream into lines. A line over the limit is skipped in constant
 // memory and reported as *TooLong; reading continues after it.
@@ -48,7 +48,7 @@ func (e *TooLong) Error() string { return fmt.Sprintf("line of %d bytes is too l
 
 const (
 	maxTooLongKept = 1 << 10
-	endlessFactor  = 16 // 256 MiB without a newline is not a message
+	endlessFactor  = 16 // so much without a newline is not a message
 )
 
 // Next returns the next line without its newline, valid until the next call. A
