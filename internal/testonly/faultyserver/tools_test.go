@@ -33,7 +33,7 @@ var toolRuns = []struct {
 	{name: "die", args: `{"when":"after-answer","signal":"TERM"}`, signal: "TERM", ledger: "die", want: []string{`"id":7,"result"`}},
 	{name: "die", args: `{"when":"before-newline"}`, signal: "KILL", ledger: "die", want: []string{`"id":7,"result"`}},
 	{name: "die_read", args: `{"when":"mid-answer"}`, signal: "KILL", ledger: "die", want: []string{`{"jsonrpc":"2.0","id":7,"result":{"conte`}},
-	{name: "die_set", args: `{"when":"at noon"}`, want: []string{"must be before-effect, after-effect, after-answer or mid-answer"}},
+	{name: "die_set", args: `{"when":"at noon"}`, want: []string{"must be before-effect, after-effect, after-answer, before-newline or mid-answer"}},
 	{name: "die", args: `{"signal":"NOPE"}`, want: []string{"must be one of ABRT"}},
 	{name: "spawn_child", args: `{"holds":["stderr"],"ms":10,"setsid":true}`, want: []string{`"text":"`}, ledger: "spawn"},
 	{name: "sleep", args: `{"ms":1}`, want: []string{"slept"}},
