@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// readerCheck is how often it is checked whether somebody reads our stdout.
+// readerCheck is the time between two checks whether our stdout has a reader.
 const readerCheck = 100 * time.Millisecond
 
-// untilUnread returns once nobody can read what we write to stdout, or ctx has ended. A file always can
-// be read.
+// untilUnread returns once our stdout has no reader, or ctx has ended. A file always can be read.
 func untilUnread(ctx context.Context) {
 	look := time.NewTicker(readerCheck)
 	defer look.Stop()

@@ -16,7 +16,6 @@ import (
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/remembered"
-	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
 // serverFlags are the flags about the server and its supervision, which gauze run and gauze serve
@@ -53,7 +52,7 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Repair, "repair", "", "`mode` for calls whose arguments do not match the tool's schema: off (send them unchanged), silent (repair without telling the model), report (report every change) or strict (reject what cannot be repaired). Default: repair, report anything beyond spelling, and send the rest unchanged")
 	flags.StringVar(&f.model, "model", "", modelUsage("a model that corrects calls that the server rejects, or sampling for the client's own"))
 	flags.StringVar(&f.policy, "policy", "", "YAML `file` with tool policies")
-	f.maxMessage = wire.MaxLine
+	f.maxMessage = proxy.DefaultMaxMessage
 	flags.Var(&f.maxMessage, "max-message", "`size` of the longest message that passes; it bounds memory, which may be a few times as much while one passes")
 	flags.IntVar(&f.Window, "window", 0, "maximum `number` of calls with side effects in flight (default: no limit; 1 after a crash, then slowly increasing)")
 	flags.DurationVar(&f.restartBackoff, "restart-backoff", 200*time.Millisecond, "base `time` between restarts; 0 restarts immediately")

@@ -93,9 +93,16 @@ func TestTheCredentialIsNeverShown(t *testing.T) {
 // The client disconnects, or gauze gets a signal, while the server hangs.
 func TestRunOverAURLEndsAtOnce(t *testing.T) {
 	t.Parallel()
-	for name, leave := range map[string]func(w *wrapped){
-		"stdin ends": func(w *wrapped) { w.in.Close() },
-		"SIGTERM":    func(w *wrapped) { w.cmd.Process.Signal(syscall.SIGTERM) },
+	for name, leave := range map[string]func(w *wrapped) (answered bool){
+		"client gone": func(w *wrapped) bool {
+			w.in.Close()
+			w.ear.Close()
+			return false
+		},
+		"SIGTERM": func(w *wrapped) bool {
+			w.cmd.Process.Signal(syscall.SIGTERM)
+			return true
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			windowstest.Skip(t)
@@ -106,11 +113,14 @@ func TestRunOverAURLEndsAtOnce(t *testing.T) {
 			w.out.ReadString('\n')
 			fmt.Fprintln(w.in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow","arguments":{"key":"never"}}}`)
 			<-server.Reached("never")
-			leave(w)
+			answered := leave(w)
 			rest, _ := io.ReadAll(w.out)
 			w.cmd.Wait()
-			if !strings.Contains(string(rest), `"id":2`) {
-				t.Errorf("the call was not answered: %s", rest)
+			if strings.Contains(string(rest), `"id":2`) != answered {
+				t.Errorf("answered with: %s", rest)
+			}
+			if !w.cmd.ProcessState.Exited() {
+				t.Errorf("%v", w.cmd.ProcessState)
 			}
 		})
 	}

@@ -23,6 +23,9 @@ import (
 	"github.com/gauze-mcp/gauze/llm"
 )
 
+// DefaultMaxMessage is the default of Options.MaxMessage.
+const DefaultMaxMessage = wire.MaxLine
+
 // Options configures a Session. The zero value of each is the default.
 type Options struct {
 	Spec   launch.Spec
@@ -43,7 +46,7 @@ type Options struct {
 	ResumedWrite  time.Duration // silence after which any other such call is reported; default 5m, negative: never
 	HangGrace     time.Duration // time without CPU, or stopped, before a silent server is replaced; default 10s
 
-	MaxMessage int // bytes of the longest message that passes; default wire.MaxLine
+	MaxMessage int // bytes of the longest message that passes; default DefaultMaxMessage
 
 	Window      int           // unsafe calls in flight; 0: no limit, after a crash 1 and slowly more
 	RetryBudget int           // repetitions in a burst; default 256, negative: no limit
@@ -77,7 +80,7 @@ type Options struct {
 	// FinishGrace is how long answers that are due are waited for after the client closed its side: it
 	// may still read, as in `printf ... | gauze run -- server`. Default 2s; negative: no limit.
 	FinishGrace time.Duration
-	// ReaderGone returns once nobody reads the answers any more, or ctx has ended. It is called when the
+	// ReaderGone returns once the answers have no reader any more, or ctx has ended. It is called when the
 	// client has closed its side. May be nil: a write that fails shows it.
 	ReaderGone func(ctx context.Context)
 
@@ -140,7 +143,7 @@ func (o Options) withDefaults() Options {
 	o.HangGrace = cmp.Or(o.HangGrace, 10*time.Second)
 	o.Quarantine = cmp.Or(o.Quarantine, 5*time.Minute)
 	o.RetryBudget = cmp.Or(o.RetryBudget, defaultBudget)
-	o.MaxMessage = cmp.Or(o.MaxMessage, wire.MaxLine)
+	o.MaxMessage = cmp.Or(o.MaxMessage, DefaultMaxMessage)
 	o.maxQueued = cmp.Or(o.maxQueued, 32<<20)
 	if o.Name == "" {
 		o.Name = o.Spec.Shown()
@@ -406,8 +409,8 @@ func (s *Session) leave(done <-chan struct{}) error {
 	}
 }
 
-// finish waits for the answers that are still due, for FinishGrace at most and as long as somebody
-// reads them. The server is told that nothing follows.
+// finish waits for the answers that are still due, for FinishGrace at most and as long as they have a
+// reader. The server reads the end of its input meanwhile.
 func (s *Session) finish(ctx context.Context) {
 	s.update(func() {
 		s.emptied = make(chan struct{})
@@ -435,7 +438,7 @@ func (s *Session) finish(ctx context.Context) {
 	}
 }
 
-// endInput tells the server that nothing follows, once the client has left and everything that it sent
+// endInput lets the server read the end of its input, once the client has left and everything that it sent
 // was passed on. The caller holds the lock.
 func (s *Session) endInput() {
 	if s.conn != nil && len(s.queue) == 0 && s.consulting == 0 {

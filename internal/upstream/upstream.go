@@ -176,7 +176,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 			return nil
 		}
 		if evidence.ByUs == ClientLeft {
-			return nil // it was told that nothing follows, and exited
+			return nil // it read the end of its input, and exited
 		}
 		if evidence.ByUs == UserRestart {
 			since, attempts = time.Time{}, 0
