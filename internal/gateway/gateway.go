@@ -115,7 +115,7 @@ const metricsPath = "/metrics"
 
 // Limits on requests.
 const (
-	maxBodyBytes = 16 << 20 // the maximum size of a message (wire.MaxLine)
+	maxBodyBytes = 16 << 20 // of one request
 	maxConns     = 8192     // open at the same time; a thousand clients have three each
 )
 
