@@ -108,24 +108,20 @@ func (f *historyFlags) show(cmd *cobra.Command, j *journal.Journal, q journal.Qu
 	if len(shown) == 0 && !f.follow {
 		return f.nothing(out, len(names) == 0)
 	}
-	for _, line := range shown {
-		if _, err := out.Write(line); err != nil {
-			return err
-		}
+	w := &follower{f: f, q: q, out: out, known: read}
+	if err := w.print(shown...); err != nil || !f.follow {
+		return err
 	}
-	if !f.follow {
-		return nil
-	}
-	q.After = max(lastOf(newest), lastOf(read))
-	q.Servers = nil // a server that is started later may match
-	return f.watch(cmd, j, q, read, selects)
+	w.q.After = max(lastOf(newest), lastOf(read))
+	w.q.Servers = nil // a server that is started later may match
+	return w.watch(cmd, j, selects)
 }
 
 // read returns the lines that q chooses, and the events that they were made of.
 func (f *historyFlags) read(ctx context.Context, j *journal.Journal, q journal.Query) (lines [][]byte, records []journal.Record, err error) {
 	if f.json {
 		records, err = j.Events(ctx, q)
-		return f.lines(records, q, 0), records, err
+		return f.lines(records, q, time.Now()), records, err
 	}
 	// Several events make one entry, so how many are needed is not known.
 	for limit := 20 * q.Limit; ; limit *= 8 {
@@ -133,7 +129,7 @@ func (f *historyFlags) read(ctx context.Context, j *journal.Journal, q journal.Q
 		if err != nil {
 			return nil, nil, err
 		}
-		lines = f.lines(records, q, 0)
+		lines = f.lines(records, q, time.Now())
 		if limit == 0 || len(records) < limit || len(lines) > q.Limit {
 			if q.Limit > 0 {
 				lines = lines[max(0, len(lines)-q.Limit):]
@@ -143,26 +139,29 @@ func (f *historyFlags) read(ctx context.Context, j *journal.Journal, q journal.Q
 	}
 }
 
-// lines returns what q chooses of the events, and of what they mean, if it ended after an event.
-func (f *historyFlags) lines(records []journal.Record, q journal.Query, after int) (lines [][]byte) {
+// lines returns what q chooses of the events, or the entries that the flags choose of what they mean.
+func (f *historyFlags) lines(records []journal.Record, q journal.Query, now time.Time) (lines [][]byte) {
 	if f.json {
 		for _, r := range records {
-			if r.Seq > after && q.Chooses(r) {
+			if q.Chooses(r) {
 				lines = append(lines, jsonLine(r))
 			}
 		}
 		return lines
 	}
+	for _, it := range timeline.Fold(f.items(records)) {
+		lines = append(lines, f.entry(it, it.Repeated(now)))
+	}
+	return lines
+}
+
+// items returns what the flags choose of the events' meaning.
+func (f *historyFlags) items(records []journal.Record) []timeline.Item {
 	items := timeline.Items
 	if f.all {
 		items = timeline.All
 	}
-	for _, it := range items(records) {
-		if it.Events[len(it.Events)-1].Seq > after && f.chooses(it) {
-			lines = append(lines, historyEntry(it, paint(f.color)))
-		}
-	}
-	return lines
+	return slices.DeleteFunc(items(records), func(it timeline.Item) bool { return !f.chooses(it) })
 }
 
 // chooses reports whether the flags choose an item of a server that they choose.
@@ -173,12 +172,15 @@ func (f *historyFlags) chooses(it timeline.Item) bool {
 // maxHistoryText limits an entry, in which a server may be quoted.
 const maxHistoryText = 400
 
-// historyEntry formats an item as lines of at most 80 columns.
-func historyEntry(it timeline.Item, p paint) []byte {
+// entry formats an item as lines of at most 80 columns. often says how often it happened.
+func (f *historyFlags) entry(it timeline.Item, often string) []byte {
+	text := plaintext.Cap(it.Server+": "+it.Sentence(), maxHistoryText)
+	if often != "" {
+		text += " (" + often + ")"
+	}
 	at := it.Time.Local().Format("02 Jan 15:04:05")
 	indent := strings.Repeat(" ", len(at)+2)
-	text := plaintext.Wrap(plaintext.Cap(it.Server+": "+it.Sentence(), maxHistoryText), indent)
-	return []byte(p.in("2", at) + strings.TrimPrefix(text, indent[2:]) + "\n")
+	return []byte(paint(f.color).in("2", at) + strings.TrimPrefix(plaintext.Wrap(text, indent), indent[2:]) + "\n")
 }
 
 // lastOf returns the number of the last record, 0 if there is none.
@@ -192,9 +194,17 @@ func lastOf(records []journal.Record) int {
 // maxFollowed is how many events are kept to find out what a new one belongs to.
 const maxFollowed = 2000
 
-// watch prints what is new until a signal. It reads each event once. An entry to which an event was
-// added is printed again, if that changes it.
-func (f *historyFlags) watch(cmd *cobra.Command, j *journal.Journal, q journal.Query, known []journal.Record, selects func(name string) bool) error {
+// follower is gauze history --follow.
+type follower struct {
+	f       *historyFlags
+	q       journal.Query
+	out     io.Writer
+	known   []journal.Record
+	entries folded
+}
+
+// watch prints what is new until a signal. It reads each event once.
+func (w *follower) watch(cmd *cobra.Command, j *journal.Journal, selects func(name string) bool) error {
 	ctx, release := untilSignal(cmd.Context(), func() { os.Exit(int(interrupted)) })
 	defer release()
 	look := time.NewTicker(followInterval)
@@ -202,31 +212,62 @@ func (f *historyFlags) watch(cmd *cobra.Command, j *journal.Journal, q journal.Q
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return w.finish()
 		case <-look.C:
 		}
-		records, err := j.Events(ctx, journal.Query{After: q.After})
+		records, err := j.Events(ctx, journal.Query{After: w.q.After})
 		if errors.Is(err, context.Canceled) {
-			return nil
+			return w.finish()
 		}
 		if err != nil {
 			return err
 		}
-		before := q.After
-		q.After = max(q.After, lastOf(records))
+		w.q.After = max(w.q.After, lastOf(records))
 		records = slices.DeleteFunc(records, func(r journal.Record) bool { return !selects(r.Server) })
-		was := f.lines(known, q, 0)
-		known = append(known, records...)
-		for _, line := range f.lines(known, q, before) {
-			if slices.ContainsFunc(was, func(old []byte) bool { return string(old) == string(line) }) {
-				continue
-			}
-			if _, err := cmd.OutOrStdout().Write(line); err != nil {
-				return err
-			}
+		if err := w.take(records); err != nil {
+			return err
 		}
-		known = known[max(0, len(known)-maxFollowed):]
 	}
+}
+
+// take prints what events add. An entry to which an event was added is printed again, if that changes
+// more than numbers.
+func (w *follower) take(added []journal.Record) error {
+	if w.f.json {
+		return w.print(w.f.lines(added, w.q, time.Time{})...)
+	}
+	said := map[string]string{} // the gist of an item, by its id
+	for _, it := range w.f.items(w.known) {
+		said[it.ID] = it.Gist()
+	}
+	before := lastOf(w.known)
+	w.known = append(w.known, added...)
+	var lines [][]byte
+	w.entries.write = func(line string) { lines = append(lines, []byte(line)) }
+	for _, it := range w.f.items(w.known) {
+		if lastOf(it.Events) > before && said[it.ID] != it.Gist() {
+			w.entries.say(it.Gist(), it.Time, func(often string) string { return string(w.f.entry(it, often)) })
+		}
+	}
+	w.known = w.known[max(0, len(w.known)-maxFollowed):]
+	return w.print(lines...)
+}
+
+// finish prints what was held back.
+func (w *follower) finish() error {
+	var lines [][]byte
+	w.entries.write = func(line string) { lines = append(lines, []byte(line)) }
+	w.entries.release(time.Now())
+	return w.print(lines...)
+}
+
+func (w *follower) print(lines ...[]byte) error {
+	for _, line := range lines {
+		if _, err := w.out.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // empty says what to do so that there are events.

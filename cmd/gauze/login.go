@@ -22,6 +22,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/shell"
+	"github.com/gauze-mcp/gauze/internal/timeline"
 )
 
 // loginCommandFlags are the flags of gauze login.
@@ -320,11 +321,11 @@ func showLoggedIn(at remote, l login.Login, now time.Time) string {
 	case renewed && s.Expires.IsZero():
 		fmt.Fprintln(&b, "Gauze renews the login automatically.")
 	case renewed:
-		fmt.Fprintf(&b, "The access token expires in %s. Gauze renews it automatically.\n", age(s.Expires.Sub(now)))
+		fmt.Fprintf(&b, "The access token expires in %s. Gauze renews it automatically.\n", timeline.Age(s.Expires.Sub(now)))
 	case s.Expires.IsZero():
 		fmt.Fprintln(&b, fold("The server did not say when the login expires, and issued no refresh token. If it expires, gauze cannot renew it, and you have to log in again."))
 	default:
-		fmt.Fprintln(&b, fold(fmt.Sprintf("The login expires in %s. The server issued no refresh token, so gauze cannot renew it: you will have to log in again.", age(s.Expires.Sub(now)))))
+		fmt.Fprintln(&b, fold(fmt.Sprintf("The login expires in %s. The server issued no refresh token, so gauze cannot renew it: you will have to log in again.", timeline.Age(s.Expires.Sub(now)))))
 	}
 	return b.String()
 }

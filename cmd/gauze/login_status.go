@@ -13,6 +13,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/login"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/timeline"
 )
 
 // shownLogin is a login in the output of gauze login --status. It has no field for a token.
@@ -146,7 +147,7 @@ func (s shownLogin) show(now time.Time, p paint) string {
 	row("issuer", redact.Quote(s.Issuer))
 	row("scopes", shownScopes(s.Scopes))
 	if !s.Began.IsZero() {
-		row("logged in", age(now.Sub(s.Began))+" ago")
+		row("logged in", timeline.Age(now.Sub(s.Began))+" ago")
 	}
 	if s.Ended != "" {
 		row("ended", redact.Quote(s.Ended))
@@ -155,7 +156,7 @@ func (s shownLogin) show(now time.Time, p paint) string {
 	}
 	row("expires", s.expiry(now))
 	if !s.Refreshed.IsZero() {
-		row("renewed", age(now.Sub(s.Refreshed))+" ago")
+		row("renewed", timeline.Age(now.Sub(s.Refreshed))+" ago")
 	}
 	row("stored", map[string]string{"keyring": "in a file that is encrypted with a key in the system keyring", "file": "in a file that only you can read"}[s.Store])
 	if next := toWrap(s.Unwrapped); next != "" {
@@ -171,19 +172,19 @@ func (s shownLogin) expiry(now time.Time) string {
 	case s.Grant != "" && s.Expires.IsZero():
 		return "not known; gauze logs in again with --grant " + s.Grant
 	case s.Grant != "" && left <= 0:
-		return age(-left) + " ago; gauze logs in again when it is run with --grant " + s.Grant
+		return timeline.Age(-left) + " ago; gauze logs in again when it is run with --grant " + s.Grant
 	case s.Grant != "":
-		return "in " + age(left) + "; gauze logs in again with --grant " + s.Grant
+		return "in " + timeline.Age(left) + "; gauze logs in again with --grant " + s.Grant
 	case s.Expires.IsZero() && s.Renewable:
 		return "not known; gauze renews the login if the server rejects it"
 	case s.Expires.IsZero():
 		return "not known; gauze cannot renew the login, because the server issued no refresh token"
 	case s.Renewable && left <= 0:
-		return age(-left) + " ago; gauze renews the login when it is used next"
+		return timeline.Age(-left) + " ago; gauze renews the login when it is used next"
 	case s.Renewable:
-		return "in " + age(left) + "; gauze renews the login automatically"
+		return "in " + timeline.Age(left) + "; gauze renews the login automatically"
 	case left <= 0:
-		return age(-left) + " ago; the server issued no refresh token, so you have to log in again"
+		return timeline.Age(-left) + " ago; the server issued no refresh token, so you have to log in again"
 	}
-	return "in " + age(left) + "; gauze cannot renew the login, because the server issued no refresh token"
+	return "in " + timeline.Age(left) + "; gauze cannot renew the login, because the server issued no refresh token"
 }

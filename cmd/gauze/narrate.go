@@ -24,12 +24,13 @@ import (
 func narrate(events *event.Stream, w *os.File) (finish func() fault.Code) {
 	received, stop := events.Subscribe(256)
 	done := make(chan struct{})
-	n := narrator{w: w, color: useColor(w)}
+	n := newNarrator(w, useColor(w))
 	go func() {
 		defer close(done)
 		for e := range received {
 			n.tell(e)
 		}
+		n.finish(time.Now())
 	}()
 	return func() fault.Code {
 		stop()
@@ -44,10 +45,17 @@ func narrate(events *event.Stream, w *os.File) (finish func() fault.Code) {
 type narrator struct {
 	w        io.Writer
 	color    bool
-	stopping int        // number of sessions that are stopping
-	lost     string     // line about a lost server, held back in case a better one follows
-	code     fault.Code // of the failure that was explained and still lasts
-	cause    string     // the code of its cause
+	lines    folded
+	stopping int         // number of sessions that are stopping
+	lost     event.Event // about a lost server, held back in case a better one follows
+	code     fault.Code  // of the failure that was explained and still lasts
+	cause    string      // the code of its cause
+}
+
+func newNarrator(w io.Writer, color bool) *narrator {
+	n := &narrator{w: w, color: color}
+	n.lines.write = func(line string) { fmt.Fprintln(w, fault.LogMark+" "+redact.Passage(line)) }
+	return n
 }
 
 // worked is how long a server must have run for its end to be a new trouble.
@@ -61,6 +69,7 @@ func (n *narrator) tell(e event.Event) {
 		n.stopping--
 	case event.Restored:
 		n.code = ""
+		n.lines.forget(e.Time)
 	case event.HealthChanged:
 		if e.From == health.Degraded.String() && e.To == health.Healthy.String() {
 			n.code = "" // it answers again
@@ -73,8 +82,9 @@ func (n *narrator) tell(e event.Event) {
 		n.code = "" // it is reported once each time
 		fallthrough
 	case event.GaveUp, event.Refused:
-		if n.lost = ""; n.code != e.Code || n.cause != e.Cause.Code {
+		if n.lost = (event.Event{}); n.code != e.Code || n.cause != e.Cause.Code {
 			n.code, n.cause = e.Code, e.Cause.Code
+			n.lines.release(e.Time)
 			f := fault.Fault{Code: e.Code, Server: e.Server, Detail: e.Detail, Cause: e.Cause, Attempts: e.Count, At: e.Time}
 			fmt.Fprintln(n.w, f.Terminal(n.color))
 		}
@@ -87,7 +97,7 @@ func (n *narrator) tell(e event.Event) {
 			return // expected
 		}
 		if e.PID == 0 {
-			n.lost = lineFor(e)
+			n.lost = e
 			return
 		}
 	case event.Failed:
@@ -96,14 +106,31 @@ func (n *narrator) tell(e event.Event) {
 		}
 	}
 	n.say(n.lost)
-	n.lost = ""
-	n.say(lineFor(e))
+	n.lost = event.Event{}
+	n.say(e)
 }
 
-func (n *narrator) say(line string) {
-	if line != "" {
-		fmt.Fprintln(n.w, fault.LogMark+" "+redact.Passage(line))
+// finish writes what was held back.
+func (n *narrator) finish(now time.Time) { n.lines.release(now) }
+
+// say writes the line about an event, if there is one. Events whose lines differ in numbers only
+// repeat each other.
+func (n *narrator) say(e event.Event) {
+	line := lineFor(e)
+	if line == "" {
+		return
 	}
+	alike := e
+	alike.Took, alike.Generation, alike.Count = 0, 0, 0
+	n.lines.say(e.Server+"\n"+e.Client+"\n"+lineFor(alike), e.Time, func(often string) string {
+		switch {
+		case often == "":
+			return line
+		case e.Kind == event.Waiting:
+			return timeline.StillAway(e) + " (" + often + ")"
+		}
+		return line + " (" + often + ")"
+	})
 }
 
 // lineFor returns the line about an event, or "".

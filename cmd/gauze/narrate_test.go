@@ -14,7 +14,7 @@ import (
 // and again only after a server worked.
 func TestATroubleIsExplainedAgainOnlyAfterTheServerWorked(t *testing.T) {
 	var out bytes.Buffer
-	n := narrator{w: &out}
+	n := newNarrator(&out, false)
 	fail := func(cause string, ran time.Duration) {
 		for _, e := range []event.Event{
 			{Kind: event.HealthChanged, From: "dead", To: "healthy"},
@@ -44,5 +44,55 @@ func TestATroubleIsExplainedAgainOnlyAfterTheServerWorked(t *testing.T) {
 		if got := strings.Count(out.String(), "Do this."); got != step.want {
 			t.Errorf("step %d: explained %d times, want %d", i, got, step.want)
 		}
+	}
+}
+
+// A server that cannot be reached says so once, and at last how often that was tried.
+func TestRepeatedLinesAreFolded(t *testing.T) {
+	var out bytes.Buffer
+	n := newNarrator(&out, false)
+	now := time.Unix(1_000_000, 0)
+	tell := func(e event.Event) {
+		e.Server, e.Time = "far", now
+		n.tell(e)
+	}
+	refused := "connection failed: refused"
+	tell(event.Event{Kind: event.Died, Generation: 1, Detail: refused})
+	for attempt := range 181 {
+		now = now.Add(time.Duration(attempt) * time.Millisecond)
+		tell(event.Event{Kind: event.Waiting, Generation: attempt + 2, Took: time.Duration(attempt+1) * time.Millisecond, Detail: refused})
+		tell(event.Event{Kind: event.Failed, Method: "tools/call", Tool: "get", Code: fault.ServerUnreachable})
+	}
+	now = now.Add(3 * time.Second)
+	tell(event.Event{Kind: event.Restored, Generation: 200, Took: time.Second})
+	tell(event.Event{Kind: event.Died, Generation: 200, Detail: refused})
+	tell(event.Event{Kind: event.Waiting, Generation: 200, Took: time.Second})
+	n.finish(now)
+	want := `gauze: the connection to the server failed: refused
+gauze: next attempt in 1ms
+gauze: answered tools/call get with server-unreachable (gauze explain server-unreachable)
+gauze: another attempt failed: refused (181 times, last 3 s ago)
+gauze: answered tools/call get with server-unreachable (gauze explain server-unreachable) (181 times, last 3 s ago)
+gauze: the server is running again, session restored (generation 200, 1s)
+gauze: the connection to the server failed: refused
+gauze: next attempt in 1s
+`
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}
+
+// What happens again much later is told again.
+func TestAnOldLineIsNotFolded(t *testing.T) {
+	var out bytes.Buffer
+	n := newNarrator(&out, false)
+	now := time.Unix(1_000_000, 0)
+	for range 3 {
+		n.tell(event.Event{Kind: event.Repaired, Method: "tools/call", Tool: "get", Detail: "days: string to number", Time: now})
+		now = now.Add(foldWithin)
+	}
+	n.finish(now)
+	if got := strings.Count(out.String(), "repaired tools/call get"); got != 3 || strings.Contains(out.String(), "times") {
+		t.Errorf("told %d times:\n%s", got, out.String())
 	}
 }

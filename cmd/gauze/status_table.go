@@ -114,7 +114,7 @@ func (t statusTable) paragraph(s live.Server) string {
 			parts = append(parts, fmt.Sprintf("server pid %d", s.ServerPID))
 		}
 		if !s.LastDeath.IsZero() {
-			parts = append(parts, "last ended "+age(t.now.Sub(s.LastDeath))+" ago")
+			parts = append(parts, "last ended "+timeline.Age(t.now.Sub(s.LastDeath))+" ago")
 		}
 		if s.Unrecorded > 0 {
 			parts = append(parts, plaintext.Count(s.Unrecorded, "event")+" not recorded")
@@ -165,20 +165,12 @@ func (t statusTable) up(s live.Server) string {
 	if s.Up.IsZero() {
 		return "-"
 	}
-	return age(t.now.Sub(s.Up))
-}
-
-// age returns a duration of at least a second.
-func age(d time.Duration) string {
-	if d < 10*time.Second {
-		return fmt.Sprintf("%d s", max(0, d)/time.Second)
-	}
-	return timeline.Duration(d)
+	return timeline.Age(t.now.Sub(s.Up))
 }
 
 func (t statusTable) upText(s live.Server) string {
 	if s.Up.IsZero() {
-		return "wrapped for " + age(t.now.Sub(s.Since))
+		return "wrapped for " + timeline.Age(t.now.Sub(s.Since))
 	}
 	return "up " + t.up(s)
 }

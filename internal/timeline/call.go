@@ -125,6 +125,8 @@ func (o *group) lost() string {
 		return "the server hung during the call"
 	case end.Reason == upstream.ReasonSession:
 		return "the server no longer recognized the session"
+	case o.outage.neverReached(*end):
+		return notReached
 	case end.PID == 0:
 		return "the connection was lost during the call"
 	}

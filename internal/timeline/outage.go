@@ -13,9 +13,6 @@ import (
 // describeOutage says what happened to the server, and reports whether a person should know about it.
 func (o *group) describeOutage(it *Item) (matters bool) {
 	restored, fixed, ready := o.since(event.Restored), o.find(event.Healed), o.since(event.Ready)
-	if ready != nil && ready.PID == 0 && fixed == nil && o.find(event.Refused) != nil {
-		ready = nil // a connection to a URL is ready before anything was sent: the server may still reject it
-	}
 	end := restored
 	if end == nil {
 		end = ready
@@ -41,7 +38,7 @@ func (o *group) describeOutage(it *Item) (matters bool) {
 			if stuck.Kind != event.Waiting {
 				it.Kind = stuck.Kind
 			}
-			add(pending(*stuck))
+			add(o.pending(*stuck, first))
 		}
 	case first == nil: // a first start, or what is left of an older group
 		it.Kind = end.Kind
@@ -52,7 +49,7 @@ func (o *group) describeOutage(it *Item) (matters bool) {
 		if fixed != nil {
 			it.Kind = event.Healed
 		}
-		add(o.again(it, end))
+		add(o.again(it, first, end))
 	}
 	if o.find(event.ListChanged) != nil {
 		add("its tools or other lists changed")
@@ -94,11 +91,27 @@ func (o *group) problem(first *journal.Record) string {
 		}
 		return titled(r.Code, r.Detail)
 	}
-	return ended(*first)
+	return o.ended(*first)
+}
+
+// neverReached reports whether a connection to a URL ended before the server answered on it: all of
+// it is in this group, and it was not ready.
+func (o *group) neverReached(r journal.Record) bool {
+	began := false
+	for _, e := range o.events {
+		switch {
+		case e.Generation != r.Generation:
+		case e.Kind == event.Started:
+			began = true
+		case e.Kind == event.Ready, e.Kind == event.Restored:
+			return false
+		}
+	}
+	return began && r.PID == 0
 }
 
 // ended returns how a server ended.
-func ended(r journal.Record) string {
+func (o *group) ended(r journal.Record) string {
 	why := strings.TrimPrefix(r.Detail, "it ")
 	switch {
 	case r.Kind == event.Hung, r.Reason == upstream.ReasonHung:
@@ -111,6 +124,8 @@ func ended(r journal.Record) string {
 		return "the server did not start" + after(": ", strings.TrimPrefix(r.Detail, stoppedByGauze))
 	case why != r.Detail: // it exited (exit status 1)
 		return "the server " + why
+	case o.neverReached(r):
+		return notReached + after(": ", strings.TrimPrefix(r.Detail, connectionFailed))
 	case r.PID == 0:
 		return "the connection was lost" + after(": ", strings.TrimPrefix(r.Detail, connectionFailed))
 	}
@@ -123,17 +138,26 @@ const (
 	connectionFailed = "connection failed: "
 )
 
-// again says how the server came back.
-func (o *group) again(it *Item, end *journal.Record) string {
-	starts, died := 0, false
-	for _, r := range o.events {
-		died = died || r.Kind == event.Died
-		if died && r.Kind == event.Started {
-			starts++
-		}
+const notReached = "the server could not be reached"
+
+// attempts returns how many starts or connections there were since the trouble began, up to r.
+func (o *group) attempts(first, r *journal.Record) int {
+	n := r.Generation - first.Generation
+	if first.Generation == 0 || n < 0 { // an older version of gauze
+		return 0
 	}
+	if o.neverReached(*first) {
+		n++
+	}
+	return n
+}
+
+// again says how the server came back.
+func (o *group) again(it *Item, first, end *journal.Record) string {
 	verb := "restarted"
 	switch {
+	case end.PID == 0 && o.neverReached(*first):
+		verb = "connected"
 	case end.PID == 0:
 		verb = "reconnected"
 	case end.Kind == event.Ready && end.Generation <= 1:
@@ -143,8 +167,8 @@ func (o *group) again(it *Item, end *journal.Record) string {
 	if o.find(event.Died) == nil && o.find(event.Hung) == nil {
 		text = verb // since when it was away is not known
 	}
-	if starts > 1 {
-		text += " after " + plaintext.Count(starts, "attempt")
+	if n := o.attempts(first, end); n > 1 {
+		text += " after " + plaintext.Count(n, "attempt")
 	}
 	if end.Kind == event.Restored {
 		text += ", session restored"
@@ -152,19 +176,27 @@ func (o *group) again(it *Item, end *journal.Record) string {
 	return text
 }
 
-// pending says what gauze does about a server that does not run.
-func pending(r journal.Record) string {
+// pending says what gauze does about a server that does not run. r is the last event about that.
+func (o *group) pending(r journal.Record, first *journal.Record) string {
+	failed, next := "", "next attempt in "
+	if n := o.attempts(first, &r); n > 1 {
+		failed, next = plaintext.Count(n, "attempt")+" failed, ", "next one in "
+	}
 	switch {
 	case r.Kind == event.GaveUp && r.Count > 1:
 		return "gave up after " + plaintext.Count(r.Count, "attempt")
 	case r.Kind == event.GaveUp:
 		return "gave up"
+	case o.stopped && failed != "":
+		return failed + "then gauze stopped"
+	case o.stopped:
+		return "gauze stopped before the next attempt"
 	case r.Kind == event.Opened:
-		return "too many restarts, next attempt in " + Duration(r.Took)
+		return "too many restarts, " + failed + next + Duration(r.Took)
 	case r.Took == 0:
 		return "the next request tries again"
 	}
-	return "next attempt in " + Duration(r.Took)
+	return failed + next + Duration(r.Took)
 }
 
 // titled returns the title of a fault, and its detail.

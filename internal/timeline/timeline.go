@@ -6,6 +6,7 @@
 //	timeline.go  Item, and which events belong to one item
 //	outage.go    the item of a server that ended, hung or did not start, and how it came back
 //	call.go      the item of a call
+//	fold.go      Fold: what repeats itself is one item
 //	words.go     Sentence and Duration: the words for one event
 //	sums.go      Sums: what was healed in a period
 //	week.go      Weekly: the sums of the last seven days, as a journal grows
@@ -45,6 +46,7 @@ type Item struct {
 	Without time.Duration // Without is after what time the call would have failed without gauze; 0: that is not known.
 
 	Events []journal.Record // Events are what it is made of, in order.
+	Times  int              // Times is how often it happened, if Fold made it; Events are those of the last time.
 }
 
 // Sentence returns the item in one line, such as "the server exited (exit
@@ -93,6 +95,7 @@ type group struct {
 	died     int    // died is the last generation that ended.
 	started  int    // started is the last generation that was started.
 	over     bool   // over: the server runs again.
+	stopped  bool   // stopped: gauze stopped before it did.
 	replayed int    // replayed are calls that were sent again after it.
 	outage   *group // outage is, for a call, why it failed or was sent again.
 }
@@ -107,6 +110,14 @@ type server struct {
 type past struct {
 	outages  []*group // outages are those that may continue, oldest first.
 	stopping int
+}
+
+// stop notes that gauze has stopped: nothing that lasts is tried again.
+func (p *past) stop(r journal.Record) {
+	p.stopping = max(0, p.stopping-1)
+	for _, o := range p.outages {
+		o.stopped = o.stopped || o.sameClient(r)
+	}
 }
 
 // grouping finds the events that belong together.
@@ -144,7 +155,7 @@ func (g *grouping) add(r journal.Record) {
 		p.stopping++
 		g.new(r).alone = true
 	case r.Kind == event.Stopped:
-		p.stopping = max(0, p.stopping-1)
+		p.stop(r)
 		g.new(r).alone = true
 	case r.Kind == event.Died && (r.Reason == upstream.ReasonStopped || r.Reason == "" && p.stopping > 0):
 		g.new(r).alone = true // as intended
@@ -167,12 +178,14 @@ func (g *grouping) addCall(r journal.Record, p *past) {
 		c.append(r)
 	}
 	for _, o := range slices.Backward(p.outages) {
+		// A call is sent to a server at a URL before that is known to run again.
+		again := o.over || r.Generation > 0 && r.Generation == o.started
 		switch {
-		case !o.sameClient(r) || o.over != (r.Kind == event.Replayed):
-		case r.Kind == event.Failed:
+		case !o.sameClient(r):
+		case r.Kind == event.Failed && !o.over:
 			c.outage = o
 			return
-		case r.Kind == event.Replayed && (r.Generation == 0 || r.Generation > o.died):
+		case r.Kind == event.Replayed && again && (r.Generation == 0 || r.Generation > o.died):
 			c.outage = o
 			if r.Method == toolCall {
 				o.replayed++
@@ -236,7 +249,7 @@ func (o *group) continues(r journal.Record) bool {
 func (o *group) note(r journal.Record) {
 	switch r.Kind {
 	case event.Started:
-		o.started = r.Generation
+		o.started, o.stopped = r.Generation, false
 	case event.Died:
 		o.died, o.over = r.Generation, false
 	case event.Ready:

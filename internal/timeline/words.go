@@ -93,6 +93,11 @@ func Ended(e event.Event) string {
 	return "the server exited" + ran + after(": ", e.Detail)
 }
 
+// StillAway says that one of several attempts to start or reach a server failed.
+func StillAway(e event.Event) string {
+	return "another attempt failed" + after(": ", strings.TrimPrefix(e.Detail, connectionFailed))
+}
+
 // ofOneCall is Sentence for the events of a call.
 func ofOneCall(e event.Event, what string) string {
 	switch e.Kind {

@@ -129,15 +129,7 @@ func uptime(s live.Server, now time.Time) string {
 	if s.Up.IsZero() {
 		return "-"
 	}
-	return age(now.Sub(s.Up))
-}
-
-// age returns a duration in whole seconds or more.
-func age(d time.Duration) string {
-	if d < 10*time.Second {
-		return fmt.Sprintf("%d s", max(0, d)/time.Second)
-	}
-	return timeline.Duration(d)
+	return timeline.Age(now.Sub(s.Up))
 }
 
 // client names the client, or says how many there are.
@@ -172,5 +164,5 @@ func lastRestart(s live.Server, now time.Time) string {
 	if s.LastDeath.IsZero() {
 		return clean(s.LastReason)
 	}
-	return clean(s.LastReason) + ", " + age(now.Sub(s.LastDeath)) + " ago"
+	return clean(s.LastReason) + ", " + timeline.Age(now.Sub(s.LastDeath)) + " ago"
 }
