@@ -68,11 +68,15 @@ func (s *Session) Observe(detail bool) Observation {
 	if snapshot.Generation == 0 && past.LastReason == "" && s.trouble == nil {
 		o.State = StateStarting
 	}
+	switch {
+	case s.conn == nil:
+	case s.conn.Remote() && !s.conn.LastHeard().After(s.conn.Started): // it was not asked yet, or does not answer
+		o.State = StateStarting
+	default:
+		o.Up, o.PID = s.upSince, s.conn.PID()
+	}
 	if s.needed != nil {
 		o.State, o.LastReason, o.LastDeath = health.Degraded.String(), upstream.ReasonLogin, s.neededAt
-	}
-	if s.conn != nil {
-		o.Up, o.PID = s.upSince, s.conn.PID()
 	}
 	if detail {
 		o.Tools, o.Recent, o.Log = s.observedTools(), t.last(), s.log()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
@@ -22,7 +23,11 @@ func TestNothingIsReadyBeforeItWasHeard(t *testing.T) {
 	id := s.request("initialize", helloParams)
 	s.await(event.Waiting, 4)
 	s.want(event.Ready, 0)
-	s.want(event.Started, 1) // the others found nobody to connect to
+	s.want(event.Started, 1)       // the others found nobody to connect to
+	s.want(event.HealthChanged, 0) // nor was it ever healthy
+	if o := s.session.Observe(false); o.State != health.Dead.String() || !o.Up.IsZero() || o.Recovery.Count() != 0 {
+		t.Errorf("before it was reached: %s, up since %v, %d recoveries", o.State, o.Up, o.Recovery.Count())
+	}
 	if err := s.web.StartAgain(); err != nil {
 		t.Fatal(err)
 	}

@@ -91,6 +91,7 @@ type Upstream struct {
 	died       time.Time // when the last generation ended; zero if none has
 	recoveries []Recovery
 	past       Past
+	told       health.State  // told is the state that was last emitted.
 	learned    time.Duration // start timeout that earlier starts showed to be necessary
 }
 
@@ -245,6 +246,7 @@ func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard, 
 		ready = true
 		u.connected(conn)
 		u.whenReady(conn, func() {
+			u.recovered(conn)
 			u.emit(event.Event{Kind: event.Ready, Generation: number, PID: conn.PID(), Took: time.Since(conn.Started)})
 		})
 		u.user.Up(conn)
@@ -411,20 +413,29 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// connected records that a connection is ready.
+// connected records that a connection is ready for calls.
 func (u *Upstream) connected(c *Conn) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.tracker.Connected(c.Generation, time.Now())
+	u.learned = max(u.learned, 3*time.Duration(c.firstMessage.Load()))
+}
+
+// recovered records that the server of a connection is there.
+func (u *Upstream) recovered(c *Conn) {
 	now := time.Now()
 	u.mu.Lock()
-	from := u.tracker.State()
-	u.tracker.Connected(c.Generation, now)
-	to := u.tracker.State()
-	u.learned = max(u.learned, 3*time.Duration(c.firstMessage.Load()))
+	if u.conn != c { // it has ended since
+		u.mu.Unlock()
+		return
+	}
 	if !u.died.IsZero() {
 		u.past.Recovery.Add(now.Sub(u.died))
 		if len(u.recoveries) < maxRecoveries {
 			u.recoveries = append(u.recoveries, Recovery{Took: now.Sub(u.died), Start: time.Duration(c.firstMessage.Load())})
 		}
 	}
+	from, to := u.news()
 	u.mu.Unlock()
 	u.changed(c.Generation, from, to)
 }
@@ -432,17 +443,24 @@ func (u *Upstream) connected(c *Conn) {
 // closed records that a connection ended, and why.
 func (u *Upstream) closed(c *Conn, reason string) {
 	u.mu.Lock()
-	from := u.tracker.State()
 	u.tracker.Closed(c.Generation, c.ended)
-	to := u.tracker.State()
 	u.conn, u.died = nil, c.ended
 	u.past.add(reason, c.ended)
 	if reason == ReasonRestart {
 		u.died = time.Time{} // what follows is not a recovery
 		u.tracker.Renew()
 	}
+	from, to := u.news()
 	u.mu.Unlock()
 	u.changed(c.Generation, from, to)
+}
+
+// news returns the state that was last told, and the one to tell now. A connection to a URL that was
+// not heard of is not told to be healthy. The caller holds the lock.
+func (u *Upstream) news() (from, to health.State) {
+	from, to = u.told, u.tracker.State()
+	u.told = to
+	return from, to
 }
 
 func (u *Upstream) changed(generation int, from, to health.State) {
@@ -495,9 +513,8 @@ func (u *Upstream) hurryIfAsked(c *Conn) {
 // Record records the outcome of a call or a probe.
 func (u *Upstream) Record(generation int, o health.Outcome, latency time.Duration, now time.Time) {
 	u.mu.Lock()
-	from := u.tracker.State()
 	u.tracker.Record(generation, o, latency, now)
-	to := u.tracker.State()
+	from, to := u.news()
 	u.mu.Unlock()
 	u.changed(generation, from, to)
 }
