@@ -20,10 +20,10 @@ func addWork(o *dashboard.Options) (finish func()) {
 	f := &taskFlags{timeout: taskrun.CallTimeout}
 	f.chooser, _ = f.model.open(&cobra.Command{}) // without the flag it never fails
 	events := event.New()
-	recorded, unrecorded := recordEvents(events, false)
-	run, exported := f.options(events, unrecorded)
+	recorded := recordEvents(events, false)
+	run, exported := f.options(events, recorded)
 	o.Run = run
-	return sync.OnceFunc(func() { exported(); recorded() })
+	return sync.OnceFunc(func() { exported(); recorded.finish() })
 }
 
 // userFleet returns the servers of this user's clients.

@@ -84,9 +84,9 @@ func showDemo(cmd *cobra.Command, o *demo.Options, stay bool) (end func(), err e
 	fmt.Fprintf(cmd.OutOrStdout(), "Watch it in a browser: %s\n", address)
 	o.StateDir = dir
 	o.Show = func(s *proxy.Session, events *event.Stream) func() {
-		recorded, unrecorded := recordEvents(events, false)
-		hide := observeSession(s, "demo", unrecorded).announce()
-		return func() { hide(); recorded() }
+		recorded := recordEvents(events, false)
+		hide := observeSession(s, "demo", recorded).announce()
+		return func() { hide(); recorded.finish() }
 	}
 	if stay {
 		o.Stay = func(ctx context.Context) {

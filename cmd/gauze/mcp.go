@@ -71,8 +71,7 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 		state = "" // without tasks
 	}
 	events := event.New()
-	recorded, _ := recordEvents(events, false)
-	defer recorded()
+	defer recordEvents(events, false).finish()
 	return agenttools.Serve(ctx, os.Stdin, os.Stdout, agenttools.Options{Fleet: all, AllowWrites: f.allowWrites, Online: f.online, Model: model, StateDir: state, Events: events})
 }
 

@@ -21,23 +21,23 @@ const maxRestartWait = 10 * time.Second
 
 // observed is what a wrap shows to gauze status, gauze top and the dashboard.
 type observed struct {
-	options    proxy.Options
-	via        string // run, serve or task
-	since      time.Time
-	unrecorded func() int
-	look       func(detail bool) (o proxy.Observation, sessions int)
-	restart    func(context.Context) error
+	options  proxy.Options
+	via      string // run, serve or task
+	since    time.Time
+	recorded recording
+	look     func(detail bool) (o proxy.Observation, sessions int)
+	restart  func(context.Context) error
 }
 
 // observeSession shows a session of gauze run or of a task.
-func observeSession(s *proxy.Session, via string, unrecorded func() int) observed {
-	return observed{options: s.Options, via: via, since: time.Now(), unrecorded: unrecorded, restart: s.Restart,
+func observeSession(s *proxy.Session, via string, recorded recording) observed {
+	return observed{options: s.Options, via: via, since: time.Now(), recorded: recorded, restart: s.Restart,
 		look: func(detail bool) (proxy.Observation, int) { return s.Observe(detail), 1 }}
 }
 
 // observeGateway shows all sessions of gauze serve.
-func observeGateway(g *gateway.Gateway, unrecorded func() int) observed {
-	return observed{options: g.Session, via: "serve", since: time.Now(), unrecorded: unrecorded, restart: g.Restart, look: g.Observe}
+func observeGateway(g *gateway.Gateway, recorded recording) observed {
+	return observed{options: g.Session, via: "serve", since: time.Now(), recorded: recorded, restart: g.Restart, look: g.Observe}
 }
 
 // announce makes the wrap visible until end is called. It never delays the wrap, and a wrap that
@@ -49,7 +49,7 @@ func (o observed) announce() (end func()) {
 	}
 	announced := make(chan *live.Announcement, 1)
 	go func() {
-		a, _ := live.Announce(dir, o.name(), o.source())
+		a, _ := live.Announce(dir, o.name(), o.asked())
 		announced <- a
 	}()
 	return func() {
@@ -84,6 +84,21 @@ func (o observed) source() live.Source {
 	}
 }
 
+// asked is source for other commands: the journal has what it says.
+func (o observed) asked() live.Source {
+	source := o.source()
+	server, detail := source.Server, source.Detail
+	source.Server = func() live.Server {
+		defer o.recorded.settle()
+		return server()
+	}
+	source.Detail = func() live.Detail {
+		defer o.recorded.settle()
+		return detail()
+	}
+	return source
+}
+
 // metrics serves what the wrap counts to Prometheus.
 func (o observed) metrics() http.Handler {
 	source := o.source()
@@ -99,7 +114,7 @@ func (o observed) server(seen proxy.Observation, sessions int) live.Server {
 		Healed: seen.Healed, Replayed: seen.Replayed, Repaired: seen.Repaired, Corrected: seen.Corrected, Saved: seen.Saved,
 		Latency: seen.Latency, P95: float64(seen.Latency.Quantile(0.95)) / float64(time.Millisecond), Recovery: seen.Recovery,
 		Closures: seen.Closures, Rules: seen.Rules, Faults: seen.Faults, Verdicts: seen.Verdicts, LastReason: upstream.ReasonText(seen.LastReason), LastDeath: seen.LastDeath,
-		Unrecorded: o.unrecorded(),
+		Unrecorded: o.recorded.missed(), NotRecorded: o.recorded.off(),
 	}
 	return s
 }

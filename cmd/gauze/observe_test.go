@@ -102,7 +102,7 @@ func TestAServerOfATaskAnswersForItself(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	t.Setenv("GAUZE_STATE_DIR", dir)
-	end := observeSession(proxy.New(proxy.Options{Name: "files", Spec: launch.Spec{Command: "faultyserver"}}), "task", func() int { return 0 }).announce()
+	end := observeSession(proxy.New(proxy.Options{Name: "files", Spec: launch.Spec{Command: "faultyserver"}}), "task", recording{}).announce()
 	if s := announced(t, dir, 1)[0]; s.Name != "files" || s.Via != "task" || s.State != proxy.StateStarting {
 		t.Errorf("%+v", s)
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -34,23 +35,51 @@ func turnedOff(value string) bool {
 	return slices.Contains([]string{"off", "no", "false", "0"}, strings.ToLower(value))
 }
 
+// recording is how the events of a wrap are recorded. The zero value records none.
+type recording struct{ journal *journal.Recorder }
+
 // recordEvents records the events in the journal unless that is off. If it fails, gauze continues
-// with one warning. finish writes the rest and returns how many events are not written; a disk that
-// does not respond delays it by half a second. missed returns how many could not be written so far.
-func recordEvents(events *event.Stream, off bool) (finish, missed func() int) {
+// with one warning.
+func recordEvents(events *event.Stream, off bool) recording {
 	path, err := journalPath()
 	if off || turnedOff(os.Getenv("GAUZE_JOURNAL")) || err != nil {
-		none := func() int { return 0 }
-		return none, none
+		return recording{}
 	}
-	r := journal.NewRecorder(path, events, func(err error) {
+	return recording{journal.NewRecorder(path, events, func(err error) {
 		cause, next, _ := strings.Cut(err.Error(), "\n")
 		fmt.Fprintf(os.Stderr, "%s events are not recorded: %s (%s; or --no-journal)\n", fault.LogMark, cause, next)
-	})
-	return func() int {
-		if !within(r.Close()) {
-			r.Abandon()
-		}
-		return r.Lost()
-	}, r.Missed
+	})}
+}
+
+// off reports whether nothing is recorded.
+func (r recording) off() bool { return r.journal == nil }
+
+// finish writes the rest and returns how many events are not written. A disk that does not respond
+// delays it by half a second.
+func (r recording) finish() int {
+	if r.off() {
+		return 0
+	}
+	if !within(r.journal.Close()) {
+		r.journal.Abandon()
+	}
+	return r.journal.Lost()
+}
+
+// missed returns how many events could not be written so far.
+func (r recording) missed() int {
+	if r.off() {
+		return 0
+	}
+	return r.journal.Missed()
+}
+
+// maxSettle is how long who asks a wrap waits for the journal to have what the wrap says.
+const maxSettle = 300 * time.Millisecond
+
+// settle writes what waits to be written.
+func (r recording) settle() {
+	if !r.off() {
+		r.journal.Settle(maxSettle)
+	}
 }

@@ -58,7 +58,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	o.Stderr = serverLog(os.Stderr)
 	o.FinishGrace, o.ReaderGone = -1, untilUnread
 	o.Events = event.New()
-	recorded, unrecorded := recordEvents(o.Events, f.noJournal)
+	recorded := recordEvents(o.Events, f.noJournal)
 	finish := func() fault.Code { return "" }
 	if !f.quiet {
 		finish = narrate(o.Events, os.Stderr)
@@ -68,14 +68,14 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	exporter := newExporter(&o, "pipe")
 	session := proxy.New(o)
-	seen := observeSession(session, "run", unrecorded)
+	seen := observeSession(session, "run", recorded)
 	hide := seen.announce()
 	exporter.Watch(seen.source().Server)
 	err = serve(cmd.Context(), session)
 	exporter.Close(maxExportWait)
 	hide()
 	told := finish()
-	lost := recorded()
+	lost := recorded.finish()
 	if f.statusFile != "" {
 		if err := writeStatus(f.statusFile, session, lost); err != nil {
 			fmt.Fprintln(os.Stderr, "gauze:", err)

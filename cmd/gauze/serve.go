@@ -135,7 +135,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 		}
 		front.Tokens = own.all
 	}
-	recorded, unrecorded := recordEvents(o.Events, f.noJournal)
+	recorded := recordEvents(o.Events, f.noJournal)
 	finish := func() fault.Code { return "" }
 	if !f.quiet {
 		finish = narrate(o.Events, os.Stderr)
@@ -153,7 +153,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	f.oauth.announce(front.OAuth)
 	announceLogin(os.Stderr, o.Spec, &front)
 	sayDashboard()
-	seen := observeGateway(g, unrecorded)
+	seen := observeGateway(g, recorded)
 	g.Metrics = seen.metrics()
 	hide := seen.announce()
 	exporter.Watch(seen.source().Server)
@@ -161,7 +161,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	exporter.Close(maxExportWait)
 	hide()
 	finish()
-	lost := recorded()
+	lost := recorded.finish()
 	if f.statusFile != "" {
 		if err := writeGatewayStatus(f.statusFile, g, lost); err != nil {
 			fmt.Fprintln(os.Stderr, "gauze:", err)

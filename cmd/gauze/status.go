@@ -240,7 +240,7 @@ func (w *week) sentence(cmd *cobra.Command, servers []live.Server, server string
 		if len(servers) == 0 {
 			return "" // gauze was never used here
 		}
-		return timeline.Sums{}.Sentence("this week")
+		return timeline.Sums{}.Week(live.Unsummed(servers))
 	}
 	if server != "" {
 		w.sums.Keep = func(r journal.Record) bool { return strings.Contains(r.Server, server) }
@@ -249,7 +249,7 @@ func (w *week) sentence(cmd *cobra.Command, servers []live.Server, server string
 	if err != nil {
 		return ""
 	}
-	return sums.Sentence("this week")
+	return sums.Week(live.Unsummed(servers))
 }
 
 // open opens the journal once, and does not create it.

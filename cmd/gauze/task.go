@@ -116,14 +116,14 @@ var taskBackoff time.Duration
 
 // options returns how tasks are run. Configured servers are up to the caller. finish exports what is
 // left.
-func (f *taskFlags) options(events *event.Stream, unrecorded func() int) (o taskrun.Options, finish func()) {
+func (f *taskFlags) options(events *event.Stream, recorded recording) (o taskrun.Options, finish func()) {
 	machine := doctor.ThisMachine()
 	o = taskrun.Options{Model: f.chooser, Events: events, Backoff: taskBackoff, Wrap: proxy.Options{
 		Timeout: f.timeout, StartTimeout: f.startTimeout, Patience: f.patience, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
 	}}
 	exporter := newExporter(&o.Wrap, "")
 	o.Wrap.Opened = func(s *proxy.Session) func() {
-		seen := observeSession(s, "task", unrecorded)
+		seen := observeSession(s, "task", recorded)
 		hide, end := seen.announce(), exporter.Watch(seen.source().Server)
 		return func() { end(); hide() }
 	}
@@ -137,8 +137,8 @@ func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 	ctx, release := untilSignal(cmd.Context(), sync.OnceFunc(func() { close(hurry) }))
 	defer release()
 	events := event.New()
-	recorded, unrecorded := recordEvents(events, f.noJournal)
-	o, exported := f.options(events, unrecorded)
+	recorded := recordEvents(events, f.noJournal)
+	o, exported := f.options(events, recorded)
 	o.Hurry = hurry
 	progress := newTaskProgress(cmd.ErrOrStderr(), f.json)
 	o.Tell = progress.tell
@@ -149,7 +149,7 @@ func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 	}
 	state, err := s.Run(ctx, id, o)
 	exported()
-	recorded()
+	recorded.finish()
 	progress.end()
 	if err != nil && state == nil {
 		return err // nothing was run: the task is unknown, damaged or running elsewhere

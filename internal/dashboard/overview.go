@@ -38,7 +38,12 @@ func overview(d *Dashboard, r *http.Request) (title string, data any, err error)
 	if err != nil {
 		return "", nil, err
 	}
+	// Wraps have recorded what they say, so the journal is read after they were asked.
 	items, err := d.records.timeline(r.Context())
+	if err != nil {
+		return "", nil, err
+	}
+	records, err := d.events(r.Context())
 	if err != nil {
 		return "", nil, err
 	}
@@ -46,15 +51,14 @@ func overview(d *Dashboard, r *http.Request) (title string, data any, err error)
 	if err != nil {
 		return "", nil, err
 	}
-	o.Week = sentence(sums)
-	o.Healed = healedPerMinute(items, d.now())
+	o.Week = week(sums, servers)
+	o.Healed = healedPerMinute(records, d.now())
 	for _, s := range servers {
-		own := ofServer(items, s.Name)
-		o.Servers = append(o.Servers, serverRow{s, d.serverLink(s.ID, ""), healedPerMinute(own, d.now())})
+		o.Servers = append(o.Servers, serverRow{s, d.serverLink(s.ID, ""), healedPerMinute(ofWrap(records, s), d.now())})
 	}
 	latest := newestFirst(items)
-	if healed := slices.DeleteFunc(slices.Clone(latest), func(it timeline.Item) bool { return !it.Healed }); len(healed) > 0 {
-		latest, o.OnlyHealed = healed, true
+	if helped := slices.DeleteFunc(slices.Clone(latest), func(it timeline.Item) bool { return !it.Helped() }); len(helped) > 0 {
+		latest, o.OnlyHealed = helped, true
 	}
 	o.Latest, _ = d.shown(latest, maxLatest)
 	return "Overview", o, nil

@@ -134,7 +134,12 @@ func (d *Dashboard) fillServer(ctx context.Context, page *serverData) error {
 		return err
 	}
 	items = newestFirst(ofServer(items, page.Name))
-	page.Healed = healedPerMinute(items, d.now())
+	if page.Running {
+		records = ofWrap(records, page.Server)
+	} else {
+		records = slices.DeleteFunc(slices.Clone(records), func(r journal.Record) bool { return r.Server != page.Name })
+	}
+	page.Healed = healedPerMinute(records, d.now())
 	page.Items, page.More = d.shown(items, maxServerItems)
 	if at := slices.IndexFunc(items, isDeath); at >= 0 {
 		one, _ := d.shown(items[at:], 1)

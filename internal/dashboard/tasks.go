@@ -137,7 +137,7 @@ func (d *Dashboard) healedFor(ctx context.Context, id string) ([]shownItem, erro
 		return nil, err
 	}
 	records = slices.DeleteFunc(slices.Clone(records), func(r journal.Record) bool { return r.Task != id })
-	items := slices.DeleteFunc(timeline.Items(records), func(it timeline.Item) bool { return !it.Healed })
+	items := slices.DeleteFunc(timeline.Items(records), func(it timeline.Item) bool { return !it.Helped() })
 	shown, _ := d.shown(newestFirst(items), maxTaskItems)
 	return shown, nil
 }

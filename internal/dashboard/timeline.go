@@ -69,7 +69,7 @@ func (f filter) chooses(it timeline.Item, now time.Time) bool {
 		}
 	}
 	return (f.Server == "" || f.Server == it.Server) && (f.Client == "" || f.Client == it.Client) &&
-		(f.Tool == "" || f.Tool == it.Tool) && (!f.Healed || it.Healed)
+		(f.Tool == "" || f.Tool == it.Tool) && (!f.Healed || it.Helped())
 }
 
 // timelineData is what the timeline shows.
@@ -86,6 +86,10 @@ type timelineData struct {
 }
 
 func timelinePage(d *Dashboard, r *http.Request) (title string, data any, err error) {
+	servers, err := d.servers(r.Context())
+	if err != nil {
+		return "", nil, err
+	}
 	items, err := d.records.timeline(r.Context())
 	if err != nil {
 		return "", nil, err
@@ -95,12 +99,11 @@ func timelinePage(d *Dashboard, r *http.Request) (title string, data any, err er
 		return "", nil, err
 	}
 	f := filterOf(r)
-	items = newestFirst(items)
-	page := timelineData{Filter: f, Periods: periods, Week: sentence(sums), Recorded: len(items) > 0, Cut: d.records.isCut()}
+	page := timelineData{Filter: f, Periods: periods, Week: week(sums, servers), Recorded: len(items) > 0, Cut: d.records.isCut()}
 	page.Servers = choices(items, f.Server, func(it timeline.Item) string { return it.Server })
 	page.Clients = choices(items, f.Client, func(it timeline.Item) string { return it.Client })
 	page.Tools = choices(items, f.Tool, func(it timeline.Item) string { return it.Tool })
-	items = slices.DeleteFunc(items, func(it timeline.Item) bool { return !f.chooses(it, d.now()) })
+	items = newestFirst(slices.DeleteFunc(slices.Clone(items), func(it timeline.Item) bool { return !f.chooses(it, d.now()) }))
 	page.Total = len(items)
 	if f.before > 0 {
 		items = slices.DeleteFunc(items, func(it timeline.Item) bool { return number(it) >= f.before })
@@ -113,8 +116,10 @@ func timelinePage(d *Dashboard, r *http.Request) (title string, data any, err er
 	return "Timeline", page, nil
 }
 
-// sentence is what was healed in the last seven days.
-func sentence(s timeline.Sums) string { return plaintext.UpperFirst(s.Sentence("this week")) }
+// week is what was healed in the last seven days.
+func week(s timeline.Sums, running []live.Server) string {
+	return plaintext.UpperFirst(s.Week(live.Unsummed(running)))
+}
 
 // choices returns the values of a field, and the one that is chosen.
 func choices(items []timeline.Item, chosen string, field func(timeline.Item) string) []string {
@@ -150,15 +155,28 @@ func (d *Dashboard) shown(items []timeline.Item, limit int) (all []shownItem, mo
 
 func (d *Dashboard) itemLink(id string) string { return d.Prefix + "/timeline/" + url.PathEscape(id) }
 
-// newestFirst returns the items in the order of a page.
+// newestFirst returns the items as a page lists them: in this order, and what repeats itself once.
 func newestFirst(items []timeline.Item) []timeline.Item {
-	items = slices.Clone(items)
+	items = timeline.Fold(items)
 	slices.Reverse(items)
 	return items
 }
 
 // number is the number of an item's last event.
 func number(it timeline.Item) int { return it.Events[len(it.Events)-1].Seq }
+
+// Often says how often the item happened, if that was more than once in a row.
+func (it shownItem) Often() string { return it.Repeated(time.Now()) }
+
+// ofWrap returns the events of a wrap.
+func ofWrap(records []journal.Record, s live.Server) (own []journal.Record) {
+	for _, r := range records {
+		if r.Gauze == s.PID && r.Server == s.Name {
+			own = append(own, r)
+		}
+	}
+	return own
+}
 
 // ofServer returns the items of one server.
 func ofServer(items []timeline.Item, name string) []timeline.Item {

@@ -33,6 +33,7 @@ type Recorder struct {
 	values   bool // record the values that gauze changed in arguments
 	warn     func(error)
 	received <-chan event.Event
+	hurry    chan chan struct{} // receives who waits until everything so far is written
 	stop     func()
 	done     chan struct{}
 	mu       sync.Mutex
@@ -46,7 +47,7 @@ type Recorder struct {
 // only if the user has set GAUZE_JOURNAL=values.
 func NewRecorder(path string, events *event.Stream, warn func(error)) *Recorder {
 	received, stop := events.Subscribe(maxBatch)
-	r := &Recorder{path: path, values: os.Getenv("GAUZE_JOURNAL") == "values", warn: warn, received: received, stop: stop, done: make(chan struct{})}
+	r := &Recorder{path: path, values: os.Getenv("GAUZE_JOURNAL") == "values", warn: warn, received: received, hurry: make(chan chan struct{}), stop: stop, done: make(chan struct{})}
 	go r.run()
 	return r
 }
@@ -78,11 +79,36 @@ func (r *Recorder) Missed() int {
 	return r.lost
 }
 
+// Settle writes at once what was emitted so far, and returns when it is written, or cannot be, or the
+// limit has passed.
+func (r *Recorder) Settle(limit time.Duration) {
+	passed := time.NewTimer(limit)
+	defer passed.Stop()
+	written := make(chan struct{})
+	select {
+	case r.hurry <- written:
+	case <-r.done:
+		return
+	case <-passed.C:
+		return
+	}
+	select {
+	case <-written:
+	case <-r.done:
+	case <-passed.C:
+	}
+}
+
 func (r *Recorder) run() {
 	defer close(r.done)
 	next := uint64(1) // the number of the next event, if none is missed
 	missed := 0       // events that were not written since the last batch that was
-	for first := range r.received {
+	var asked waiting
+	for {
+		first, open := r.next(&asked)
+		if !open {
+			return
+		}
 		var batch []Record
 		take := func(e event.Event) {
 			r.count(int(e.Seq-next), 1)
@@ -91,7 +117,7 @@ func (r *Recorder) run() {
 			batch = append(batch, recordOf(e, os.Getpid(), r.values))
 		}
 		take(first)
-		gather(r.received, take)
+		r.gather(&asked, take)
 		count := len(batch)
 		if missed > 0 {
 			batch = append([]Record{{Time: first.Time, Kind: Unrecorded, Server: batch[0].Server, Gauze: os.Getpid(), Count: missed}}, batch...)
@@ -107,17 +133,48 @@ func (r *Recorder) run() {
 	}
 }
 
-// gather takes events until the batch is due or full, or the stream ends.
-func gather(received <-chan event.Event, take func(event.Event)) {
+// waiting are those who wait until everything is written.
+type waiting []chan struct{}
+
+func (w *waiting) release() {
+	for _, written := range *w {
+		close(written)
+	}
+	*w = nil
+}
+
+// next waits for the next event, and releases those who ask while there is none.
+func (r *Recorder) next(asked *waiting) (first event.Event, open bool) {
+	for {
+		if len(r.received) == 0 {
+			asked.release()
+		}
+		select {
+		case first, open = <-r.received:
+			return first, open
+		case written := <-r.hurry:
+			*asked = append(*asked, written)
+		}
+	}
+}
+
+// gather takes events until the batch is due or full, somebody waits for it, or the stream ends.
+func (r *Recorder) gather(asked *waiting, take func(event.Event)) {
 	due := time.NewTimer(batchDelay)
 	defer due.Stop()
-	for n := 1; n < maxBatch; n++ {
+	for n := 1; n < maxBatch; {
+		if len(*asked) > 0 && len(r.received) == 0 {
+			return
+		}
 		select {
-		case e, open := <-received:
+		case e, open := <-r.received:
 			if !open {
 				return
 			}
 			take(e)
+			n++
+		case written := <-r.hurry:
+			*asked = append(*asked, written)
 		case <-due.C:
 			return
 		}

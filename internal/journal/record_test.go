@@ -280,3 +280,30 @@ func TestSmallEventsMakeRoomForLargeOnes(t *testing.T) {
 		t.Errorf("the first event is %d, want %d: %v", first, count, err)
 	}
 }
+
+// Who asks a wrap reads in the journal what the wrap has counted.
+func TestSettleWritesWhatWaits(t *testing.T) {
+	path := newPath(t)
+	stream := event.New()
+	r := NewRecorder(path, stream, func(err error) { t.Error(err) })
+	defer func() { <-r.Close() }()
+	r.Settle(time.Minute) // nothing waits
+	for i, want := range []string{"1 died files, 2 restored files", "1 died files, 2 restored files, 3 died files, 4 restored files"} {
+		stream.Emit(event.Event{Kind: event.Died, Server: "files"})
+		stream.Emit(event.Event{Kind: event.Restored, Server: "files"})
+		r.Settle(time.Minute)
+		if got := timelineOf(t, path, Query{}); got != want {
+			t.Errorf("round %d: %s, want %s", i, got, want)
+		}
+	}
+	for range 2 * maxBatch {
+		stream.Emit(event.Event{Kind: event.Stray, Server: "files"})
+	}
+	r.Settle(time.Minute)
+	records, err := openFor(t, path).Events(t.Context(), Query{})
+	if err != nil || r.Lost() != r.Missed() {
+		t.Errorf("%d events are written, %d are not: %v", len(records), r.Lost()-r.Missed(), err)
+	}
+	<-r.Close()
+	r.Settle(time.Minute) // nothing can wait any more
+}

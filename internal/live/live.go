@@ -13,6 +13,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -59,6 +60,15 @@ type Server struct {
 	Faults     map[string]uint64 `json:"faults,omitempty"`     // Faults counts calls answered with a fault, by its code.
 	Verdicts   map[string]uint64 `json:"-"`                    // Verdicts counts what a task decided about the server. The journal has them also after the task, so they are not asked for.
 	Unrecorded int               `json:"unrecorded,omitempty"` // Unrecorded are events that are missing from the journal.
+
+	NotRecorded bool `json:"notRecorded,omitempty"` // NotRecorded: the user turned the journal off.
+}
+
+// Unsummed reports whether the journal lacks some of what gauze did for these servers.
+func Unsummed(servers []Server) bool {
+	return slices.ContainsFunc(servers, func(s Server) bool {
+		return (s.NotRecorded || s.Unrecorded > 0) && s.Healed+s.Repaired+s.Corrected+s.Saved > 0
+	})
 }
 
 // StateSilent is the state of a wrap that does not answer although its process runs.

@@ -45,6 +45,9 @@ func (o *group) describeCall(it *Item) (matters bool) {
 		it.Took, it.Without = end.Took, end.Without
 		it.Healed = end.Kind == event.Saved
 	}
+	if !it.Healed && !isFault(it.Kind) && o.find(event.Explained, event.Diagnosed, event.Proposed, event.Uncorrected, event.Cancelled) == nil {
+		it.Repaired = o.find(event.Repaired, event.Corrected) != nil
+	}
 	it.Problem = o.callProblem(*most)
 	it.Action = strings.Join(o.actions(), "; ")
 	switch {

@@ -35,7 +35,7 @@ var numbers = regexp.MustCompile(`\d+(\.\d+)?( (ms|s|min|h|d)\b)?`)
 
 // Gist is the same for items that repeat each other: they differ at most in numbers of what gauze did.
 func (it Item) Gist() string {
-	return strings.Join([]string{it.Server, it.Client, it.Tool, it.Problem, numbers.ReplaceAllString(it.Action, "0")}, "\n")
+	return strings.Join([]string{it.Server, it.Client, it.Tool, it.Problem, numbers.ReplaceAllString(it.Action, "0"), fmt.Sprint(it.Healed)}, "\n")
 }
 
 // Repeated says how often an item of Fold happened, such as "181 times, last 3 s ago"; empty: once.

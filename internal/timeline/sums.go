@@ -12,7 +12,7 @@ import (
 type Sums struct {
 	Crashes   int // Crashes are exits, hangs and lost connections after which the session was restored.
 	Saved     int // Saved are calls that would have failed without gauze, and succeeded.
-	Repaired  int // Repaired are calls whose arguments gauze repaired by rules. A server might have accepted some of them unrepaired.
+	Repaired  int // Repaired are calls that gauze repaired by rules. Those that would have failed are also Saved.
 	Corrected int // Corrected are calls that a model corrected, and that were sent.
 	Fixed     int // Fixed are servers that did not start, and do with a fix.
 	Logins    int // Logins are logins that were renewed.
@@ -37,6 +37,17 @@ func Sum(records []journal.Record) (s Sums) {
 		}
 	}
 	return s
+}
+
+// Week returns the sums of the last seven days in one line. partly: not everything was recorded.
+func (s Sums) Week(partly bool) string {
+	switch {
+	case !partly:
+		return s.Sentence("this week")
+	case s == Sums{}:
+		return "this week: nothing was recorded"
+	}
+	return s.Sentence("this week") + "; not everything was recorded"
 }
 
 // Plus returns the sums of two periods together.

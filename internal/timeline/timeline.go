@@ -34,9 +34,10 @@ type Item struct {
 	Tool   string // Tool is what was called, or the method of a different request; empty: it is about the server itself.
 	Call   string // Call is the id of the call, if there is one.
 
-	Healed  bool   // Healed: something works that would have failed.
-	Problem string // Problem is what was wrong, in lower case and without a full stop.
-	Action  string // Action is what gauze did, in the same form; empty: nothing.
+	Healed   bool   // Healed: something works that would have failed.
+	Repaired bool   // Repaired: gauze changed a call, and it is not known whether it would have failed.
+	Problem  string // Problem is what was wrong, in lower case and without a full stop.
+	Action   string // Action is what gauze did, in the same form; empty: nothing.
 
 	Changes []event.Change
 	Told    string
@@ -48,6 +49,9 @@ type Item struct {
 	Events []journal.Record // Events are what it is made of, in order.
 	Times  int              // Times is how often it happened, if Fold made it; Events are those of the last time.
 }
+
+// Helped reports whether gauze made something work, or may have: whether its events count in Sums.
+func (it Item) Helped() bool { return it.Healed || it.Repaired }
 
 // Sentence returns the item in one line, such as "the server exited (exit
 // status 1); restarted in 1.2 s".

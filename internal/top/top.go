@@ -186,12 +186,13 @@ func (m *model) readWeek() tea.Cmd {
 		return nil
 	}
 	m.summing = true
+	partly := live.Unsummed(m.current().servers)
 	return func() tea.Msg {
 		sums, err := m.source.Week(m.ctx)
 		if err != nil {
 			return weekMsg("")
 		}
-		return weekMsg(sums.Sentence("this week"))
+		return weekMsg(sums.Week(partly))
 	}
 }
 
