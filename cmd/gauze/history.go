@@ -48,7 +48,7 @@ func historyCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.server, "server", "", "only the server with this `name`: NAME or CLIENT/NAME as in gauze list, or part of its command line")
 	cmd.Flags().StringVar(&f.tool, "tool", "", "only calls of the tool with this `name`")
 	cmd.Flags().StringVar(&f.since, "since", "", "only what ended since this `time`: a duration such as 24h or 7d, or a date such as 2026-11-14")
-	cmd.Flags().BoolVar(&f.healed, "healed", false, "only what gauze healed: restored sessions, replayed and repaired calls, fixes")
+	cmd.Flags().BoolVar(&f.healed, "healed", false, "only what gauze healed: restored sessions, saved and repaired calls, fixes, renewed logins")
 	cmd.Flags().BoolVar(&f.all, "all", false, "also what needed no help: starts, stops, changes of state, cancelled calls")
 	cmd.Flags().BoolVar(&f.follow, "follow", false, "continue with new events until interrupted")
 	cmd.Flags().IntVar(&f.limit, "limit", 100, "maximum `number` of entries; 0 means no limit")
@@ -166,7 +166,7 @@ func (f *historyFlags) items(records []journal.Record) []timeline.Item {
 
 // chooses reports whether the flags choose an item of a server that they choose.
 func (f *historyFlags) chooses(it timeline.Item) bool {
-	return (f.tool == "" || f.tool == it.Tool) && (!f.healed || slices.ContainsFunc(it.Events, journal.Query{Healed: true}.Chooses))
+	return (f.tool == "" || f.tool == it.Tool) && (!f.healed || it.Helped())
 }
 
 // maxHistoryText limits an entry, in which a server may be quoted.

@@ -119,6 +119,9 @@ func (t statusTable) paragraph(s live.Server) string {
 		if s.Unrecorded > 0 {
 			parts = append(parts, plaintext.Count(s.Unrecorded, "event")+" not recorded")
 		}
+		if s.NotRecorded {
+			parts = append(parts, "not recorded")
+		}
 	}
 	name := short(label(s), max(8, width-len(s.State)-2))
 	return name + ": " + t.state(s.State) + "\n" + brokenAtCommas(strings.Join(parts, ", "), "  ", width) + "\n"

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -123,5 +124,44 @@ func TestRunOverAURLEndsAtOnce(t *testing.T) {
 				t.Errorf("%v", w.cmd.ProcessState)
 			}
 		})
+	}
+}
+
+// What is written and recorded about a URL at which nobody listens does not speak of a connection,
+// and says once what happened again and again.
+func TestAURLThatWasNeverReached(t *testing.T) {
+	t.Parallel()
+	server := httpServer(t, faultyhttp.Config{})
+	server.Stop()
+	environ := []string{"GAUZE_STATE_DIR=" + t.TempDir()}
+	w := startRun(t, environ, "--name", "far", "--restart-backoff", "1ms", "--url", server.URL())
+	fmt.Fprintln(w.in, hello)
+	if line, _ := w.out.ReadString('\n'); !strings.Contains(line, "server-unreachable") {
+		t.Error(line)
+	}
+	w.in.Close()
+	w.cmd.Wait()
+	history := func(flags ...string) string {
+		cmd := program(t, "gauze", append([]string{"history"}, flags...)...)
+		cmd.Env = append(os.Environ(), environ...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return strings.Join(strings.Fields(string(out)), " ")
+	}
+	said := w.stderr.String()
+	for name, text := range map[string]string{"history": history(), "history --all": history("--all"), "stderr": said} {
+		for _, claim := range []string{"lost", "reconnected", "connected in", "ready", "healthy", "restored", "running again"} {
+			if strings.Contains(text, claim) {
+				t.Errorf("%s: %q in\n%s", name, claim, text)
+			}
+		}
+	}
+	if text := history(); !strings.Contains(text, "far: the server could not be reached: ") || !strings.Contains(text, " attempts failed, then gauze stopped") {
+		t.Error(text)
+	}
+	if n := strings.Count(said, "next attempt in"); n != 1 || !strings.Contains(said, "another attempt failed: ") || !strings.Contains(said, " times, last ") {
+		t.Errorf("%d times:\n%s", n, said)
 	}
 }

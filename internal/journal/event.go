@@ -113,8 +113,8 @@ func (r Record) Event() event.Event {
 // Unrecorded is a record of the journal's own: Count events before it could not be written.
 const Unrecorded event.Kind = "unrecorded"
 
-// healing are the events in which gauze made something work that would have failed.
-var healing = []event.Kind{event.Restored, event.Replayed, event.Repaired, event.Corrected, event.Saved, event.Healed, event.Hung, event.LoginRenewed}
+// healing are the events in which gauze made something work, those that timeline.Sum counts.
+var healing = []event.Kind{event.Restored, event.Repaired, event.Corrected, event.Saved, event.Healed, event.LoginRenewed}
 
 // row is a row of the table of events.
 type row struct {

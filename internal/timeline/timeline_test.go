@@ -248,6 +248,21 @@ func TestSums(t *testing.T) {
 	}
 }
 
+// What was not recorded is not denied.
+func TestTheWeekOfAJournalThatLacksSome(t *testing.T) {
+	some := timeline.Sums{Crashes: 2}
+	for want, got := range map[string]string{
+		"this week: nothing had to be healed":                      timeline.Sums{}.Week(false),
+		"this week: nothing was recorded":                          timeline.Sums{}.Week(true),
+		"this week: 2 crashes healed":                              some.Week(false),
+		"this week: 2 crashes healed; not everything was recorded": some.Week(true),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestDuration(t *testing.T) {
 	for want, d := range map[string]time.Duration{
 		"0 ms": 0, "350 ms": 350 * time.Millisecond, "1.2 s": 1234 * time.Millisecond, "9.9 s": 9900 * time.Millisecond, "10 s": 9960 * time.Millisecond,

@@ -64,7 +64,7 @@ func (f *fixed) Doctor(ctx context.Context, s live.Server) (string, error) {
 // example returns three servers: one that was killed, one that is fine and one that does not answer.
 func example() *fixed {
 	notes := live.Server{ID: "10-1", Name: "notes", Client: "claude-code", State: "degraded", Up: noon.Add(-90 * time.Second), Calls: 120, P95: 12.4,
-		Healed: 2, Restarts: 2, Saved: 5, ToolCount: 7, LastReason: "signal", LastDeath: noon.Add(-91 * time.Second)}
+		Healed: 2, Restarts: 2, Saved: 5, Repaired: 3, ToolCount: 7, LastReason: "signal", LastDeath: noon.Add(-91 * time.Second)}
 	files := live.Server{ID: "11-1", Name: "npx -y @modelcontextprotocol/server-filesystem /home/ada/projects", Client: "cursor", State: "healthy",
 		Up: noon.Add(-26 * time.Hour), Calls: 3456, P95: 1.25, ToolCount: 11}
 	mute := live.Server{ID: "12-1", Name: "mute", State: live.StateSilent, Since: noon.Add(-time.Hour)}
@@ -274,7 +274,7 @@ func TestSelectionStaysOnItsServer(t *testing.T) {
 
 func TestServersAreSorted(t *testing.T) {
 	d := drive(t, example(), 200, 20)
-	for _, c := range []struct{ column, first string }{{"NAME", "mute"}, {"STATE", "mute"}, {"UP", "mute"}, {"CALLS", "npx"}, {"CALLS/S", "npx"}, {"P95", "notes"}, {"SAVED", "notes"}, {"HEALED", "notes"}, {"RESTARTS", "notes"}} {
+	for _, c := range []struct{ column, first string }{{"NAME", "mute"}, {"STATE", "mute"}, {"UP", "mute"}, {"CALLS", "npx"}, {"CALLS/S", "npx"}, {"P95", "notes"}, {"SAVED", "notes"}, {"REPAIRED", "notes"}, {"HEALED", "notes"}, {"RESTARTS", "notes"}} {
 		d.m.samples = []sample{{noon.Add(-2 * time.Second), []live.Server{{ID: "11-1", Calls: 3450}}}, d.m.current()}
 		d.want(c.column + "↓")
 		if first := d.m.shownServers()[0]; !strings.HasPrefix(first.Name, c.first) {

@@ -31,6 +31,7 @@ var orders = []order{
 	{"CALLS/S", func(m *model, a, b live.Server) int { return cmp.Compare(m.rate(b), m.rate(a)) }},
 	{"P95", func(_ *model, a, b live.Server) int { return cmp.Compare(b.P95, a.P95) }},
 	{"SAVED", func(_ *model, a, b live.Server) int { return cmp.Compare(b.Saved, a.Saved) }},
+	{"REPAIRED", func(_ *model, a, b live.Server) int { return cmp.Compare(b.Repaired, a.Repaired) }},
 	{"HEALED", func(_ *model, a, b live.Server) int { return cmp.Compare(b.Healed, a.Healed) }},
 	{"RESTARTS", func(_ *model, a, b live.Server) int { return cmp.Compare(b.Restarts, a.Restarts) }},
 }
@@ -86,8 +87,8 @@ func (m *model) viewServers(height int) []string {
 	t := table{columns: []column{
 		{title: "NAME", least: 12}, {title: "STATE"}, {title: "UP", right: true, rank: 4},
 		{title: "CALLS", right: true, rank: 1}, {title: "CALLS/S", right: true, rank: 6}, {title: "P95", right: true, rank: 5},
-		{title: "SAVED", right: true, rank: 7}, {title: "HEALED", right: true, rank: 2}, {title: "RESTARTS", right: true, rank: 3},
-		{title: "LAST RESTART", rank: 8, least: 12}, {title: "CLIENT", rank: 9, least: 8}, {title: "TOOLS", right: true, rank: 10},
+		{title: "SAVED", right: true, rank: 7}, {title: "REPAIRED", right: true, rank: 8}, {title: "HEALED", right: true, rank: 2}, {title: "RESTARTS", right: true, rank: 3},
+		{title: "LAST RESTART", rank: 9, least: 12}, {title: "CLIENT", rank: 10, least: 8}, {title: "TOOLS", right: true, rank: 11},
 	}}
 	for i := range t.columns {
 		if t.columns[i].title == orders[m.sorted].title {
@@ -97,7 +98,7 @@ func (m *model) viewServers(height int) []string {
 	now := m.current().at
 	for _, s := range shown {
 		row := []string{clean(s.Name), clean(s.State), uptime(s, now), fmt.Sprint(s.Calls), perSecond(m.rate(s)), milliseconds(s.P95),
-			fmt.Sprint(s.Saved), fmt.Sprint(s.Healed), fmt.Sprint(s.Restarts), lastRestart(s, now), client(s), fmt.Sprint(s.ToolCount)}
+			fmt.Sprint(s.Saved), fmt.Sprint(s.Repaired), fmt.Sprint(s.Healed), fmt.Sprint(s.Restarts), lastRestart(s, now), client(s), fmt.Sprint(s.ToolCount)}
 		if s.State == live.StateSilent {
 			for i := 2; i < len(row); i++ {
 				row[i] = "-"

@@ -98,16 +98,17 @@ func (m *model) header() string {
 	left := "gauze top: " + m.title()
 	now := m.current()
 	var healthy int
-	var calls, saved uint64
+	var calls, saved, repaired uint64
 	for _, s := range now.servers {
 		calls += s.Calls
 		saved += s.Saved
+		repaired += s.Repaired
 		if s.State == "healthy" {
 			healthy++
 		}
 	}
 	parts := []string{now.at.Local().Format("15:04:05"), fmt.Sprintf("%d of %d healthy", healthy, len(now.servers)),
-		plaintext.Count(int(calls), "call"), fmt.Sprintf("%d saved", saved)}
+		plaintext.Count(int(calls), "call"), fmt.Sprintf("%d saved", saved), fmt.Sprintf("%d repaired", repaired)}
 	if !m.loaded {
 		parts = nil
 	}
