@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/journal"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/live"
 	"github.com/gauze-mcp/gauze/internal/proxy"
@@ -108,4 +110,38 @@ func TestAServerOfATaskAnswersForItself(t *testing.T) {
 	}
 	end()
 	announced(t, dir, 0)
+}
+
+// Whoever asks a wrap finds in the journal what the wrap says, and learns if nothing is recorded.
+func TestAWrapThatIsAskedHasRecorded(t *testing.T) {
+	t.Setenv("GAUZE_STATE_DIR", t.TempDir())
+	defer func(before time.Duration) { maxSettle = before }(maxSettle)
+	maxSettle = time.Minute
+	events := event.New()
+	recorded := recordEvents(events, false)
+	defer recorded.finish()
+	session := proxy.New(proxy.Options{Name: "files", Spec: launch.Spec{Command: "faultyserver"}})
+	asked := observeSession(session, "run", recorded).asked()
+	path, err := journalPath()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, ask := range []func() live.Server{asked.Server, func() live.Server { return asked.Detail().Server }} {
+		events.Emit(event.Event{Kind: event.Restored, Server: "files"})
+		if s := ask(); s.NotRecorded {
+			t.Error("it says that nothing is recorded")
+		}
+		j, err := journal.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records, err := j.Events(t.Context(), journal.Query{})
+		j.Close()
+		if err != nil || len(records) != n+1 {
+			t.Errorf("%d events are recorded, want %d: %v", len(records), n+1, err)
+		}
+	}
+	if s := observeSession(session, "run", recordEvents(event.New(), true)).asked().Server(); !s.NotRecorded {
+		t.Error("it does not say that nothing is recorded")
+	}
 }

@@ -74,8 +74,9 @@ func (r recording) missed() int {
 	return r.journal.Missed()
 }
 
-// maxSettle is how long who asks a wrap waits for the journal to have what the wrap says.
-const maxSettle = 300 * time.Millisecond
+// maxSettle is how long who asks a wrap waits until the journal has what the wrap says. The tests set
+// it.
+var maxSettle = 300 * time.Millisecond
 
 // settle writes what waits to be written.
 func (r recording) settle() {

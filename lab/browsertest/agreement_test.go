@@ -31,7 +31,7 @@ const (
 )
 
 // numbers is what every view says about one server.
-type numbers struct{ Calls, Restarts, Healed, Repaired uint64 }
+type numbers struct{ Calls, Restarts, Healed, Repaired, Saved uint64 }
 
 // client is one wrap under load and what its client knows.
 type client struct {
@@ -68,6 +68,11 @@ func TestEveryViewAgrees(t *testing.T) {
 	if t.Failed() {
 		return
 	}
+	counted, saved := fromLive(t, r), 0
+	for _, c := range clients {
+		c.want.Saved = counted[c.Name].Saved // how many calls meet a kill is chance
+		saved += int(c.want.Saved)
+	}
 	for _, view := range []struct {
 		name string
 		got  func(t *testing.T) map[string]numbers
@@ -95,14 +100,15 @@ func TestEveryViewAgrees(t *testing.T) {
 	defer look.Stop()
 	limit, cancel := context.WithTimeout(ctx, patience.Limit())
 	defer cancel()
-	for ; limit.Err() == nil && (sums.Crashes < want || sums.Repaired < want); sums = recordedSums(t, r) {
+	for ; limit.Err() == nil && (sums.Crashes < want || sums.Repaired < want || sums.Saved < saved); sums = recordedSums(t, r) {
 		<-look.C
 	}
+	checkOverview(t, get(t, address, "/"))
 	for _, c := range clients {
 		c.Close()
 	}
-	if sums.Crashes != want || sums.Repaired != want {
-		t.Errorf("the journal has %+v, want %d crashes and %d repaired calls", sums, want, want)
+	if sums.Crashes != want || sums.Repaired != want || sums.Saved != saved {
+		t.Errorf("the journal has %+v, want %d crashes, %d repaired calls and %d saved ones", sums, want, want, saved)
 	}
 }
 
@@ -209,15 +215,16 @@ func fromLive(t *testing.T, r *browsertest.Run) map[string]numbers {
 	must(t, err)
 	got := map[string]numbers{}
 	for _, s := range all {
-		got[s.Name] = numbers{s.Calls, s.Restarts, s.Healed, s.Repaired}
+		got[s.Name] = numbers{s.Calls, s.Restarts, s.Healed, s.Repaired, s.Saved}
 	}
 	return got
 }
 
 var (
-	overviewRow = regexp.MustCompile(`(?s)<tr id="server-([\d-]+)">.*?<a [^>]*>([^<]*)</a>.*?data-label="Calls"[^>]*>(\d+)<.*?data-label="Healed"[^>]*>(\d+)<.*?data-label="Restarts"[^>]*><span>(\d+)`)
+	overviewRow = regexp.MustCompile(`(?s)<tr id="server-([\d-]+)">.*?<a [^>]*>([^<]*)</a>.*?data-label="Calls"[^>]*>(\d+)<.*?data-label="Healed"[^>]*>(\d+)<.*?data-label="Saved"[^>]*>(\d+)<.*?data-label="Repaired"[^>]*>(\d+)<.*?data-label="Restarts"[^>]*><span>(\d+).*?aria-label="Last hour: ([^"]*)"`)
+	savedIs     = regexp.MustCompile(`<dt>Saved</dt><dd>(\d+)</dd>`)
 	repairedIs  = regexp.MustCompile(`<dt>Repaired</dt><dd>(\d+)</dd>`)
-	metricLine  = regexp.MustCompile(`(?m)^gauze_(calls|restarts|healed|repaired)_total\{server="([^"]*)"[^}]*\} (\d+)$`)
+	metricLine  = regexp.MustCompile(`(?m)^gauze_(calls|restarts|healed|repaired|saved)_total\{server="([^"]*)"[^}]*\} (\d+)$`)
 )
 
 // fromPages reads the overview and the page of each server.
@@ -225,13 +232,33 @@ func fromPages(t *testing.T, address string) map[string]numbers {
 	t.Helper()
 	got := map[string]numbers{}
 	for _, row := range overviewRow.FindAllStringSubmatch(get(t, address, "/"), -1) {
-		page := repairedIs.FindStringSubmatch(get(t, address, "/servers/"+row[1]))
-		if page == nil {
-			t.Fatalf("the page of %s has no repaired calls", row[2])
+		page := get(t, address, "/servers/"+row[1])
+		saved, repaired := savedIs.FindStringSubmatch(page), repairedIs.FindStringSubmatch(page)
+		if saved == nil || repaired == nil || saved[1] != row[5] || repaired[1] != row[6] {
+			t.Fatalf("the page of %s has %s saved and %s repaired calls, the overview %s and %s", row[2], saved, repaired, row[5], row[6])
 		}
-		got[row[2]] = numbers{count(row[3]), count(row[5]), count(row[4]), count(page[1])}
+		got[row[2]] = numbers{count(row[3]), count(row[7]), count(row[4]), count(row[6]), count(row[5])}
 	}
 	return got
+}
+
+// checkOverview compares the table with the small charts in it, and its sums with the week and the
+// chart. Everything has happened within the last hour.
+func checkOverview(t *testing.T, page string) {
+	t.Helper()
+	var all timeline.Sums
+	for _, row := range overviewRow.FindAllStringSubmatch(page, -1) {
+		own := timeline.Sums{Crashes: int(count(row[4])), Saved: int(count(row[5])), Repaired: int(count(row[6]))}
+		if want := strings.TrimPrefix(own.Sentence(""), ": "); row[8] != want {
+			t.Errorf("%s: the chart shows %s, the table %s", row[2], row[8], want)
+		}
+		all = all.Plus(own)
+	}
+	for _, want := range []string{`<p class="lead">` + all.Sentence("This week") + "<", "<span>" + all.Sentence("Last hour") + "<"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s in\n%s", want, page)
+		}
+	}
 }
 
 func fromMetrics(t *testing.T, address string) map[string]numbers {
@@ -248,6 +275,8 @@ func fromMetrics(t *testing.T, address string) map[string]numbers {
 			n.Healed = value
 		case "repaired":
 			n.Repaired = value
+		case "saved":
+			n.Saved = value
 		}
 		got[line[2]] = n
 	}
