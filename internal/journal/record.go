@@ -79,7 +79,7 @@ func (r *Recorder) Missed() int {
 	return r.lost
 }
 
-// Settle writes at once what was emitted so far, and returns when it is written, or cannot be, or the
+// Settle writes immediately what was emitted so far, and returns when it is written, or cannot be, or the
 // limit has passed.
 func (r *Recorder) Settle(limit time.Duration) {
 	passed := time.NewTimer(limit)
@@ -158,7 +158,7 @@ func (r *Recorder) next(asked *waiting) (first event.Event, open bool) {
 	}
 }
 
-// gather takes events until the batch is due or full, somebody waits for it, or the stream ends.
+// gather takes events until the batch is due or full, Settle waits for it, or the stream ends.
 func (r *Recorder) gather(asked *waiting, take func(event.Event)) {
 	due := time.NewTimer(batchDelay)
 	defer due.Stop()
