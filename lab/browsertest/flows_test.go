@@ -26,7 +26,7 @@ func (o *opened) filterTheTimeline(t *testing.T) {
 	t.Run("mouse", func(t *testing.T) {
 		p := o.page(t, "/timeline")
 		must(t, p.Click(`input[name=healed]`))
-		must(t, p.Wait(`location.search.includes("healed=1") && [...document.querySelectorAll("ol.line li")].every(li => li.innerText.includes("healed"))`))
+		must(t, p.Wait(`location.search.includes("healed=1") && [...document.querySelectorAll("ol.line li")].every(li => li.querySelector(".tag.good"))`))
 		must(t, p.Click(`input[name=healed]`))
 		must(t, p.WaitText("answered with outcome-unknown"))
 	})
