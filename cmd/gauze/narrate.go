@@ -47,6 +47,7 @@ type narrator struct {
 	color    bool
 	lines    folded
 	stopping int         // number of sessions that are stopping
+	away     bool        // a server is waited for
 	lost     event.Event // about a lost server, held back in case a better one follows
 	code     fault.Code  // of the failure that was explained and still lasts
 	cause    string      // the code of its cause
@@ -68,7 +69,15 @@ func (n *narrator) tell(e event.Event) {
 	case event.Stopped:
 		n.stopping--
 	case event.Restored:
-		n.code = ""
+		n.code, n.away = "", false
+		n.lines.forget(e.Time)
+	case event.Waiting:
+		n.away = true
+	case event.Ready:
+		if !n.away || e.PID != 0 { // a process that is ready may still not work
+			return
+		}
+		n.code, n.away = "", false
 		n.lines.forget(e.Time)
 	case event.HealthChanged:
 		if e.From == health.Degraded.String() && e.To == health.Healthy.String() {
@@ -136,7 +145,7 @@ func (n *narrator) say(e event.Event) {
 // lineFor returns the line about an event, or "".
 func lineFor(e event.Event) string {
 	switch e.Kind {
-	case event.Died, event.Restored, event.Waiting, event.Opened, event.Hung, event.Treating, event.Healed, event.LoginRenewed, event.LoginEnded, event.LoginUnsaved,
+	case event.Died, event.Ready, event.Restored, event.Waiting, event.Opened, event.Hung, event.Treating, event.Healed, event.LoginRenewed, event.LoginEnded, event.LoginUnsaved,
 		event.Replayed, event.Repaired, event.Explained, event.Diagnosed, event.Corrected, event.Proposed, event.Uncorrected, event.Unverified,
 		event.Unknown, event.TimedOut, event.Failed, event.Quarantined:
 		return timeline.Sentence(e)

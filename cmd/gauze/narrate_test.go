@@ -67,6 +67,8 @@ func TestRepeatedLinesAreFolded(t *testing.T) {
 	tell(event.Event{Kind: event.Restored, Generation: 200, Took: time.Second})
 	tell(event.Event{Kind: event.Died, Generation: 200, Detail: refused})
 	tell(event.Event{Kind: event.Waiting, Generation: 200, Took: time.Second})
+	tell(event.Event{Kind: event.Ready, Generation: 201, Took: time.Second})
+	tell(event.Event{Kind: event.Ready, Generation: 202, Took: time.Second}) // of a different client
 	n.finish(now)
 	want := `gauze: the connection to the server failed: refused
 gauze: next attempt in 1ms
@@ -76,6 +78,7 @@ gauze: answered tools/call get with server-unreachable (gauze explain server-unr
 gauze: the server is running again, session restored (generation 200, 1s)
 gauze: the connection to the server failed: refused
 gauze: next attempt in 1s
+gauze: the server is ready after 1s
 `
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)

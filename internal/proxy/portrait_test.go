@@ -139,6 +139,10 @@ func TestASessionBeginsWithoutItsServer(t *testing.T) {
 				s.await(event.Ready, 1)
 				s.text(s.answer(s.start("append", `{"key":"k"}`)))
 				s.wantDone("k", 1)
+				s.want(event.Restored, 0) // nothing had crashed
+				if n := s.session.Observe(false).Healed; n != 0 {
+					t.Errorf("%d crashes were healed", n)
+				}
 				s.until("the tools are live", func() bool { return !s.remembers() })
 				if says == "other tools" {
 					s.await(event.ListChanged, 1)

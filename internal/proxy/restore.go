@@ -20,7 +20,7 @@ import (
 // its tool must be the same.
 func (s *Session) Prepare(ctx context.Context, conn *upstream.Conn) error {
 	s.mu.Lock()
-	m := s.memory
+	m, begun := s.memory, s.begun()
 	s.logins = conn.Logins()
 	depends := slices.ContainsFunc(s.queue, func(c *call) bool { return c.shape != 0 && c.repeated() })
 	s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *Session) Prepare(ctx context.Context, conn *upstream.Conn) error {
 	healed := false
 	s.update(func() {
 		s.news = s.updated(m)
-		if healed = !s.restarted; healed {
+		if healed = begun && !s.restarted; healed {
 			s.tally.healed++
 		}
 	})
