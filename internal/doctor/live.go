@@ -51,9 +51,14 @@ const (
 )
 
 func (l *liveDoctor) Diagnose(spec launch.Spec, e upstream.Evidence) (cause fault.Cause, lasts bool) {
-	d := Diagnose(FromEvidence(spec, e))
+	c := FromEvidence(spec, e)
+	d := Diagnose(c)
+	todo := d.Fix
+	if l.heal {
+		todo, _ = Treatment{Allow: Runtime, Fixes: Fixes(l.machine)}.todo(d, c, spec)
+	}
 	lasts = d.Confidence >= strong && Permanent(d.Cause) && d.Category != DNSOrNetwork // the network may come back
-	return causeOf(&d, d.Fix), lasts
+	return causeOf(&d, todo), lasts
 }
 
 func (l *liveDoctor) Treat(ctx context.Context, spec launch.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
