@@ -127,6 +127,25 @@ func TestRunOverAURLEndsAtOnce(t *testing.T) {
 	}
 }
 
+// A long request and its answer pass a URL as a plain body, and as an event of a stream.
+func TestALongAnswerOverHTTPPasses(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 17<<20)
+	for _, form := range []faultyhttp.Answers{faultyhttp.JSON, faultyhttp.SSE} {
+		server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true, Answers: form})
+		w := startRun(t, nil, "--quiet", "--url", server.URL())
+		fmt.Fprintln(w.in, hello)
+		w.out.ReadString('\n')
+		fmt.Fprintln(w.in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`+long+`"}}}`)
+		w.in.Close()
+		rest, _ := io.ReadAll(w.out)
+		w.cmd.Wait()
+		if !strings.Contains(string(rest), `"id":2`) || !strings.Contains(string(rest), long) {
+			t.Errorf("%q: %d bytes were answered: %.300s", form, len(rest), rest)
+		}
+	}
+}
+
 // What is written and recorded about a URL at which nobody listens does not speak of a connection,
 // and says once what happened again and again.
 func TestAURLThatWasNeverReached(t *testing.T) {

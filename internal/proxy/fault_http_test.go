@@ -334,21 +334,6 @@ func TestFaultW13OddStreams(t *testing.T) {
 	}
 }
 
-// An answer that fits into memory passes, in either form.
-func TestALongAnswerOverHTTPPasses(t *testing.T) {
-	t.Parallel()
-	const long = 17 << 20
-	for _, form := range []faultyhttp.Answers{faultyhttp.JSON, stateful.Answers} {
-		cfg := stateful
-		cfg.Answers = form
-		s := beginWeb(t, cfg, unprobed())
-		s.initialize()
-		if got := s.call("echo", `{"text":"`+strings.Repeat("x", long)+`"}`); got != strings.Repeat("x", long) {
-			t.Errorf("%v: %d bytes came, want %d", form, len(got), long)
-		}
-	}
-}
-
 // The reason for it all: the session is gone, and nobody notices.
 func TestFaultW14SessionGone(t *testing.T) {
 	t.Parallel()

@@ -113,7 +113,7 @@ func runWebStorms(base webStorm, era, way, gauze, jsonTo string) error {
 // resumed, and with plain JSON elsewhere if possible.
 func (s *webStorm) server() *faultyhttp.Server {
 	cfg := faultyhttp.Config{Era: faultyhttp.Era(s.dialect.era), Stateful: s.dialect.era == "legacy", EventIDs: s.eventIDs,
-		RetryAfter: "0", Keep: -1, NoPing: stormModes[s.mode].noPing}
+		RetryAfter: "0", Keep: -1, NoPing: stormModes[s.mode].noPing, Logins: stormModes[s.mode].logins}
 	if s.dialect.era == "legacy" && !s.eventIDs {
 		cfg.Answers = faultyhttp.JSON
 	}
@@ -136,13 +136,18 @@ func (s *webStorm) run(b *binaries, gauze string) (*webResult, error) {
 	if stormModes[s.mode].resumes {
 		args = append(args, "--resumed-read", "200ms", "--resumed-write", "200ms")
 	}
+	if stormModes[s.mode].logins {
+		if said, err := s.wrap(gauze, dir, "login", server.URL(), "--grant", "client-credentials", "--client-id", "robot", "--client-secret-env", "GAUZE_STORM_SECRET").CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("gauze login: %w\n%s", err, said)
+		}
+	}
 	c := newCallerPool(s)
 	output := &tailBuffer{}
 	if s.way == "run" {
-		err = c.overStdio(s, s.wrap(gauze, args), output)
+		err = c.overStdio(s, s.wrap(gauze, dir, args...), output)
 	} else {
 		var f *httpProcess
-		if f, err = c.overHTTP(s, s.wrap(gauze, append(args, "--no-token", "--listen", "127.0.0.1:0"))); err == nil {
+		if f, err = c.overHTTP(s, s.wrap(gauze, dir, append(args, "--no-token", "--listen", "127.0.0.1:0")...)); err == nil {
 			output = f.output
 		}
 	}
@@ -174,9 +179,10 @@ func (s *webStorm) run(b *binaries, gauze string) (*webResult, error) {
 	return r, nil
 }
 
-func (s *webStorm) wrap(gauze string, args []string) *exec.Cmd {
+// wrap returns gauze with a home of its own.
+func (s *webStorm) wrap(gauze, home string, args ...string) *exec.Cmd {
 	cmd := exec.Command(gauze, args...)
-	cmd.Env = append(os.Environ(), "GAUZE_SEEDED_BUG="+s.bug)
+	cmd.Env = append(os.Environ(), "GAUZE_SEEDED_BUG="+s.bug, "GAUZE_STORM_SECRET=of-the-robot", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_DATA_HOME="+home)
 	return cmd
 }
 
@@ -204,6 +210,9 @@ func (s *webStorm) limits(p *webPlan) history.Limits {
 		unknown++
 		if s.mode != "" {
 			failed++
+		}
+		if f == faultyhttp.ExpireAfterEffect {
+			failed += s.callers // the token was that of every call in flight
 		}
 		if writes(n) && (strings.HasPrefix(string(f), "503") || f == faultyhttp.EndSSE || f == faultyhttp.Status404) {
 			failed++ // a call that must not be repeated gets the server's own failure: unavailable, no response or rejected

@@ -24,6 +24,7 @@ type stormMode struct {
 	faults  []faultyhttp.Fault
 	noPing  bool
 	resumes bool // its streams can be resumed
+	logins  bool // it requires tokens
 }
 
 var stormModes = map[string]stormMode{
@@ -31,6 +32,7 @@ var stormModes = map[string]stormMode{
 	"forgets":  {faults: []faultyhttp.Fault{faultyhttp.ForgetAfterEffect}},
 	"no-ping":  {faults: []faultyhttp.Fault{faultyhttp.Status404AfterEffect, faultyhttp.ForgetAfterEffect}, noPing: true},
 	"401":      {faults: []faultyhttp.Fault{faultyhttp.Status401AfterEffect}},
+	"expires":  {faults: []faultyhttp.Fault{faultyhttp.ExpireAfterEffect}, logins: true},
 	"redirect": {faults: []faultyhttp.Fault{faultyhttp.RedirectAfterEffect}},
 	"mute":     {faults: []faultyhttp.Fault{faultyhttp.MuteSSE}, resumes: true},
 }

@@ -278,7 +278,7 @@ var brokenPrograms = []brokenSetup{
 			b.env = append(b.env, "UV_DEFAULT_INDEX="+registry(b)+"/simple", "UV_NO_CONFIG=1", "UV_PYTHON_DOWNLOADS=never", "UV_PYTHON="+python(b))
 			b.command("uvx", "mcp-server-tmie")
 		},
-		told: "mcp-server-tmie",
+		told: "uvx mcp-server-time",
 	},
 	{
 		name: "npx-cache-half-installed", cause: "dependency_missing/npx_cache_corrupt",

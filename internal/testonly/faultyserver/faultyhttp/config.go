@@ -42,6 +42,7 @@ type Config struct {
 	NoPing    bool   // ping is an unknown path: 404 without a JSON-RPC response
 	EventIDs  bool   // legacy: events have ids, and a broken stream can be resumed
 	Token     string // if set, requests without it get 401
+	Logins    bool   // requires tokens, which it issues to machines
 	Ledger    string // the file that records effects; without it they are only counted
 	Listen    string // address; default: a free port of 127.0.0.1
 

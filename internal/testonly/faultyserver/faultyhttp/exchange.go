@@ -36,6 +36,8 @@ func (s *Server) serve(g *generation, w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.cfg.Transport == OldSSE:
 		x.serveOld()
+	case r.URL.Path != "/mcp" && r.URL.Path != moved && s.cfg.Logins:
+		x.serveLogin()
 	case r.URL.Path != "/mcp" && r.URL.Path != moved:
 		http.NotFound(w, r)
 	case r.Method == http.MethodPost:
@@ -66,7 +68,7 @@ func (x *exchange) read() (m *message, ok bool) {
 		m, bad = readMessage(body)
 	}
 	x.s.record(x.r, body, m)
-	if x.s.cfg.Token != "" && x.r.Header.Get("Authorization") != "Bearer "+x.s.cfg.Token {
+	if !x.admitted() {
 		unauthorized("")(x, nil)
 		return nil, false
 	}

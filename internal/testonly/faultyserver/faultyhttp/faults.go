@@ -73,6 +73,7 @@ const (
 	Status503AfterEffect Fault = "503-after-effect"
 	Status504AfterEffect Fault = "504-after-effect"
 	Status401AfterEffect Fault = "401-after-effect"
+	ExpireAfterEffect    Fault = "expire-after-effect"
 	Status404AfterEffect Fault = "404-after-effect"
 	ForgetAfterEffect    Fault = "forget-after-effect"
 	RedirectAfterEffect  Fault = "redirect-after-effect"
@@ -139,6 +140,7 @@ var Faults = []Row{
 	{Fault: Status503AfterEffect, stage: after, do: later(503, "seconds"), About: "executed, then 503"},
 	{Fault: Status504AfterEffect, stage: after, do: status(504), About: "executed, then 504"},
 	{Fault: Status401AfterEffect, stage: after, do: unauthorized(""), About: "executed, then 401, as if a third party rejected the token"},
+	{Fault: ExpireAfterEffect, stage: after, do: expireToken, About: "executed, and the token ended meanwhile: 401, and so for each later request with it"},
 	{Fault: Status404AfterEffect, stage: after, do: status(404), About: "executed, then a 404 that does not name the session"},
 	{Fault: ForgetAfterEffect, stage: after, do: forgetSession, About: "executed, and the session ended meanwhile: a 404 that names it"},
 	{Fault: RedirectAfterEffect, stage: after, do: redirect(307, true), About: "executed, then 307 to a different path of this server"},

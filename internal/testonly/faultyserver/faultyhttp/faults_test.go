@@ -154,6 +154,7 @@ var onTheWire = map[Fault]func(*testing.T, outcome){
 	Status503AfterEffect: isStatus(503, hasHeader("Retry-After", "7")),
 	Status504AfterEffect: isStatus(504),
 	Status401AfterEffect: isStatus(401),
+	ExpireAfterEffect:    isStatus(401),
 	Status404AfterEffect: isStatus(404),
 	RedirectAfterEffect:  isStatus(307, hasHeader("Location", "/moved")),
 

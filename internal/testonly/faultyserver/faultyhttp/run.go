@@ -79,6 +79,7 @@ func parseFlags(args []string, stderr io.Writer) (cfg Config, lifetime time.Dura
 	set.BoolVar(&cfg.EventIDs, "event-ids", false, "legacy: allow streams to be resumed")
 	set.StringVar(&cfg.Ledger, "ledger", "", "record each effect in this file")
 	set.StringVar(&cfg.Token, "token", "", "require this bearer token")
+	set.BoolVar(&cfg.Logins, "logins", false, "require a token, and issue tokens to machines")
 	set.DurationVar(&lifetime, "lifetime", 10*time.Minute, "exit with status 99 after this time, so that no forgotten server keeps running; 0: never")
 	if err = set.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
