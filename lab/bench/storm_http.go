@@ -52,7 +52,11 @@ func configureWeb(base webStorm, era, way string) ([]webStorm, error) {
 				continue
 			}
 			s := base
-			s.way, s.dialect, s.sessions = w, &dialects[i], s.callers
+			s.way, s.dialect = w, &dialects[i]
+			if stormModes[s.mode].between {
+				s.callers = 1
+			}
+			s.sessions = s.callers
 			if s.dialect.era == "legacy" {
 				s.sessions = min(legacySessions, s.callers)
 				resumable := s
@@ -136,10 +140,11 @@ func (s *webStorm) run(b *binaries, gauze string) (*webResult, error) {
 	if stormModes[s.mode].resumes {
 		args = append(args, "--resumed-read", "200ms", "--resumed-write", "200ms")
 	}
+	if stormModes[s.mode].between {
+		args = append(args, "--confirm-after", idle.String())
+	}
 	if stormModes[s.mode].logins {
-		if said, err := s.wrap(gauze, dir, "login", server.URL(), "--grant", "client-credentials", "--client-id", "robot", "--client-secret-env", "GAUZE_STORM_SECRET").CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("gauze login: %w\n%s", err, said)
-		}
+		args = append(args, "--grant", "client-credentials", "--client-id", "robot", "--client-secret-env", "GAUZE_STORM_SECRET")
 	}
 	c := newCallerPool(s)
 	output := &tailBuffer{}
@@ -153,6 +158,9 @@ func (s *webStorm) run(b *binaries, gauze string) (*webResult, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, output)
+	}
+	if stormModes[s.mode].between {
+		c.between = func(f faultyhttp.Fault) error { return replace(server, f) }
 	}
 	injector := s.newInjector(c, server)
 	took := c.work(injector, func() {
@@ -171,6 +179,9 @@ func (s *webStorm) run(b *binaries, gauze string) (*webResult, error) {
 	r.Faults -= left
 	if r.Faults < s.faults*99/100 {
 		r.broke("only %d of %d faults", r.Faults, s.faults)
+	}
+	if c.broken != nil {
+		r.broke("the server did not restart: %v", c.broken)
 	}
 	if exit != nil {
 		r.broke("gauze exited with %v", exit)
@@ -196,6 +207,9 @@ const defaultWindow = 4
 // as a call's own 404 while the server forgets its sessions, cost up to three calls more, and one more
 // in fifty faults.
 func (s *webStorm) limits(p *webPlan) history.Limits {
+	if stormModes[s.mode].between {
+		return history.Limits{}
+	}
 	unknown, harms, failed := 0, len(p.serverFaults), 3+s.faults/50+s.spare
 	for _, b := range p.serverFaults {
 		if unknown++; b.wide {
@@ -212,7 +226,8 @@ func (s *webStorm) limits(p *webPlan) history.Limits {
 			failed++
 		}
 		if f == faultyhttp.ExpireAfterEffect {
-			failed += s.callers // the token was that of every call in flight
+			failed += s.callers // all calls in flight have that token
+			unknown += s.callers
 		}
 		if writes(n) && (strings.HasPrefix(string(f), "503") || f == faultyhttp.EndSSE || f == faultyhttp.Status404) {
 			failed++ // a call that must not be repeated gets the server's own failure: unavailable, no response or rejected

@@ -21,6 +21,8 @@ type callerPool struct {
 	alone   sync.RWMutex // locked for writing by a call that must run alone
 	ask     func(caller int, e plannedCall)
 	close   func() error // stops gauze and returns its exit error
+	between func(faultyhttp.Fault) error
+	broken  error // of between; the pool has one caller then
 
 	next     atomic.Int64
 	answered atomic.Int64
@@ -45,8 +47,14 @@ func (c *callerPool) keepCalling(caller int) {
 		if n >= len(c.plan.fault) {
 			return
 		}
+		call := c.plan.plannedCall(caller, n)
+		if c.between != nil && call.fault != "" {
+			if c.broken = c.between(call.fault); c.broken != nil {
+				return
+			}
+		}
 		c.alone.RLock()
-		c.ask(caller, c.plan.plannedCall(caller, n))
+		c.ask(caller, call)
 		c.alone.RUnlock()
 		c.answered.Add(1)
 		select {

@@ -85,6 +85,19 @@ func (f *faultInjector) count() int {
 	return n
 }
 
+// idle is how long a session is not used before its server forgets it.
+const idle = 2 * time.Millisecond
+
+// replace replaces a server that nobody uses at the moment.
+func replace(server *faultyhttp.Server, f faultyhttp.Fault) error {
+	if f == redeployed {
+		return server.Restart()
+	}
+	time.Sleep(2 * idle)
+	server.ExpireSessions()
+	return nil
+}
+
 func (f *faultInjector) logFault() { f.pool.log.Add(history.Event{Kind: history.Injected}) }
 
 func (f *faultInjector) restart() error {

@@ -19,13 +19,21 @@ var callFaults = []faultyhttp.Fault{
 	faultyhttp.Status404,
 }
 
-// stormMode is a server that acts, and then answers as if it had not.
+// stormMode is a server that acts, and then answers as if it had not; or one that is replaced
+// between two calls, which nobody may notice.
 type stormMode struct {
 	faults  []faultyhttp.Fault
 	noPing  bool
 	resumes bool // its streams can be resumed
 	logins  bool // it requires tokens
+	between bool // one caller, and faults between its calls
 }
+
+// Faults between two calls.
+const (
+	redeployed faultyhttp.Fault = "redeployed"        // the connections break
+	forgotten  faultyhttp.Fault = "forgotten in idle" // only the session is lost
+)
 
 var stormModes = map[string]stormMode{
 	"404":      {faults: []faultyhttp.Fault{faultyhttp.Status404AfterEffect}},
@@ -34,6 +42,7 @@ var stormModes = map[string]stormMode{
 	"401":      {faults: []faultyhttp.Fault{faultyhttp.Status401AfterEffect}},
 	"expires":  {faults: []faultyhttp.Fault{faultyhttp.ExpireAfterEffect}, logins: true},
 	"redirect": {faults: []faultyhttp.Fault{faultyhttp.RedirectAfterEffect}},
+	"redeploy": {faults: []faultyhttp.Fault{redeployed, forgotten}, between: true},
 	"mute":     {faults: []faultyhttp.Fault{faultyhttp.MuteSSE}, resumes: true},
 }
 
@@ -60,7 +69,7 @@ func (s *webStorm) newPlan() *webPlan {
 		possible = stormModes[s.mode].faults
 	}
 	kinds := slices.DeleteFunc(slices.Clone(possible), func(f faultyhttp.Fault) bool {
-		return f == faultyhttp.Status404 && s.dialect.era != "legacy" || f == faultyhttp.ReplaySeen && !s.eventIDs
+		return (f == faultyhttp.Status404 || f == forgotten) && s.dialect.era != "legacy" || f == faultyhttp.ReplaySeen && !s.eventIDs
 	})
 	where := random.Perm(s.calls)[:max(0, s.faults-len(p.serverFaults))]
 	for i, n := range where {
@@ -87,7 +96,7 @@ func (p *webPlan) plannedCall(caller, n int) plannedCall {
 		work = 1 // keeps the call in progress for a millisecond
 	}
 	own := ""
-	if e.fault != "" {
+	if e.fault != "" && e.fault != redeployed && e.fault != forgotten {
 		times := 1
 		if n%16 == 7 {
 			times = 2 // the first repetition fails as well

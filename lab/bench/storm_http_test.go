@@ -37,6 +37,29 @@ func TestSmallWebStormKeepsEveryPromise(t *testing.T) {
 	}
 }
 
+// Servers that act, and then answer as if they had not, are not asked twice.
+func TestEachModeOfTheWebStorm(t *testing.T) {
+	windowstest.Skip(t)
+	b, gauze := buildWithBugs(t)
+	for _, mode := range modeNames() {
+		storms, err := configureWeb(webStorm{calls: 300, faults: 30, callers: 8, spare: 12, large: 1 << 20, seed: samples.Seed(t, gauze), mode: mode, silenceTimeout: 2 * silence("")}, "both", "both")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range samples.Some(samples.Seed(t, gauze), storms, 1) {
+			t.Run(s.String(), func(t *testing.T) {
+				r, err := s.run(b, gauze)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !r.Pass {
+					t.Errorf("%v %q\n%s", r.Problems, r.Examples, r.lastOutput)
+				}
+			})
+		}
+	}
+}
+
 // A gauze that repeats calls it must not repeat is detected on either way.
 func TestSeededBugIsCaughtOverHTTP(t *testing.T) {
 	windowstest.Skip(t)

@@ -39,6 +39,7 @@ var tests = []exemption{
 // wineTests lists, like tests, what runs on Windows but not under wine.
 var wineTests = []exemption{
 	{"builds with the go command, which is not available under wine", []string{
+		"lab/bench.TestEachModeOfTheWebStorm",
 		"lab/bench.TestNoReadFailsWhenTheServerIsKilled",
 		"lab/bench.TestSeededBugIsCaughtOverHTTP",
 		"lab/bench.TestSeededBugsAreCaught",
