@@ -24,17 +24,32 @@ var webRoutes = []route{direct, proxied, wrap}
 // The fast one is the faulty server without faults. It replies with plain JSON, which is the
 // cheapest to forward.
 var webServers = []webServer{
-	{"go-sdk modern", "modern", true, []string{"-http", "-stateless"}},
-	{"go-sdk legacy", "legacy", true, []string{"-http"}},
-	{"fast modern", "modern", false, []string{"-era", "modern", "-answers", "json", "-lifetime", "0"}},
-	{"fast legacy", "legacy", false, []string{"-era", "legacy", "-stateful", "-answers", "json", "-lifetime", "0"}},
+	{name: "go-sdk modern", era: "modern", sdk: true, flags: []string{"-http", "-stateless"}},
+	{name: "go-sdk legacy", era: "legacy", sdk: true, flags: []string{"-http"}},
+	{name: "fast modern", era: "modern", flags: []string{"-era", "modern", "-answers", "json", "-lifetime", "0"}},
+	{name: "fast legacy", era: "legacy", flags: fastLegacy},
+	{name: "fast legacy, writes", era: "legacy", flags: fastLegacy, writes: true},
+	{name: "fast legacy, writes after idle", era: "legacy", flags: fastLegacy, writes: true, gauze: []string{"--confirm-after", "-1ns"}},
 }
 
+var fastLegacy = []string{"-era", "legacy", "-stateful", "-answers", "json", "-lifetime", "0"}
+
 type webServer struct {
-	name  string
-	era   string
-	sdk   bool // the Go SDK server, to which the targets apply
-	flags []string
+	name   string
+	era    string
+	sdk    bool // the Go SDK server, to which the targets apply
+	flags  []string
+	writes bool     // its calls may act: gauze sends each once, and confirms the session before one that follows a pause
+	gauze  []string // flags of gauze
+}
+
+// cells returns the situations to measure with a server. A server keeps what is written, so that is
+// short.
+func (s webServer) cells() []cell {
+	if s.writes {
+		return []cell{{s.name, 1, 100}, {s.name, 32, 100}}
+	}
+	return []cell{{s.name, 1, 100}, {s.name, 1, 10_000}, {s.name, 32, 100}, {s.name, 32, 10_000}}
 }
 
 // webOverhead is one run over HTTP.
@@ -62,7 +77,7 @@ func runWebOverhead(o webOverhead, jsonTo string) error {
 	begin := time.Now()
 	report := &webOverheadReport{}
 	for _, server := range webServers {
-		for _, c := range []cell{{server.name, 1, 100}, {server.name, 1, 10_000}, {server.name, 32, 100}, {server.name, 32, 10_000}} {
+		for _, c := range server.cells() {
 			rounds, err := o.measureCell(server, c)
 			if err != nil {
 				return fmt.Errorf("%s, %d callers, %d bytes: %w", c.Server, c.Callers, c.Payload, err)
@@ -111,7 +126,7 @@ func (o *webOverhead) measureLife(s webServer, c cell, count, first int) ([]roun
 	urls := map[route]string{direct: server.url}
 	for r, argv := range map[route][]string{
 		proxied: {o.self, roleProxy, server.url},
-		wrap:    {o.gauze, "serve", "--no-token", "--listen", "127.0.0.1:0", "--quiet", "--url", server.url},
+		wrap:    append([]string{o.gauze, "serve", "--no-token", "--listen", "127.0.0.1:0", "--quiet", "--url", server.url}, s.gauze...),
 	} {
 		f, err := startHTTP(exec.Command(argv[0], argv[1:]...))
 		if err != nil {
@@ -122,7 +137,7 @@ func (o *webOverhead) measureLife(s webServer, c cell, count, first int) ([]roun
 	}
 	callers := map[route]*webCallers{}
 	for r, url := range urls {
-		client, err := newWebCallers(s.era, c, url)
+		client, err := newWebCallers(s, c, url)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r, err)
 		}
@@ -171,16 +186,22 @@ func (o *webOverhead) warmUp(c cell, callers map[route]*webCallers) (calls int, 
 type webCallers struct {
 	*webClient
 	count  int
-	text   string
+	tool   string
+	args   string
+	want   string
 	nextID int
 }
 
-func newWebCallers(era string, c cell, url string) (*webCallers, error) {
+func newWebCallers(s webServer, c cell, url string) (*webCallers, error) {
 	d := &dialects[0]
-	if era == "modern" {
+	if s.era == "modern" {
 		d = &dialects[1]
 	}
-	w := &webCallers{webClient: newWebClient(d, url, c.Callers), count: c.Callers, text: strings.Repeat("x", c.Payload)}
+	text := strings.Repeat("x", c.Payload)
+	w := &webCallers{webClient: newWebClient(d, url, c.Callers), count: c.Callers, tool: "echo", args: `{"text":"` + text + `"}`, want: text}
+	if s.writes {
+		w.tool, w.args, w.want = "append", `{"key":"`+text+`"}`, "appended "+text
+	}
 	return w, w.open(context.Background())
 }
 
@@ -218,12 +239,12 @@ func (w *webCallers) burst(calls int) ([]time.Duration, time.Duration, error) {
 
 // call makes one call and returns an error if the response is not the expected one.
 func (w *webCallers) call(ctx context.Context, id int) (time.Duration, error) {
-	line := w.dialect.toolCall(fmt.Sprint(id), "echo", `{"text":"`+w.text+`"}`)
+	line := w.dialect.toolCall(fmt.Sprint(id), w.tool, w.args)
 	var got error = io.ErrUnexpectedEOF
 	begin := time.Now()
 	err := w.send(ctx, line, func(line []byte) {
 		if rawID(line) != nil {
-			got = isEcho(line, []byte(w.text))
+			got = isEcho(line, []byte(w.want))
 		}
 	})
 	return time.Since(begin), errors.Join(err, got)

@@ -39,7 +39,7 @@ func TestProxyPassesOn(t *testing.T) {
 		proxy := httptest.NewServer(newWebProxy(server.URL()))
 		defer proxy.Close()
 		for _, era := range []string{"legacy", "modern"} {
-			callers, err := newWebCallers(era, cell{Callers: 2, Payload: 10_000}, proxy.URL)
+			callers, err := newWebCallers(webServer{era: era}, cell{Callers: 2, Payload: 10_000}, proxy.URL)
 			if err != nil {
 				t.Fatal(era, form, err)
 			}
