@@ -1,18 +1,16 @@
 package doctor
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/remembered"
 )
 
 // CallLog remembers the last failed call of each server that was explained, in one small file for
@@ -64,18 +62,7 @@ func (l CallLog) Put(spec launch.Spec, f CallFailure) {
 	if err != nil || len(text) > maxFailureSize {
 		return
 	}
-	l.prune()
-	temp, err := os.CreateTemp(l.Dir, ".new-*") // with mode 0600
-	if err != nil {
-		return
-	}
-	_, err = temp.Write(text)
-	if err = cmp.Or(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), l.file(spec))
-	}
-	if err != nil {
-		os.Remove(temp.Name())
-	}
+	_ = remembered.Keep(l.file(spec), text, maxFailures)
 }
 
 // Get returns the last failure of a server's calls.
@@ -94,26 +81,5 @@ func (l CallLog) Get(spec launch.Spec) (f CallFailure, ok bool) {
 func (l CallLog) Delete(spec launch.Spec, tool string) {
 	if f, ok := l.Get(spec); ok && f.Tool == tool {
 		os.Remove(l.file(spec))
-	}
-}
-
-// prune removes the oldest files if there are too many.
-func (l CallLog) prune() {
-	entries, err := os.ReadDir(l.Dir)
-	if err != nil || len(entries) < maxFailures {
-		return
-	}
-	age := func(e os.DirEntry) time.Time {
-		info, err := e.Info()
-		if err != nil {
-			return time.Time{}
-		}
-		return info.ModTime()
-	}
-	slices.SortFunc(entries, func(a, b os.DirEntry) int { return age(a).Compare(age(b)) })
-	for _, e := range entries[:len(entries)-maxFailures+1] {
-		if name := e.Name(); strings.HasSuffix(name, ".json") || strings.HasPrefix(name, ".new-") {
-			os.Remove(filepath.Join(l.Dir, name))
-		}
 	}
 }

@@ -65,29 +65,13 @@ func (s *Shelf) Put(whose string, content []byte) {
 	if key == nil || bytes.Equal(s.Get(whose), content) {
 		return
 	}
-	s.prune()
-	if temp, err := s.write(content); err == nil && os.Rename(temp, s.path(key, whose)) != nil {
-		os.Remove(temp)
-	}
+	_ = Keep(s.path(key, whose), content, maxFiles)
 }
 
 func (s *Shelf) path(key []byte, whose string) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(whose))
 	return filepath.Join(s.dir, hex.EncodeToString(mac.Sum(nil)[:16])+suffix)
-}
-
-// write writes a new file with mode 0600.
-func (s *Shelf) write(content []byte) (path string, err error) {
-	temp, err := os.CreateTemp(s.dir, ".new-*")
-	if err != nil {
-		return "", err
-	}
-	_, err = temp.Write(content)
-	if err = cmp.Or(err, temp.Close()); err != nil {
-		os.Remove(temp.Name())
-	}
-	return temp.Name(), err
 }
 
 // readKey returns the key of the names, nil if there is none.
@@ -106,7 +90,7 @@ func (s *Shelf) makeKey() []byte {
 	}
 	key := make([]byte, keySize)
 	rand.Read(key) // never fails
-	temp, err := s.write(key)
+	temp, err := write(s.dir, key)
 	if err != nil {
 		return nil
 	}
@@ -118,14 +102,47 @@ func (s *Shelf) makeKey() []byte {
 	return s.readKey() // a different process may have made it first
 }
 
-// prune removes the oldest files if there are too many.
-func (s *Shelf) prune() {
-	entries, err := os.ReadDir(s.dir)
+// Keep writes a file with mode 0600 as a whole, and removes the oldest of its directory so that at
+// most so many are kept. Files with other suffixes stay.
+func Keep(path string, content []byte, most int) error {
+	dir := filepath.Dir(path)
+	prune(dir, filepath.Ext(path), most)
+	temp, err := write(dir, content)
+	if err != nil {
+		return err
+	}
+	if err = os.Rename(temp, path); err != nil {
+		os.Remove(temp)
+	}
+	return err
+}
+
+// write writes a new file with mode 0600.
+func write(dir string, content []byte) (path string, err error) {
+	temp, err := os.CreateTemp(dir, unfinished+"*")
+	if err != nil {
+		return "", err
+	}
+	_, err = temp.Write(content)
+	if err = cmp.Or(err, temp.Close()); err != nil {
+		os.Remove(temp.Name())
+	}
+	return temp.Name(), err
+}
+
+// unfinished begins the names of files that are being written.
+const unfinished = ".new-"
+
+// prune removes the oldest files until one more is not too many.
+func prune(dir, suffix string, most int) {
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
 	}
-	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return e.Name() == keyFile })
-	if len(entries) < maxFiles {
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool {
+		return !strings.HasSuffix(e.Name(), suffix) && !strings.HasPrefix(e.Name(), unfinished)
+	})
+	if len(entries) < most {
 		return
 	}
 	age := func(e os.DirEntry) time.Time {
@@ -136,9 +153,7 @@ func (s *Shelf) prune() {
 		return info.ModTime()
 	}
 	slices.SortFunc(entries, func(a, b os.DirEntry) int { return age(a).Compare(age(b)) })
-	for _, e := range entries[:len(entries)-maxFiles+1] {
-		if name := e.Name(); strings.HasSuffix(name, suffix) || strings.HasPrefix(name, ".new-") {
-			os.Remove(filepath.Join(s.dir, name))
-		}
+	for _, e := range entries[:len(entries)-most+1] {
+		os.Remove(filepath.Join(dir, e.Name()))
 	}
 }

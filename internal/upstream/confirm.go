@@ -59,7 +59,10 @@ func (w *web) prove(p proof) {
 func (w *web) isProven() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return time.Since(w.proof.sent) < w.confirmAfter && w.remote.learned.Load() && !w.remote.expires.Load() && (w.proof.breaks == w.remote.breaks.Load() || w.remote.closes.Load() >= habit)
+	if !w.remote.learned.Load() || w.remote.expires.Load() || time.Since(w.proof.sent) >= w.confirmAfter {
+		return false
+	}
+	return w.proof.breaks == w.remote.breaks.Load() || w.remote.closes.Load() >= habit
 }
 
 // provable reports whether there is anything to confirm: a session, or a token.

@@ -134,7 +134,7 @@ func TestADebuggerHoldsAServer(t *testing.T) {
 func TestLaunchers(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]bool{
-		"/bin/sh -c x": true, "npx -y x": true, "/usr/bin/node /usr/lib/node_modules/npm/bin/npx-cli.js x": true, "/root/.local/bin/uvx x": true,
+		"/bin/sh -c x": true, "npx -y x": true, "/usr/bin/node /usr/lib/node_modules/npm/bin/npx-cli.js x": true, "/home/ada/.local/bin/uvx x": true,
 		"go run .": true, "op run -- x": true,
 		"node server.js": false, "python3 -m server": false, "docker run -i x": false, "": false,
 	} {

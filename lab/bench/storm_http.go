@@ -211,9 +211,10 @@ func (s *webStorm) limits(p *webPlan) history.Limits {
 		return history.Limits{}
 	}
 	unknown, harms, failed := 0, len(p.serverFaults), 3+s.faults/50+s.spare
+	wide := cmp.Or(s.window, defaultWindow)*s.upstreams() + s.callers/10
 	for _, b := range p.serverFaults {
 		if unknown++; b.wide {
-			unknown += cmp.Or(s.window, defaultWindow)*s.upstreams() + s.callers/10
+			unknown += wide
 		}
 	}
 	for n, f := range p.fault {
@@ -225,9 +226,12 @@ func (s *webStorm) limits(p *webPlan) history.Limits {
 		if s.mode != "" {
 			failed++
 		}
-		if f == faultyhttp.ExpireAfterEffect {
-			failed += s.callers // all calls in flight have that token
+		switch f {
+		case faultyhttp.ExpireAfterEffect: // all calls in flight have that token
+			failed += s.callers
 			unknown += s.callers
+		case faultyhttp.ForgetAfterEffect:
+			unknown += wide
 		}
 		if writes(n) && (strings.HasPrefix(string(f), "503") || f == faultyhttp.EndSSE || f == faultyhttp.Status404) {
 			failed++ // a call that must not be repeated gets the server's own failure: unavailable, no response or rejected
