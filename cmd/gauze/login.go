@@ -317,7 +317,9 @@ func showLoggedIn(at remote, l login.Login, now time.Time) string {
 	if missing := l.Missing(); len(missing) > 0 {
 		fmt.Fprintln(&b, fold("Not granted, although asked for: "+shownScopes(missing)))
 	}
-	switch renewed := s.Renewable || at.spec.Login.Grant != ""; {
+	switch renewed := s.Renewable; {
+	case at.spec.Login.Grant != "":
+		fmt.Fprintln(&b, fold("Gauze renews the login automatically where it runs with the same --grant, --client-id and secret."))
 	case renewed && s.Expires.IsZero():
 		fmt.Fprintln(&b, "Gauze renews the login automatically.")
 	case renewed:

@@ -174,7 +174,7 @@ func TestLoginsThatFail(t *testing.T) {
 		"the person says no":     {logintest.Config{Deny: true}, nil, 1, []string{"not logged in: ", "declined"}},
 		"no refresh token":       {logintest.Config{NoRefresh: true}, nil, 0, []string{"issued no refresh token", "log in again"}},
 		"a scope is not granted": {logintest.Config{Scopes: []string{"read", "write"}, Granted: []string{"read"}}, nil, 0, []string{"Scopes: read\n", "Not granted, although asked for: write"}},
-		"a machine":              {logintest.Config{Clients: map[string]string{"robot": "the-secret-of-the-robot"}}, []string{"--grant", "client-credentials", "--client-id", "robot", "--client-secret-env", "ROBOT"}, 0, []string{"Logged in", "renews it automatically"}},
+		"a machine":              {logintest.Config{Clients: map[string]string{"robot": "the-secret-of-the-robot"}}, []string{"--grant", "client-credentials", "--client-id", "robot", "--client-secret-env", "ROBOT"}, 0, []string{"Logged in", "renews the login automatically", "same --grant"}},
 		"a wrong secret":         {logintest.Config{Clients: map[string]string{"robot": "a-different-secret"}}, []string{"--grant", "client-credentials", "--client-id", "robot", "--client-secret-env", "ROBOT"}, 1, []string{"not logged in: ", "invalid_client"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -224,6 +224,8 @@ func (s *Source) unrenewable(h *held) error {
 		return s.needed(h.err.Error())
 	case h.login.Ended != "":
 		return s.needed(h.login.Ended)
+	case h.login.Grant != "":
+		return s.needed("the login is no longer accepted, and gauze can only renew it if it is started with --grant " + h.login.Grant + " and the client's secret, as for the login")
 	case h.login.Refresh == "":
 		return s.needed("the login is no longer accepted, and the authorization server issued no refresh token to renew it with")
 	}
