@@ -103,7 +103,7 @@ type call struct {
 	question *loginQuestion         // of ours that it answers; nil: none
 	action   string                 // raw answer to it; empty: none
 	doubted  bool                   // its answer said that the token is not valid
-	unlisted bool                   // it was classified while the list of tools was out of date
+	unlisted bool                   // it was classified while the live server had not listed its tools
 	note     string                 // what is added to its answer because of the login
 
 	correction *correction // nil: no model was asked about it

@@ -18,7 +18,8 @@ type catalog struct {
 	listed     bool   // tools is complete
 	stale      bool   // the server has announced that its tools changed
 	changedAt  uint64 // value of Session.sends at that time
-	remembered bool   // tools is from the shelf: the live server has not listed it yet
+	remembered bool   // tools is from the shelf or an earlier connection: the live server has not listed it yet
+	listedOn   int    // the generation that was last asked for its tools by gauze
 }
 
 // list is one of tools, prompts, resources, resource templates.
@@ -128,10 +129,13 @@ func (k *catalog) settle(c *call) {
 	}
 }
 
+// licenses reports whether the live server has listed the tools as they are.
+func (k *catalog) licenses() bool { return !k.stale && !k.remembered }
+
 // hinted returns what the live server's own list says about a tool. While the list is out of date or only
 // remembered, and for a tool that is not listed, that is nothing.
 func (k *catalog) hinted(name string) Class {
-	if known, ok := k.tools[name]; ok && !k.stale && !k.remembered {
+	if known, ok := k.tools[name]; ok && k.licenses() {
 		return known.class
 	}
 	return Unsafe

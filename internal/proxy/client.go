@@ -202,7 +202,7 @@ func (s *Session) classify(c *call) {
 	c.shape = s.catalog.tools[c.tool].shape
 	if c.class == ReadOnly {
 		c.class = s.Tools[c.tool].class(s.catalog.hinted(c.tool))
-		c.unlisted = s.catalog.stale
+		c.unlisted = !s.catalog.licenses()
 	}
 }
 

@@ -334,6 +334,36 @@ func TestFaultW13OddStreams(t *testing.T) {
 	}
 }
 
+// What the tools of a server declared licenses no repetition at the one that replaced it, whether the
+// client lists the tools or not.
+func TestHintsOfAnEarlierDeploymentLicenseNothing(t *testing.T) {
+	t.Parallel()
+	for _, lists := range []bool{true, false} {
+		for _, fault := range []faultyhttp.Fault{faultyhttp.RSTAfterEffect, faultyhttp.RedirectAfterEffect, faultyhttp.Status401AfterEffect} {
+			t.Run(fmt.Sprint(lists, " ", fault), func(t *testing.T) {
+				s := beginWeb(t, stateful, unprobed())
+				s.web.Declare("append", true)
+				s.answer(s.request("initialize", initializeParams))
+				s.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+				if lists {
+					s.answer(s.request("tools/list", "{}"))
+				}
+				s.call("append", `{"key":"old"}`)
+				s.until("the tools are known", func() bool {
+					s.session.mu.Lock()
+					defer s.session.mu.Unlock()
+					return s.session.catalog.listed && !s.session.asking
+				})
+				s.web.Declare("append", false)
+				s.restart()
+				s.call("echo", `{"text":"x"}`)
+				s.answer(s.start("append", `{"key":"new","fault":"`+string(fault)+`"}`))
+				s.wantDone("new", 1)
+			})
+		}
+	}
+}
+
 // The reason for it all: the session is gone, and nobody notices.
 func TestFaultW14SessionGone(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,11 @@ func (s *Session) Up(conn *upstream.Conn) {
 		}
 		s.conn, s.trouble, s.upSince = conn, nil, time.Now()
 		s.pulse, s.away, s.restarted = pulse{}, false, false
+		if conn.Remote() && s.catalog.listedOn != conn.Generation {
+			// A different version may have been deployed: what the tools declared licenses nothing
+			// until they are listed. A process is asked before anything is repeated.
+			s.catalog.remembered = s.catalog.listed
+		}
 		s.endRestart(nil)
 		if s.memory.legacy {
 			s.greet(conn)
@@ -49,11 +54,22 @@ func (s *Session) Up(conn *upstream.Conn) {
 			}
 		}
 		s.release()
-		if (conn.Generation > 1 || s.catalog.remembered) && s.memory.known() && len(s.catalog.lists) > 0 {
-			s.background.Go(func() { s.compare(conn) })
+		if (conn.Generation > 1 || s.catalog.remembered) && s.memory.known() {
+			s.askAgain(conn)
 		}
 		s.later(conn.Flush)
 	})
+}
+
+// askAgain asks a server again for what it listed before.
+func (s *Session) askAgain(conn *upstream.Conn) {
+	if s.catalog.listed && s.catalog.lists["tools/list"] == nil {
+		s.askTools(conn)
+	}
+	if len(s.catalog.lists) > 0 {
+		s.asking = s.asking || s.catalog.lists["tools/list"] != nil
+		s.background.Go(func() { s.compare(conn) })
+	}
 }
 
 // disconnect forgets the connection, and with it what is in flight on it.

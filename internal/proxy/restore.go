@@ -17,11 +17,13 @@ import (
 
 // Prepare restores the client's session on a new process, before any message of the client reaches
 // it. The lists are compared only when it is up, except for the tools if a call is to be repeated:
-// its tool must be the same.
+// its tool must be the same. At a URL, a different version may have been deployed, so that the tools
+// are also listed before the first call; but for a list that takes long, calls do not wait.
 func (s *Session) Prepare(ctx context.Context, conn *upstream.Conn) error {
 	s.mu.Lock()
 	m, begun := s.memory, s.begun()
 	s.logins = conn.Logins()
+	first := conn.Remote() && s.catalog.listed
 	depends := slices.ContainsFunc(s.queue, func(c *call) bool { return c.shape != 0 && c.repeated() })
 	s.mu.Unlock()
 	if !m.known() {
@@ -34,8 +36,12 @@ func (s *Session) Prepare(ctx context.Context, conn *upstream.Conn) error {
 		handshake = restore.legacy
 	}
 	err := handshake(m)
-	if err == nil && depends {
+	switch {
+	case err != nil:
+	case depends:
 		err = restore.tools(m)
+	case first:
+		err = restore.toolsSoon(m)
 	}
 	if err != nil {
 		return err
@@ -62,6 +68,7 @@ func (s *Session) compare(conn *upstream.Conn) {
 	restore := &restoring{s: s, ctx: context.Background(), conn: conn}
 	changed, err := restore.lists(m)
 	if err != nil {
+		s.update(func() { s.asking = false })
 		return // the connection has ended, and the next one is compared
 	}
 	s.update(func() {
@@ -74,7 +81,7 @@ func (s *Session) compare(conn *upstream.Conn) {
 // askTools lists the tools in the background, once, if they changed since they were last listed, and for
 // a client that calls a tool without having listed them.
 func (s *Session) askTools(conn *upstream.Conn) {
-	if !s.memory.known() || s.asking || s.catalog.listed && !s.catalog.stale {
+	if !s.memory.known() || s.asking || s.catalog.listed && s.catalog.licenses() {
 		return
 	}
 	s.asking = true
@@ -161,6 +168,7 @@ func (r *restoring) modern(m memory) error {
 func (r *restoring) lists(m memory) (changed []string, err error) {
 	r.s.mu.Lock()
 	methods := slices.Sorted(maps.Keys(r.s.catalog.lists))
+	slices.Reverse(methods) // tools first: until they are listed, nothing is repeated
 	r.s.mu.Unlock()
 	for _, method := range methods {
 		fresh, err := r.list(method, m)
@@ -168,6 +176,9 @@ func (r *restoring) lists(m memory) (changed []string, err error) {
 			return nil, err
 		}
 		r.s.update(func() {
+			if method == "tools/list" {
+				r.s.asking = false
+			}
 			if old := r.s.catalog.lists[method]; old == nil || old.differs(fresh.lists[method]) {
 				changed = append(changed, method)
 				if old != nil {
@@ -188,6 +199,20 @@ func (r *restoring) tools(m memory) error {
 	_, err := r.list("tools/list", m)
 	return err
 }
+
+// toolsSoon is tools if the server lists them soon.
+func (r *restoring) toolsSoon(m memory) error {
+	ctx, cancel := context.WithTimeout(r.ctx, listSoon)
+	defer cancel()
+	soon := &restoring{s: r.s, ctx: ctx, conn: r.conn}
+	if err := soon.tools(m); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return r.ctx.Err()
+}
+
+// listSoon is how long calls wait for the list of the tools of a server that was reached again.
+const listSoon = 2 * time.Second
 
 // maxPages bounds a server that never ends a list.
 const maxPages = 1000
@@ -214,7 +239,11 @@ func (r *restoring) list(method string, m memory) (fresh catalog, err error) {
 	}
 	if method == "tools/list" && fresh.lists[method] != nil {
 		r.s.update(func() {
+			if r.s.conn != nil && r.s.conn != r.conn {
+				return // that server is gone
+			}
 			known := &r.s.catalog
+			known.listedOn = r.conn.Generation
 			known.tools, known.listed, known.remembered = fresh.tools, fresh.listed, false
 			known.stale = known.stale && known.changedAt > asked
 		})

@@ -34,6 +34,7 @@ type Server struct {
 	entries      []faultyserver.Entry
 	store        map[string]string // nil until the ledger has been read
 	toolsChanged bool              // change_tools was called an odd number of times
+	declared     map[string]string // hints by the name of a tool, instead of its own
 	issued       int               // number of tokens
 	valid        map[string]bool   // tokens
 
@@ -62,7 +63,7 @@ type generation struct {
 // New returns a server that has not been started.
 func New(cfg Config) *Server {
 	cfg.fillIn()
-	s := &Server{cfg: cfg, conns: map[*conn]bool{}, seen: map[string]int{}, valid: map[string]bool{}, recorded: make(chan struct{}), gates: map[string]*gate{}}
+	s := &Server{cfg: cfg, conns: map[*conn]bool{}, seen: map[string]int{}, valid: map[string]bool{}, declared: map[string]string{}, recorded: make(chan struct{}), gates: map[string]*gate{}}
 	if cfg.Ledger == "" {
 		s.store = map[string]string{}
 	}

@@ -42,10 +42,16 @@ func init() {
 func (s *Server) catalogue() []tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.toolsChanged {
-		return tools
+	all := slices.Clone(tools)
+	for i := range all {
+		if hint, ok := s.declared[all[i].name]; ok {
+			all[i].hint = hint
+		}
 	}
-	return append(slices.Clone(tools), tool{name: "extra", hint: readOnly, takes: "text:string", about: "was added later", run: (*call).echo})
+	if !s.toolsChanged {
+		return all
+	}
+	return append(all, tool{name: "extra", hint: readOnly, takes: "text:string", about: "was added later", run: (*call).echo})
 }
 
 func (s *Server) tool(name string) *tool {

@@ -146,6 +146,13 @@ func (s *Server) ChangeTools() {
 		func(l *listen) bool { return l.Tools })
 }
 
+// Declare makes a tool declare that it only reads, or nothing, as if a different version was deployed.
+func (s *Server) Declare(name string, reads bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.declared[name] = map[bool]string{true: readOnly}[reads]
+}
+
 // Touch notifies the subscribers of a resource that it changed.
 func (s *Server) Touch(uri string) {
 	s.notifySubscribers("notifications/resources/updated", object{"uri": uri},
