@@ -38,12 +38,21 @@ func (s *Session) endStarts(now time.Time) {
 		return
 	}
 	for _, c := range s.calls {
-		if c.login != nil || c.class == Stream || now.Sub(c.arrived) < s.startAnswer || now.Sub(d.since) < s.startAnswer || s.underWay(c, now) {
+		if c.login != nil || c.class == Stream || now.Before(d.end(c.arrived, s.startAnswer)) || s.underWay(c, now) {
 			continue
 		}
 		s.expectLate(c)
 		s.unavailable(c, &d.trouble)
 	}
+}
+
+// end returns until when a call is held that arrived at some time. All that arrive during the first
+// wait end with it: a client that asks server/discover and soon after initialize does not wait twice.
+func (d *delay) end(arrived time.Time, wait time.Duration) time.Time {
+	if end := d.since.Add(wait); arrived.Before(end) {
+		return end
+	}
+	return arrived.Add(wait)
 }
 
 // underWay reports whether a call is with a server that may still answer it. A process that starts

@@ -71,6 +71,24 @@ func TestAStartThatFailsIsAnsweredWithItsCause(t *testing.T) {
 	}
 }
 
+// Claude Code asks server/discover, a second later initialize, and does without tools that come after
+// five.
+func TestAClientThatAsksTwiceWaitsOnce(t *testing.T) {
+	t.Parallel()
+	failed := time.Now()
+	d := &delay{since: failed}
+	for arrived, want := range map[time.Duration]time.Duration{
+		-time.Second:            3 * time.Second,
+		1300 * time.Millisecond: 3 * time.Second,
+		3 * time.Second:         6 * time.Second,
+		time.Minute:             63 * time.Second,
+	} {
+		if got := d.end(failed.Add(arrived), 3*time.Second).Sub(failed); got != want {
+			t.Errorf("what arrives %v after the first failure is held for %v, want %v", arrived, got, want)
+		}
+	}
+}
+
 // A treatment may take longer than a client waits.
 func TestATreatmentDoesNotHoldUpTheAnswer(t *testing.T) {
 	t.Parallel()
