@@ -100,6 +100,7 @@ func askCodex(h *house) (v verdict, errs []error) {
 		return v, []error{err}
 	}
 	for _, s := range status {
+		v.said += s.ToolsError
 		if s.ServerInfo != nil {
 			v.connected = append(v.connected, s.Name)
 		}
@@ -111,10 +112,21 @@ func askCodex(h *house) (v verdict, errs []error) {
 type codexServer struct {
 	Name       string
 	ServerInfo *struct{ Name string }
+	ToolsError string
 }
 
 // codexStatus asks what Codex's own apps ask.
 func (h *house) codexStatus() ([]codexServer, error) {
+	var status struct{ Data []codexServer }
+	err := h.withCodex(func(request codexRequest) error { return request("mcpServerStatus/list", map[string]any{}, &status) })
+	return status.Data, err
+}
+
+// codexRequest asks the server behind Codex's own apps.
+type codexRequest func(method string, params map[string]any, result any) error
+
+// withCodex starts that server for as long as use takes.
+func (h *house) withCodex(use func(codexRequest) error) error {
 	argv := realparts.NeedClient(h.t, h.client, "app-server")
 	fewAtOnce <- struct{}{} // the time to wait for it does not count
 	defer func() { <-fewAtOnce }()
@@ -124,21 +136,25 @@ func (h *house) codexStatus() ([]codexServer, error) {
 	cmd.Dir, cmd.Env, cmd.WaitDelay = h.project, h.environ, time.Second
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		_ = in.Close()
 		_ = cmd.Wait()
 	}()
-	answers := json.NewDecoder(out)
-	answer := func(id int, result any) error {
+	messages, answers, id := json.NewEncoder(in), json.NewDecoder(out), 0
+	request := func(method string, params map[string]any, result any) error {
+		id++
+		if err := messages.Encode(map[string]any{"id": id, "method": method, "params": params}); err != nil {
+			return err
+		}
 		for {
 			var m struct {
 				ID     *int
@@ -157,15 +173,13 @@ func (h *house) codexStatus() ([]codexServer, error) {
 			return json.Unmarshal(m.Result, result)
 		}
 	}
-	fmt.Fprintln(in, `{"id":1,"method":"initialize","params":{"clientInfo":{"name":"realtest","version":"1"}}}`)
-	if err := answer(1, &struct{}{}); err != nil {
-		return nil, err
+	if err := request("initialize", map[string]any{"clientInfo": map[string]any{"name": "realtest", "version": "1"}}, &struct{}{}); err != nil {
+		return err
 	}
-	fmt.Fprintln(in, `{"method":"initialized"}`)
-	fmt.Fprintln(in, `{"id":2,"method":"mcpServerStatus/list","params":{}}`)
-	var status struct{ Data []codexServer }
-	err = answer(2, &status)
-	return status.Data, err
+	if err := messages.Encode(map[string]any{"method": "initialized"}); err != nil {
+		return err
+	}
+	return use(request)
 }
 
 // askCopilotCLI: its list does not connect; a session does, and tells its model of the tools it found.

@@ -37,6 +37,7 @@ func raceOptions() string { return "GORACE=log_path=" + raceReports + " atexit_s
 func TestMain(m *testing.M) {
 	beTheSDKServer()
 	beTheWitness()
+	beTheRecorder()
 	os.Exit(runTests(m))
 }
 
