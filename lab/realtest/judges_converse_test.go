@@ -59,8 +59,7 @@ func (h *house) converseClaudeCode(server string, talk func(use func(call) (stri
 	defer web.Close()
 	ended := make(chan error, 1)
 	go func() {
-		out, errs, err := h.runWith([]string{"ANTHROPIC_BASE_URL=" + web.URL, "ANTHROPIC_API_KEY=none", "ENABLE_TOOL_SEARCH=false",
-			"MCP_CONNECTION_NONBLOCKING=false", "MCP_CONNECT_TIMEOUT_MS=60000"},
+		out, errs, err := h.runWith([]string{"ANTHROPIC_BASE_URL=" + web.URL, "ANTHROPIC_API_KEY=none", "ENABLE_TOOL_SEARCH=false"},
 			"--print", "Say nothing.", "--no-session-persistence", "--tools", "", "--allowedTools", "mcp__"+server)
 		if err != nil {
 			err = fmt.Errorf("%w\n%s%s", err, out, errs)

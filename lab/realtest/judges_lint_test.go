@@ -147,20 +147,24 @@ func (h *house) settle(all []defect) (names []string) {
 	var entries []string
 	for i, d := range all {
 		name := fmt.Sprintf("s%d", i)
-		entry := strings.NewReplacer("PROGRAM", h.witness(name), "URL", h.web.at(name), "NAME", name).Replace(d.entry)
-		if h.client == realparts.Codex {
-			entries = append(entries, "[mcp_servers."+name+"]\n"+entry+"\n")
-		} else {
-			entries = append(entries, fmt.Sprintf("\n  %q: %s", name, entry))
-		}
+		entries = append(entries, strings.NewReplacer("PROGRAM", h.witness(name), "URL", h.web.at(name), "NAME", name).Replace(d.entry))
 		names = append(names, name)
 	}
-	separator := ","
-	if h.client == realparts.Codex {
-		separator = "\n"
-	}
-	h.write(h.file, h.begin+strings.Join(entries, separator)+h.end)
+	h.writeEntries(names, entries)
 	return names
+}
+
+// writeEntries writes a file with these entries, which are in the words of the client.
+func (h *house) writeEntries(names, entries []string) {
+	form, separator := "\n  %q: %s", ","
+	if h.client == realparts.Codex {
+		form, separator = "[mcp_servers.%s]\n%s\n", "\n"
+	}
+	var all []string
+	for i, name := range names {
+		all = append(all, fmt.Sprintf(form, name, entries[i]))
+	}
+	h.write(h.file, h.begin+strings.Join(all, separator)+h.end)
 }
 
 // problems are what gauze finds in the file, by server.

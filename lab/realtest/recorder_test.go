@@ -92,8 +92,11 @@ func openings(t *testing.T, name string) (all []opening) {
 		recorder int
 		id       string
 	}
-	asked := map[request]int{} // index in all
-	began := map[request]time.Time{}
+	type question struct {
+		index int // in all
+		at    time.Time
+	}
+	asked := map[request]question{}
 	for lines := json.NewDecoder(file); ; {
 		var r recorded
 		if err := lines.Decode(&r); err == io.EOF {
@@ -110,10 +113,10 @@ func openings(t *testing.T, name string) (all []opening) {
 		}
 		key := request{r.Recorder, string(message.ID)}
 		if r.FromClient && (message.Method == "initialize" || message.Method == "server/discover") {
-			asked[key], began[key] = len(all), r.At
+			asked[key] = question{len(all), r.At}
 			all = append(all, opening{method: message.Method})
-		} else if i, ok := asked[key]; ok && !r.FromClient && message.Method == "" {
-			all[i].answer, all[i].took = string(r.Message), r.At.Sub(began[key])
+		} else if q, ok := asked[key]; ok && !r.FromClient && message.Method == "" {
+			all[q.index].answer, all[q.index].took = string(r.Message), r.At.Sub(q.at)
 			delete(asked, key)
 		}
 	}
