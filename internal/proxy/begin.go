@@ -22,6 +22,9 @@ func (s *Session) noteDelay(t upstream.Trouble, now time.Time) {
 	}
 	if s.delayed == nil || t.Evidence.Stage >= upstream.Spoke {
 		s.delayed = &delay{since: now}
+		if t.Attempts == 1 {
+			s.delayed.since = t.Since // before the diagnosis
+		}
 	}
 	s.delayed.trouble = t
 	s.endStarts(now)

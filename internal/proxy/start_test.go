@@ -89,6 +89,19 @@ func TestAClientThatAsksTwiceWaitsOnce(t *testing.T) {
 	}
 }
 
+// The first diagnosis takes a second on a busy machine: the client waits for it and the rest together.
+func TestADiagnosisIsPartOfTheWait(t *testing.T) {
+	t.Parallel()
+	s := beginWeb(t, stateful, soon())
+	s.web.Stop()
+	s.wantFault(s.request("initialize", helloParams), fault.ServerUnreachable)
+	s.session.mu.Lock()
+	defer s.session.mu.Unlock()
+	if waits, failed := s.session.delayed.since, s.session.trouble.Since; !waits.Equal(failed) {
+		t.Errorf("the wait began %v after the first failure", waits.Sub(failed))
+	}
+}
+
 // A treatment may take longer than a client waits.
 func TestATreatmentDoesNotHoldUpTheAnswer(t *testing.T) {
 	t.Parallel()
