@@ -67,6 +67,7 @@ func TestJudgesBeginWithoutAServer(t *testing.T) {
 			h.writeEntries([]string{name}, []string{h.recorded(name, "--url", server.url())})
 			h.converse(name, func(echo func(want string)) { echo(server.want) })
 			server.kill()
+			recording(t, h.record(name))
 			if err := os.Remove(h.record(name)); err != nil {
 				t.Fatal(err)
 			}

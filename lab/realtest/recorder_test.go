@@ -8,8 +8,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A recorder stands between a client and gauze, and writes down every message. It is this test binary, started again
@@ -43,6 +46,11 @@ func recordTo(name string, argv []string) error {
 	if err != nil {
 		return err
 	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_SH); err != nil { // until the end: see recording
+		return err
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, unix.SIGTERM)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -56,6 +64,11 @@ func recordTo(name string, argv []string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	go func() {
+		for s := range signals {
+			_ = cmd.Process.Signal(s) // it may have ended
+		}
+	}()
 	pass := func(to io.WriteCloser, from io.Reader, fromClient bool) {
 		for lines := bufio.NewReader(from); ; {
 			line, err := lines.ReadBytes('\n')
@@ -73,6 +86,27 @@ func recordTo(name string, argv []string) error {
 	return cmd.Wait()
 }
 
+// recording opens a recording when all its recorders have ended, and gauze with them: clients do not wait for that.
+func recording(t *testing.T, name string) *os.File {
+	t.Helper()
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	locked := make(chan error, 1)
+	go func() { locked <- unix.Flock(int(file.Fd()), unix.LOCK_EX) }()
+	select {
+	case err := <-locked:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(testPatience):
+		t.Fatalf("what writes %s does not end", name)
+	}
+	return file
+}
+
 // opening is a request that begins a session, with its answer.
 type opening struct {
 	method string
@@ -83,11 +117,6 @@ type opening struct {
 // openings returns those of a recording.
 func openings(t *testing.T, name string) (all []opening) {
 	t.Helper()
-	file, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
 	type request struct {
 		recorder int
 		id       string
@@ -97,7 +126,7 @@ func openings(t *testing.T, name string) (all []opening) {
 		at    time.Time
 	}
 	asked := map[request]question{}
-	for lines := json.NewDecoder(file); ; {
+	for lines := json.NewDecoder(recording(t, name)); ; {
 		var r recorded
 		if err := lines.Decode(&r); err == io.EOF {
 			return all
