@@ -11,6 +11,7 @@
 //	servechildren        the same for stdio servers behind gauze serve, one per session
 //	task                 a task over four servers is resumed after kill -9 of gauze, with every effect once
 //	judges               Claude Code, Codex, Gemini CLI, opencode and Copilot CLI read what gauze writes
+//	judges_absent        two of them learn why a server is absent, and begin without one that was reached before
 //	wrapall              thirty servers of ten clients wrapped, tried and unwrapped
 //	withoutgauze         the same clients without gauze
 //
