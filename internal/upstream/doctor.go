@@ -86,7 +86,7 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Tr
 	switch {
 	case known && t.Changed: // it fails as before
 		u.adopt(t.before)
-		u.changes = slices.DeleteFunc(u.changes, func(did string) bool { return did == t.Did })
+		u.setChanges(slices.DeleteFunc(slices.Clone(u.changes), func(did string) bool { return did == t.Did }))
 		u.emit(event.Event{Kind: event.Treating, Generation: trouble.Generation, Detail: "the change did not help and was undone: " + t.Did})
 		t.Changed, t.Did = false, ""
 		t.Cause, _ = u.Doctor.Diagnose(u.Spec, e)
@@ -107,7 +107,7 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Tr
 		}
 		u.treated[sign] = t
 		if t.Changed {
-			u.changes = append(u.changes, t.Did)
+			u.setChanges(append(slices.Clone(u.changes), t.Did))
 			if t.Healed {
 				u.emit(event.Event{Kind: event.Healed, Generation: trouble.Generation, Detail: t.Did})
 			}
@@ -143,8 +143,16 @@ func (u *Upstream) adopt(spec launch.Spec) bool {
 			return false
 		}
 	}
+	u.adopting.Lock()
+	defer u.adopting.Unlock()
 	u.Spec = spec
 	return true
+}
+
+func (u *Upstream) setChanges(all []string) {
+	u.adopting.Lock()
+	defer u.adopting.Unlock()
+	u.changes = all
 }
 
 // relocate moves all users of r to a different path of the same server.
@@ -161,7 +169,8 @@ func (r *Remote) relocate(from, to launch.Spec) bool {
 	return true
 }
 
-// Cause asks the doctor why the server failed, from the evidence alone.
+// Cause asks the doctor why the server failed, from the evidence alone. It can be called while the
+// server is being treated.
 func (u *Upstream) Cause(e Evidence) fault.Cause {
 	cause, _ := u.diagnose(e)
 	return cause
@@ -171,12 +180,17 @@ func (u *Upstream) diagnose(e Evidence) (cause fault.Cause, lasts bool) {
 	if u.Doctor == nil {
 		return fault.Cause{}, false
 	}
-	cause, lasts = u.Doctor.Diagnose(u.Spec, e)
+	u.adopting.Lock()
+	spec := u.Spec
+	u.adopting.Unlock()
+	cause, lasts = u.Doctor.Diagnose(spec, e)
 	return u.known(cause), lasts
 }
 
 // known returns c with the changes that were made before on the doctor's advice.
 func (u *Upstream) known(c fault.Cause) fault.Cause {
+	u.adopting.Lock()
+	defer u.adopting.Unlock()
 	c.Changes = slices.Clone(u.changes)
 	return c
 }

@@ -227,12 +227,16 @@ func (r *Remote) Reach(ctx context.Context) error {
 		return nil
 	}
 	to := r.address.Load()
-	address := proxyOf(to)
-	if address == "" {
+	proxy := proxyOf(to)
+	address := proxy
+	if proxy == "" {
 		address = net.JoinHostPort(to.Hostname(), cmp.Or(to.Port(), to.Scheme)) // "http" and "https" are also names of ports
 	}
 	conn, err := r.dial(ctx, "tcp", address)
-	if err != nil {
+	switch {
+	case err != nil && proxy != "":
+		return &net.OpError{Op: "proxyconnect", Net: "tcp", Err: err} // as net/http says it
+	case err != nil:
 		return err
 	}
 	return conn.Close()

@@ -81,6 +81,7 @@ type Upstream struct {
 	// Used only by the goroutine that runs Serve.
 	lingering []*Conn              // Done, but may still receive responses
 	treated   map[string]treatment // by signature of the failure
+	adopting  sync.Mutex           // held to change Spec and changes, and to read them elsewhere than in Run
 	changes   []string             // what was changed in Spec, in order
 	unreached bool                 // the last generation found no server at the URL
 

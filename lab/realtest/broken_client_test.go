@@ -15,8 +15,7 @@ import (
 
 // toldLess are the set-ups of which a client is not told what gauze test says, and why.
 var toldLess = map[string]string{
-	"http-server-as-command": "the client gives up on a silent server before gauze has looked for its port",
-	"initialize-refused":     "the server itself answers, and its answer is the client's",
+	"initialize-refused": "the server itself answers, and its answer is the client's",
 }
 
 // clientsOfBroken are real clients, each with what it says when it cannot connect.

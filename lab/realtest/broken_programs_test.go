@@ -259,7 +259,7 @@ var brokenPrograms = []brokenSetup{
 			b.env = append(b.env, "npm_config_registry="+registry(b), "npm_config_fetch_retries=0")
 			b.command("npx", "-y", "@modelcontextprotocol/server-memroy")
 		},
-		told: "npm view @modelcontextprotocol/server-memroy",
+		told: "npx -y @modelcontextprotocol/server-memory",
 	},
 	{
 		name: "version-not-published", cause: "package_not_found/version_not_published",
