@@ -71,8 +71,13 @@ func decide(c lostCall, kind lossKind, loss upstream.Loss, p lossPolicy) verdict
 	}
 	bar := p.quarantine && c.lastDeath && mayHaveKilled(c.method, kind, loss)
 	spends := loss.Delivery == fault.Unknown && c.class != Start
-	switch again = again && !loss.Final && p.inTime; {
+	switch again = again && !loss.Final; {
 	case !again:
+	case !p.inTime:
+		again = false
+		if why == fault.ReplayExhausted {
+			why = fault.CallTimeout // the attempts are not used up
+		}
 	case bar:
 		again, why = false, fault.CallQuarantined
 	case spends && !p.budget:

@@ -76,6 +76,9 @@ func TestWhatBecomesOfALostCall(t *testing.T) {
 		{"no budget, lost alone", tool(ReadOnly), exchange, unknown, under(func(p *lossPolicy) { p.budget = false }), answered(fault.RetryBudgetSpent)},
 		{"no budget needed", tool(ReadOnly), conn, unsent, under(func(p *lossPolicy) { p.budget = false }), again(false)},
 		{"too late", tool(ReadOnly), exchange, down, under(func(p *lossPolicy) { p.inTime = false }), answered(fault.HTTPUnavailable)},
+		{"too late for a read that was cut off", with(tool(ReadOnly), func(c *lostCall) { c.deaths = 2 }), exchange, unknown, under(func(p *lossPolicy) { p.inTime = false }), answered(fault.CallTimeout)},
+		{"too late for a read that was lost too often", with(tool(ReadOnly), func(c *lostCall) { c.deaths = 3 }), exchange, unknown, under(func(p *lossPolicy) { p.inTime = false }), answered(fault.ReplayExhausted)},
+		{"too late for an idempotent call", tool(Idempotent), exchange, unknown, under(func(p *lossPolicy) { p.inTime = false }), answered(fault.OutcomeUnknown)},
 		{"the session ends", tool(ReadOnly), conn, unknown, under(func(p *lossPolicy) { p.closing = true }), answered(fault.Stopping)},
 		{"the session ends, lost alone", tool(ReadOnly), exchange, unknown, under(func(p *lossPolicy) { p.closing = true }), answered(fault.Stopping)},
 

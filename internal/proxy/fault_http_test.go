@@ -238,7 +238,8 @@ func TestFaultW10ResumedStreamIsMute(t *testing.T) {
 	t.Parallel()
 	o := unprobed()
 	o.Timeout, o.MaxTime = 0, 0
-	o.ResumedRead, o.ResumedWrite = 100*time.Millisecond, 100*time.Millisecond
+	o.ResumedRead, o.ResumedWrite = 200*time.Millisecond, 200*time.Millisecond
+	o.Patience = o.ResumedRead // as by default: the time for repetitions begins with the loss
 	cfg := stateful
 	cfg.EventIDs = true
 	s := beginWeb(t, cfg, o)

@@ -105,7 +105,7 @@ func (s *Session) lose(c *call, kind lossKind, loss upstream.Loss, now time.Time
 	v := decide(s.factsOf(c), kind, loss, lossPolicy{
 		quarantine: s.Quarantine > 0,
 		budget:     s.budget.has(now),
-		inTime:     kind == connectionLost || now.Add(delay).Before(c.arrived.Add(s.retryTimeout(c))),
+		inTime:     kind == connectionLost || now.Add(delay).Before(s.retryUntil(c)),
 		settled:    s.memory.known(),
 		closing:    s.closing || kind == connectionLost && c.conn.Evidence().ByUs == upstream.ClientLeft,
 		login:      s.mayAwaitLogin(c, loss.Login),
@@ -181,6 +181,9 @@ func (s *Session) lossFault(c *call, kind lossKind, code fault.Code, now time.Ti
 	if c.loss.After > 0 {
 		f.NextTry = now.Add(c.loss.After)
 	}
+	if code == fault.CallTimeout {
+		f.Waited = now.Sub(c.arrived)
+	}
 	if c.loss.Session && c.deaths > 1 {
 		f.Detail += "; " + upstream.StickySessions
 	}
@@ -195,12 +198,13 @@ func (s *Session) lossFault(c *call, kind lossKind, code fault.Code, now time.Ti
 	return f
 }
 
-// retryTimeout returns how long after its arrival a call may be sent again on the same connection.
-func (s *Session) retryTimeout(c *call) time.Duration {
+// retryUntil returns until when a lost call may be sent again on the same connection. The time that it
+// was with the server before it was first lost does not count.
+func (s *Session) retryUntil(c *call) time.Time {
 	if c.class == Start {
-		return s.Patience
+		return c.arrived.Add(s.Patience)
 	}
-	return max(s.timeout(c), s.Patience)
+	return c.failed.Add(max(s.timeout(c), s.Patience))
 }
 
 const (
