@@ -27,15 +27,17 @@ type actingServer struct {
 	mu       sync.Mutex
 	effects  map[string]int // by the call's key
 	sessions map[string]chan string
-	last     int             // session
-	fixed    bool            // every session has the same id
-	amnesia  bool            // a tool call makes it forget the session instead
-	calls    int             // tool calls that arrived
-	asked    map[string]int  // requests that arrived, by method
-	without  []string        // methods that it does not know
-	busy     chan struct{}   // if set, a ping waits until it is closed
-	silent   map[string]bool // keys of calls whose first answer on the stream is withheld
-	reached  func()          // called when a tool call has been executed, before its reply
+	last     int               // session
+	fixed    bool              // every session has the same id
+	amnesia  bool              // a tool call makes it forget the session instead
+	calls    int               // tool calls that arrived
+	asked    map[string]int    // requests that arrived, by method
+	without  []string          // methods that it does not know
+	busy     chan struct{}     // if set, a ping waits until it is closed
+	silent   map[string]bool   // keys of calls whose first answer on the stream is withheld
+	reached  func()            // called when a tool call has been executed, before its reply
+	stands   bool              // with sessions: there is a standing stream, on which it answers what it accepts with 202
+	ids      map[string]string // of the last call by its key
 }
 
 // httpReply is how an actingServer replies to a call it has executed.
@@ -124,7 +126,7 @@ var failures = []httpReply{
 }
 
 func startActing(t *testing.T, era string) *actingServer {
-	a := &actingServer{era: era, effects: map[string]int{}, asked: map[string]int{}, sessions: map[string]chan string{}}
+	a := &actingServer{era: era, effects: map[string]int{}, asked: map[string]int{}, ids: map[string]string{}, sessions: map[string]chan string{}}
 	a.Server = httptest.NewServer(a)
 	t.Cleanup(func() { a.CloseClientConnections(); a.Close() })
 	return a
@@ -186,6 +188,10 @@ const actingTools = `{"tools":[{"name":"read","inputSchema":{"type":"object"},"a
 func (a *actingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && a.era == "sse" && r.URL.Path == "/mcp" {
 		a.serveStream(w, r)
+		return
+	}
+	if r.Method == http.MethodGet && a.hasStream() {
+		a.serveStanding(w, r)
 		return
 	}
 	if r.Method != http.MethodPost || a.era == "sse" && r.URL.Path == "/mcp" {
@@ -254,6 +260,7 @@ func (a *actingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		a.effects[args.Key]++
+		a.ids[args.Key] = string(m.ID)
 		first := a.effects[args.Key] == 1
 		a.mu.Unlock()
 		if reached != nil {
@@ -310,7 +317,7 @@ func (a *actingServer) write(w http.ResponseWriter, r httpReply, fill *strings.R
 	}
 	w.WriteHeader(r.status)
 	io.WriteString(w, body)
-	if stream := a.stream(session); r.status == http.StatusAccepted && a.era == "sse" && stream != nil {
+	if stream := a.stream(session); r.status == http.StatusAccepted && (a.era == "sse" || a.hasStream()) && stream != nil {
 		stream <- fill.Replace(jsonResult)
 	}
 }
@@ -320,8 +327,25 @@ func (a *actingServer) serveStream(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	id := a.begun()
 	fmt.Fprintf(w, "event: endpoint\ndata: /messages?s=%s\n\n", id)
+	a.relay(w, r, id)
+}
+
+// serveStanding is the standing stream of a session.
+func (a *actingServer) serveStanding(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	a.relay(w, r, r.Header.Get("Mcp-Session-Id"))
+}
+
+func (a *actingServer) hasStream() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.stands
+}
+
+// relay writes what the session's stream is given.
+func (a *actingServer) relay(w http.ResponseWriter, r *http.Request, session string) {
 	http.NewResponseController(w).Flush()
-	stream := a.stream(id)
+	stream := a.stream(session)
 	for {
 		select {
 		case message := <-stream:
@@ -637,6 +661,68 @@ func TestStreamCutBeforeTheAnswer(t *testing.T) {
 	if a.done("act k") != 1 {
 		t.Errorf("executed %d times", a.done("act k"))
 	}
+}
+
+// A server may accept a request with 202 and answer it on the standing stream. If that stream is cut, the
+// answer may come on the next one, or never: then a read is sent again, and a call that may act is reported.
+func TestStandingStreamCutBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	begin := func(t *testing.T, set func(*Options)) (*actingServer, *webStory, func(tool, key string) string) {
+		a := startActing(t, "session")
+		a.stands, a.silent = true, map[string]bool{"k": true}
+		s := a.begin(t, set)
+		return a, s, func(tool, key string) string {
+			id := s.start(tool, `{"key":"`+key+`","reply":"202"}`)
+			s.until("it was executed", func() bool { return a.done(key) == 1 })
+			return id
+		}
+	}
+	soon := func(o *Options) { o.ResumedRead, o.ResumedWrite = 200*time.Millisecond, 200*time.Millisecond }
+	t.Run("a read is sent again", func(t *testing.T) {
+		a, s, start := begin(t, soon)
+		id := start("read", "k")
+		a.stream("s1") <- "cut"
+		if got := s.text(s.answer(id)); got != "done k" {
+			t.Errorf("%q", got)
+		}
+	})
+	t.Run("a write is reported", func(t *testing.T) {
+		a, s, start := begin(t, soon)
+		id := start("act", "k")
+		a.stream("s1") <- "cut"
+		s.wantFault(id, fault.OutcomeUnknown)
+		if a.done("k") != 1 {
+			t.Errorf("executed %d times", a.done("k"))
+		}
+		if got := s.text(s.answer(start("act", "next"))); got != "done next" {
+			t.Errorf("%q", got)
+		}
+	})
+	t.Run("a write is answered on the next stream", func(t *testing.T) {
+		a, s, start := begin(t, func(*Options) {})
+		id := start("act", "k")
+		a.stream("s1") <- "cut"
+		a.mu.Lock()
+		answer := strings.NewReplacer("ID", a.ids["k"], "RESULT", `{"content":[{"type":"text","text":"done k"}]}`).Replace(jsonResult)
+		a.mu.Unlock()
+		a.stream("s1") <- answer
+		if got := s.text(s.answer(id)); got != "done k" || a.done("k") != 1 {
+			t.Errorf("%q, executed %d times", got, a.done("k"))
+		}
+	})
+	t.Run("the stream is not opened again", func(t *testing.T) {
+		a, s, start := begin(t, func(*Options) {})
+		id := start("act", "k")
+		a.mu.Lock()
+		a.stands = false
+		a.mu.Unlock()
+		a.stream("s1") <- "cut"
+		code, _ := s.faultOf(s.answer(id))
+		if code != fault.OutcomeUnknown && code != fault.AnswerMissing || a.done("k") != 1 {
+			t.Errorf("%s, executed %d times", code, a.done("k"))
+		}
+		s.wantFault(start("act", "next"), fault.AnswerMissing)
+	})
 }
 
 // Two replicas that do not share sessions, behind a balancer that alternates:

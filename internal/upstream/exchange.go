@@ -30,6 +30,7 @@ type exchange struct {
 	body    []byte
 	once    bool            // see Sending
 	sure    bool            // the session was confirmed for this message
+	cuts    int             // of the standing stream when the message was last sent, see standingCuts
 	header  http.Header     // the headers that repeat parts of the body
 	after   <-chan struct{} // closed when the messages that must arrive first have arrived
 	settled chan struct{}   // closed once the message was accepted or never will be
@@ -42,7 +43,7 @@ type exchange struct {
 
 	try   atomic.Pointer[try]       // the latest one; nil before the first
 	sent  atomic.Bool               // an earlier try may have reached the server
-	quiet atomic.Pointer[time.Time] // since when nothing was heard on the stream that was resumed for the response; nil: none was
+	quiet atomic.Pointer[time.Time] // since when nothing was heard of the response, because its stream was cut and resumed; nil: it was not
 }
 
 // try measures one HTTP request for the message. There can be several, after a redirect or while
@@ -314,6 +315,7 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 	}
 	t := &try{body: x.body}
 	x.try.Store(t)
+	x.cuts = x.w.standingCuts()
 	when, hold := x.w.now(), x.once && !x.sure && x.w.provable()
 	var responded atomic.Bool
 	var slow atomic.Pointer[time.Timer] // set by a goroutine of the transport

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
@@ -66,6 +67,9 @@ func (w *web) listen(answered func()) {
 			opened = true
 			w.noteStreamOpen()
 			w.readStanding(res, t)
+			if w.streamCtx.Err() == nil {
+				w.streamCut(func(x *exchange) bool { return t.last == "" && !x.once })
+			}
 		default:
 			body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
 			res.Body.Close()
@@ -84,7 +88,8 @@ func (w *web) listen(answered func()) {
 				break
 			}
 			if res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusConflict {
-				return // the server has no standing stream
+				w.noStream()
+				return
 			}
 		}
 		if t.events > 0 || time.Since(asked) > minStreamLife {
@@ -99,7 +104,50 @@ func (w *web) listen(answered func()) {
 func (w *web) noteStreamOpen() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.streamOpened = true
+	w.streamOpened, w.streamOpen = true, true
+}
+
+// streamCut decides about the requests whose responses were to come on the standing stream, which has
+// ended. Those for which lost returns true are lost. The responses to others may come on the next
+// stream, and whoever waits for one knows since when it is overdue.
+func (w *web) streamCut(lost func(*exchange) bool) {
+	w.mu.Lock()
+	w.streamOpen = false
+	w.cuts++
+	var gone []*exchange
+	for end, x := range w.live {
+		switch {
+		case !x.parked:
+		case lost(x):
+			delete(w.live, end)
+			gone = append(gone, x)
+		case x.quiet.Load() == nil:
+			x.heard()
+		}
+	}
+	w.moved.Broadcast()
+	w.mu.Unlock()
+	for _, x := range gone {
+		w.lose(x.id, Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: errNoStream.Error()})
+	}
+}
+
+// noStream notes that the server has no standing stream, or no longer.
+func (w *web) noStream() {
+	w.mu.Lock()
+	w.streamOpened = false
+	w.mu.Unlock()
+	w.streamCut(func(*exchange) bool { return true })
+}
+
+// standingCuts returns how often the standing stream was cut, and -1 while it is not open.
+func (w *web) standingCuts() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.streamOpen {
+		return -1
+	}
+	return w.cuts
 }
 
 func (w *web) gap() {
@@ -294,6 +342,9 @@ func (w *web) park(x *exchange) bool {
 	defer w.mu.Unlock()
 	// The response may arrive before the confirmation that the request was accepted.
 	x.parked = w.live[x.end] != nil && !x.answered && !w.closed && x.ctx.Err() == nil
+	if w.remote.transport.Load() == streamable && (!w.streamOpen || x.cuts != w.cuts) {
+		x.heard() // the response may have been lost in a gap
+	}
 	return x.parked || x.answered
 }
 

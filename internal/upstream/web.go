@@ -50,7 +50,9 @@ type web struct {
 	trying       bool                     // a request is detecting the transport
 	tried        chan struct{}            // closed once the transport is known
 	standing     bool                     // the standing stream was requested
-	streamOpened bool                     // the standing stream was open at least once
+	streamOpened bool                     // the standing stream was open at least once, and was not refused since
+	streamOpen   bool                     // the standing stream is open
+	cuts         int                      // how often it was cut
 	refusals     []Response               // the last responses that were not a success
 	known        bool                     // see setKnown
 	proof        proof                    // see isProven
