@@ -1,14 +1,22 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
 )
 
 // What becomes of the calls of a client that has closed its side, as in `printf ... | gauze run -- server`.
@@ -110,4 +118,89 @@ func TestASessionEndsWithItsReader(t *testing.T) {
 	if n := s.answers(id); n != 1 {
 		t.Errorf("%d answers", n)
 	}
+}
+
+// Nobody can answer the questions of a server any more. It is told, unless it has read the end of its input.
+func TestQuestionsAfterTheClientClosed(t *testing.T) {
+	t.Parallel()
+	const nobody = "the client has closed its side"
+	t.Run("an open one", func(t *testing.T) {
+		s := beginWeb(t, stateful, patient())
+		s.initialize()
+		id := s.start("ask", "{}")
+		s.notice("elicitation/create", 1)
+		if err := s.end(); err != nil {
+			t.Error(err)
+		}
+		if got := s.text(s.answer(id)); !strings.Contains(got, nobody) {
+			t.Errorf("%q", got)
+		}
+	})
+	t.Run("a new one", func(t *testing.T) {
+		web := faultyhttp.New(stateful)
+		if err := web.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { web.Close() })
+		to, err := url.Parse(web.URL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed := make(chan struct{})
+		relay := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL = to }}
+		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if strings.Contains(string(body), `"ask"`) {
+				<-closed
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			relay.ServeHTTP(w, r)
+		}))
+		t.Cleanup(func() { front.CloseClientConnections(); front.Close() })
+		o := patient()
+		o.Spec.URL = front.URL
+		s := beginWeb(t, stateful, o)
+		s.initialize()
+		id := s.start("ask", "{}")
+		s.in.Close()
+		s.until("the client has left", func() bool {
+			s.session.mu.Lock()
+			defer s.session.mu.Unlock()
+			return s.session.emptied != nil
+		})
+		close(closed)
+		if err := s.end(); err != nil {
+			t.Error(err)
+		}
+		if got := s.text(s.answer(id)); !strings.Contains(got, nobody) {
+			t.Errorf("%q", got)
+		}
+	})
+	t.Run("one of a process that has not read the end", func(t *testing.T) {
+		o := patient()
+		o.Window = 1
+		s := begin(t, o).initialize()
+		id := s.start("ask", "{}")
+		s.notice("elicitation/create", 1)
+		queued := s.start("append", `{"key":"k"}`)
+		if err := s.end(); err != nil {
+			t.Error(err)
+		}
+		if got := s.text(s.answer(id)); !strings.Contains(got, nobody) {
+			t.Errorf("%q", got)
+		}
+		s.text(s.answer(queued))
+	})
+	t.Run("one of gauze", func(t *testing.T) {
+		i := samplingInn(t, samplingHello)
+		i.session.FinishGrace = -1
+		id := i.start("book", threeDays)
+		i.notice("sampling/createMessage", 1)
+		if err := i.end(); err != nil {
+			t.Error(err)
+		}
+		if got := i.answer(id).raw; !strings.Contains(got, rejectedBy) {
+			t.Error(got)
+		}
+	})
 }

@@ -31,6 +31,8 @@ func (s *Session) questionFromServer(conn *upstream.Conn, m *wire.Message) {
 			rejection = `{"code":-32601,"message":"this client does not accept requests"}`
 			s.emit(nil, event.Event{Kind: event.Dropped, Generation: conn.Generation, Method: m.Method,
 				Detail: "a request from the server, which its protocol version does not support"})
+		case s.emptied != nil && !conn.InputEnded():
+			rejection = `{"code":-32000,"message":"` + clientClosed + `"}`
 		case len(s.questions) >= maxQuestions:
 			rejection = fmt.Sprintf(`{"code":-32603,"message":"the client has not answered %d earlier requests"}`, maxQuestions)
 		default:
@@ -49,6 +51,23 @@ func (s *Session) questionFromServer(conn *upstream.Conn, m *wire.Message) {
 		s.out.buf = m.AppendWithID(s.out.buf, id)
 		s.out.end(Told{About: about, Question: true})
 	})
+}
+
+// clientClosed is why nobody can answer a question.
+const clientClosed = "the client has closed its side"
+
+// refuseQuestions answers what is open once the client has closed its side. A process that has read the
+// end of its input cannot be told, and knows. A login can still succeed in the browser.
+func (s *Session) refuseQuestions() {
+	for id, q := range s.questions {
+		switch {
+		case q.own == nil && !q.conn.InputEnded():
+			s.refuseQuestion(id, q, clientClosed)
+		case q.own != nil && q.call != nil:
+			delete(s.questions, id)
+			q.own <- wire.Message{Error: []byte(`"` + clientClosed + `"`)}
+		}
+	}
 }
 
 // maxQuestions bounds the open requests of a server whose client does not answer.
@@ -123,18 +142,24 @@ func (s *Session) withdrawFor(c *call) {
 		if q.call != c {
 			continue
 		}
+		const ended = "the request that caused this one has ended"
 		if q.own != nil {
 			delete(s.questions, id)
-			s.later(func() { s.out.send(withdrawal(id, q, "the request that caused this one has ended")) })
+			s.later(func() { s.out.send(withdrawal(id, q, ended)) })
 			continue
 		}
-		s.settleQuestion(id, q)
-		s.later(func() {
-			q.conn.Queue(reply(q.id, "error", []byte(`{"code":-32000,"message":"the request that caused this one has ended"}`)), lineEnd)
-			q.conn.Flush()
-			s.out.send(withdrawal(id, q, "the request that caused this one has ended"))
-		})
+		s.refuseQuestion(id, q, ended)
 	}
+}
+
+// refuseQuestion answers a question of the server for the client, and withdraws it.
+func (s *Session) refuseQuestion(id string, q *question, reason string) {
+	s.settleQuestion(id, q)
+	s.later(func() {
+		q.conn.Queue(reply(q.id, "error", []byte(`{"code":-32000,"message":"`+reason+`"}`)), lineEnd)
+		q.conn.Flush()
+		s.out.send(withdrawal(id, q, reason))
+	})
 }
 
 // withdrawal is the message that cancels a question at the client.

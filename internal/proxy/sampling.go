@@ -73,6 +73,8 @@ func (s *Session) sendQuestion(q *question, params json.RawMessage) (id []byte, 
 		switch {
 		case q.call.state != consulting:
 			err = errors.New("the call has ended")
+		case s.emptied != nil:
+			err = errors.New(clientClosed)
 		case len(s.questions) >= maxQuestions:
 			err = errors.New("the client has not answered earlier requests")
 		default:

@@ -568,6 +568,7 @@ func (s *Session) locked(change func()) (effects []func()) {
 	}
 	if s.emptied != nil {
 		s.endInput()
+		s.refuseQuestions()
 	}
 	if s.dozing && s.due() {
 		s.dozing = false
