@@ -5,7 +5,7 @@ var callEntries = []Entry{
 		Code: OutcomeUnknown, RPC: -31020, Retry: VerifyFirst, mute: true,
 		Title:   "it is unknown whether the call took effect",
 		model:   "The server exited, or its connection was lost, while this call was running.",
-		refused: "The server rejected this call because its session or its login had ended. Gauze renews both for later calls.",
+		refused: "The server rejected this call because its session or its login had ended, or because the server had moved. Gauze has dealt with that for later calls.",
 		Means:   "The server received the call, but exited or lost its connection before answering. The call may have taken effect completely, in part, or not at all.",
 		Why:     "The server crashed, was killed, hung or lost its connection while the call was running. MCP provides no way to find out how far the call got.",
 		Did:     "Gauze restarted the server and did not replay the call: that could send, pay for or delete something twice. Gauze does replay calls that only read, and calls that provably never reached the server.",

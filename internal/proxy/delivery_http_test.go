@@ -725,6 +725,43 @@ func TestStandingStreamCutBeforeTheAnswer(t *testing.T) {
 	})
 }
 
+// A server that redirects and has no session: a tool that answers 404 does not make gauze forget where calls
+// go, and after the server moved one call that may act is refused at most. None is sent twice.
+func TestWritesFollowARedirectThatAQuestionFound(t *testing.T) {
+	t.Parallel()
+	a := startActing(t, "plain")
+	var home atomic.Pointer[string]
+	at := func(path string) { home.Store(&path) }
+	at("/mcp/")
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if to := *home.Load(); r.URL.Path != to {
+			http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+			return
+		}
+		a.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	s := (&actingServer{Server: front, era: "plain"}).begin(t)
+	act := func(key string) {
+		t.Helper()
+		if got := s.text(s.answer(s.start("act", `{"key":"`+key+`"}`))); got != "done "+key || a.done(key) != 1 {
+			t.Errorf("%q, executed %d times", got, a.done(key))
+		}
+	}
+	act("first")
+	s.wantFault(s.start("read", `{"key":"r","reply":"404","always":true}`), fault.HTTPRefused)
+	act("after a 404")
+	at("/v2/")
+	m := s.wantFault(s.start("act", `{"key":"moved"}`), fault.OutcomeUnknown)
+	if a.done("moved") != 0 {
+		t.Errorf("a redirect was followed: %s", m.raw)
+	}
+	act("after it moved")
+	at("/mcp")
+	s.wantFault(s.start("read", `{"key":"r","reply":"404","always":true}`), fault.HTTPRefused)
+	act("after it moved back")
+}
+
 // Two replicas that do not share sessions, behind a balancer that alternates:
 // reads succeed, a call that may act is executed at most once and fails with
 // the reason, and nothing is taken for a crash.

@@ -130,14 +130,7 @@ const (
 // the next is asked. If it refuses all and has answered none, nothing is known.
 func (w *web) look(ctx context.Context, x *exchange) (knowledge, *Loss) {
 	r := w.remote
-	questions := []string{"ping", "tools/list"}
-	switch {
-	case x != nil && x.modern():
-		questions = []string{"server/discover"}
-	case r.pingless.Load():
-		questions = questions[1:]
-	}
-	for _, method := range questions {
+	for _, method := range w.questions(x) {
 		a := w.inquire(ctx, method, x)
 		if reason, dead := unreachable(a.err); a.err != nil && dead {
 			w.fail(failure{err: reason})
@@ -163,6 +156,38 @@ func (w *web) look(ctx context.Context, x *exchange) (knowledge, *Loss) {
 	return unclear, nil
 }
 
+// questions returns the questions that the server may answer, in the order in which they are asked.
+func (w *web) questions(x *exchange) []string {
+	switch {
+	case x != nil && x.modern():
+		return []string{"server/discover"}
+	case w.remote.pingless.Load():
+		return []string{"tools/list"}
+	}
+	return []string{"ping", "tools/list"}
+}
+
+// relocate finds out where messages go, after x was refused as if they went elsewhere. A question to the
+// address that the user gave follows its redirect; x is not sent again. It reports whether there is one.
+func (w *web) relocate(x *exchange) (redirects bool) {
+	if w.remote.transport.Load() == httpSSE {
+		return false // the server says where to post
+	}
+	w.checking.Lock()
+	defer w.checking.Unlock()
+	for _, method := range w.questions(x) {
+		switch a := w.inquireAt(x.ctx, w.remote.address.Load(), method, x); {
+		case a.answered:
+			w.remote.moved.Store(a.moved)
+			return a.moved != nil
+		case !a.refused:
+			return false // nothing is learned
+		}
+	}
+	w.remote.moved.Store(nil)
+	return false
+}
+
 // answer is what came back for a question.
 type answer struct {
 	answered bool   // by a JSON-RPC response, or the question was accepted
@@ -170,10 +195,20 @@ type answer struct {
 	said     string // the status line
 	loss     *Loss  // of other refusals
 	err      error
+	moved    *url.URL // where the question was redirected to; nil: it was not
 }
 
-// inquire asks one question. It is asked again after the login was renewed.
-func (w *web) inquire(ctx context.Context, method string, x *exchange) (a answer) {
+// inquire asks one question where messages go. If it is redirected and answered, they go there from now on.
+func (w *web) inquire(ctx context.Context, method string, x *exchange) answer {
+	a := w.inquireAt(ctx, w.postTo(), method, x)
+	if a.answered && a.moved != nil {
+		w.remote.moved.Store(a.moved)
+	}
+	return a
+}
+
+// inquireAt asks one question. It is asked again after the login was renewed.
+func (w *web) inquireAt(ctx context.Context, to *url.URL, method string, x *exchange) (a answer) {
 	ctx, cancel := context.WithTimeout(ctx, renewalTimeout)
 	defer cancel()
 	alarm := time.AfterFunc(renewalTimeout, cancel) // it is set once the login, which may have to be renewed, is known
@@ -185,13 +220,10 @@ func (w *web) inquire(ctx context.Context, method string, x *exchange) (a answer
 	}
 	text, header := x.question(method)
 	when := w.now()
-	to := w.postTo()
 	res, err := w.remote.do(w.ask(ctx, to, text, header), send)
-	if next := redirected(to, res); next != nil {
+	if a.moved = redirected(to, res); a.moved != nil {
 		res.Body.Close()
-		if res, err = w.remote.do(w.ask(ctx, next, text, header), send); err == nil && res.StatusCode < 300 {
-			w.remote.moved.Store(next)
-		}
+		res, err = w.remote.do(w.ask(ctx, a.moved, text, header), send)
 	}
 	if own := (*loginError)(nil); errors.As(err, &own) {
 		loss := w.remote.loginLoss(own)

@@ -504,9 +504,6 @@ func (x *exchange) reason(err error) error {
 // status.
 func (x *exchange) refused(res *http.Response) (reported bool) {
 	w := x.w
-	if res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed {
-		w.remote.moved.Store(nil) // the target of an earlier redirect may no longer be right
-	}
 	var body []byte
 	if contentType(res) == "text/event-stream" {
 		if answered, _ := x.readEvents(res, &position{via: x.id}); answered {
@@ -522,6 +519,7 @@ func (x *exchange) refused(res *http.Response) (reported bool) {
 	if answered {
 		w.deliverAll(body, x.id, res.StatusCode)
 	}
+	moved := !answered && x.hasMoved(res)
 	_, named := refusesSession(res.StatusCode, body)
 	gone := x.looksForgotten(res, body) && (named || !answered) && w.sessionForgotten(x.ctx)
 	switch {
@@ -537,12 +535,32 @@ func (x *exchange) refused(res *http.Response) (reported bool) {
 	}
 	w.noteRefusal(res, body)
 	loss := w.remote.refusal(res, body, time.Now())
+	if moved {
+		loss.Code = fault.OutcomeUnknown
+		loss.Detail += "; gauze sends later calls there"
+	}
 	if named && x.looksForgotten(res, body) {
 		loss.Final = false
 		loss.Detail += "; the server forgot the session for this request, but not for others; " + StickySessions
 	}
 	w.lose(x.id, loss)
 	return true
+}
+
+// hasMoved looks, after a refusal, for where messages go now. It reports whether later messages go where
+// this one, which is sent once, was redirected to.
+func (x *exchange) hasMoved(res *http.Response) bool {
+	w := x.w
+	switch next := redirected(res.Request.URL, res); {
+	case next != nil && x.once:
+		return w.relocate(x) && w.remote.to().String() == next.String()
+	case w.remote.moved.Load() == nil || res.StatusCode != http.StatusNotFound && res.StatusCode != http.StatusMethodNotAllowed:
+	case x.method == "initialize" || x.method == "server/discover":
+		w.remote.moved.Store(nil) // the target of an earlier redirect may no longer be right, and nothing else is under way
+	default:
+		w.relocate(x)
+	}
+	return false
 }
 
 // containsResponse reports whether body is or contains the JSON-RPC response with this id.
