@@ -1,6 +1,9 @@
 package proxy
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/upstream"
@@ -40,7 +43,8 @@ func (s *Session) endStarts(now time.Time) {
 		s.delayed = nil
 		return
 	}
-	for _, c := range s.calls {
+	inOrder := func(a, b *call) int { return cmp.Compare(a.seq, b.seq) } // what opens the session comes first
+	for _, c := range slices.SortedFunc(maps.Values(s.calls), inOrder) {
 		if c.login != nil || c.class == Stream || now.Before(d.end(c.arrived, s.startAnswer)) || s.underWay(c, now) {
 			continue
 		}

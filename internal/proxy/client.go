@@ -220,11 +220,7 @@ func (s *Session) answerWithoutServer(c *call) bool {
 	if s.conn != nil {
 		return false
 	}
-	if page := s.catalog.cached(c.msg.Method, cursorOf(c.msg.Params)); page != nil {
-		// The client has this list already, and is told if the next process shows a different one.
-		s.move(c, done)
-		s.counters.FromCache++
-		s.later(func() { s.out.send(answer(c.id, reply(c.id, "result", page))) })
+	if s.fromCache(c) {
 		return true
 	}
 	if s.hopeless(c) && !s.awaitLogin(c, s.trouble.Login) {
@@ -233,6 +229,19 @@ func (s *Session) answerWithoutServer(c *call) bool {
 		return true
 	}
 	return s.delayed != nil && now.Sub(s.delayed.since) >= s.startAnswer && s.beginWithout(c, &s.delayed.trouble)
+}
+
+// fromCache answers a call for a list that is known. The client is told if the next process shows a
+// different one.
+func (s *Session) fromCache(c *call) bool {
+	page := s.catalog.cached(c.msg.Method, cursorOf(c.msg.Params))
+	if page == nil || c.own != nil {
+		return false
+	}
+	s.move(c, done)
+	s.counters.FromCache++
+	s.later(func() { s.out.send(answer(c.id, reply(c.id, "result", page))) })
+	return true
 }
 
 // rootsChanged is the notification that is kept while the server is down: the next process has to

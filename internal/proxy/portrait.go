@@ -187,9 +187,9 @@ func account(spec launch.Spec) []string {
 }
 
 // unavailable answers a call that cannot wait for the server any longer: what a client asks first
-// from the shelf, if the server was reached before.
+// from the shelf, if the server was reached before, and lists from what is known of them.
 func (s *Session) unavailable(c *call, t *upstream.Trouble) {
-	if s.beginWithout(c, t) {
+	if s.beginWithout(c, t) || s.fromCache(c) {
 		return
 	}
 	f := troubled(t, c, time.Now())

@@ -113,6 +113,28 @@ func (s *story) remembers() bool {
 	return s.session.catalog.remembered
 }
 
+// What a client asks before it has the answer to initialize is answered from the shelf as well.
+func TestAListBehindInitializeIsRemembered(t *testing.T) {
+	t.Parallel()
+	web, kept := known(t, stateful, soon())
+	o := soon()
+	o.Shelf = kept
+	s := later(t, web, false, o)
+	initialize := s.request("initialize", helloParams)
+	var lists []string
+	for range 10 {
+		lists = append(lists, s.request("tools/list", "{}"))
+	}
+	if m := s.answer(initialize); m.Error != nil {
+		t.Fatal(m.raw)
+	}
+	for _, id := range lists {
+		if m := s.answer(id); !strings.Contains(m.raw, `"name":"append"`) {
+			t.Fatal(m.raw)
+		}
+	}
+}
+
 func TestASessionBeginsWithoutItsServer(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]faultyhttp.Config{"legacy": stateful, "modern": {Era: faultyhttp.Modern}} {
