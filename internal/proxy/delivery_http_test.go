@@ -686,6 +686,21 @@ func TestStandingStreamCutBeforeTheAnswer(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	})
+	t.Run("a read is reported if the tools may have changed", func(t *testing.T) {
+		a, s, start := begin(t, func(o *Options) { o.ResumedRead, o.ResumedWrite = 200*time.Millisecond, -1 })
+		a.mu.Lock()
+		a.reached = func() {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.silent["k"] = true
+		}
+		a.mu.Unlock()
+		id := start("read", "k")
+		a.stream("s1") <- "cut"
+		s.until("it is executed again", func() bool { return a.done("k") == 2 })
+		a.stream("s1") <- "cut"
+		s.wantFault(id, fault.OutcomeUnknown)
+	})
 	t.Run("a write is reported", func(t *testing.T) {
 		a, s, start := begin(t, soon)
 		id := start("act", "k")

@@ -229,7 +229,7 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 func (s *Session) cutOff(c *call, now time.Time) bool {
 	quiet := c.conn.QuietSince(c.end)
 	limit := s.ResumedWrite
-	if s.classNow(c).reads() {
+	if c.class.reads() || s.classNow(c).reads() {
 		limit = s.ResumedRead
 	}
 	if quiet.IsZero() || limit < 0 || s.userAsked(c.conn) || now.Sub(quiet) < limit || now.Sub(c.heard) < limit {
