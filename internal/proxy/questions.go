@@ -53,7 +53,7 @@ func (s *Session) questionFromServer(conn *upstream.Conn, m *wire.Message) {
 	})
 }
 
-// clientClosed is why nobody can answer a question.
+// clientClosed is why a question cannot be answered.
 const clientClosed = "the client has closed its side"
 
 // refuseQuestions answers what is open once the client has closed its side. A process that has read the

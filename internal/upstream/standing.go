@@ -109,7 +109,7 @@ func (w *web) noteStreamOpen() {
 
 // streamCut decides about the requests whose responses were to come on the standing stream, which has
 // ended. Those for which lost returns true are lost. The responses to others may come on the next
-// stream, and whoever waits for one knows since when it is overdue.
+// stream; since when they are overdue is noted.
 func (w *web) streamCut(lost func(*exchange) bool) {
 	w.mu.Lock()
 	w.streamOpen = false
