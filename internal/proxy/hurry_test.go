@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,6 +29,48 @@ func TestHurryDoesNotWaitForAnswers(t *testing.T) {
 				t.Errorf("hurry %v: waited %v, want %v", c.hurry, waited, c.waits)
 			}
 			s.endLife()
+		})
+	}
+}
+
+// A client that has closed its side gets its answers whenever it reads them, until the stop is to be
+// immediate.
+func TestAClientThatClosedItsSideMayReadLate(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  func(done, gone chan struct{}, stop func())
+		read bool
+	}{
+		{"it reads", func(done, _ chan struct{}, _ func()) { close(done) }, true},
+		{"it is gone", func(_, gone chan struct{}, _ func()) { close(gone) }, false},
+		{"gauze is stopped", func(_, _ chan struct{}, stop func()) { stop() }, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			gone, done := make(chan struct{}), make(chan struct{})
+			s := New(Options{Spec: launch.Spec{Command: "server"}, FinishGrace: -1, ReaderGone: func(ctx context.Context) {
+				select {
+				case <-gone:
+				case <-ctx.Done():
+				}
+			}})
+			defer s.endLife()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			defer s.hurryWhenUnread(ctx)()
+			s.finish(ctx)
+			s.out.writes.Add(1) // its last answer is being written
+			left := make(chan error, 1)
+			go func() { left <- s.leave(done) }()
+			time.Sleep(time.Hour)
+			select {
+			case err := <-left:
+				t.Fatalf("%s: left meanwhile: %v", c.name, err)
+			default:
+			}
+			c.end(done, gone, cancel)
+			if err := <-left; (err == nil) != c.read {
+				t.Errorf("%s: left with %v", c.name, err)
+			}
 		})
 	}
 }

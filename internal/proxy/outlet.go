@@ -43,6 +43,7 @@ type place struct {
 
 const (
 	outletFlushAt = 64 << 10
+	outletPiece   = 64 << 10 // the capacity of a pipe
 	// maxHeldBytes is how much is collected behind a held response.
 	maxHeldBytes = 1 << 20
 )
@@ -63,16 +64,18 @@ func (o *outlet) flush() {
 	}
 }
 
-// write writes to the client, until that fails. The caller holds the lock.
+// write writes to the client, until that fails: in pieces, so that stuck sees a slow reader. The caller
+// holds the lock.
 func (o *outlet) write(b []byte) {
-	if o.err != nil {
-		return
-	}
-	o.writes.Add(1)
-	_, o.err = o.w.Write(b)
-	o.writes.Add(1)
-	if o.err != nil {
-		close(o.failed)
+	for len(b) > 0 && o.err == nil {
+		piece := b[:min(len(b), outletPiece)]
+		b = b[len(piece):]
+		o.writes.Add(1)
+		_, o.err = o.w.Write(piece)
+		o.writes.Add(1)
+		if o.err != nil {
+			close(o.failed)
+		}
 	}
 }
 

@@ -349,19 +349,20 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 	if s.Opened != nil {
 		defer s.Opened(s)()
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	open, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var running sync.WaitGroup
 	var served error
-	running.Go(func() { served = s.up.Serve(ctx) })
+	running.Go(func() { served = s.up.Serve(open) })
 	if left == nil {
-		s.watch(ctx) // there is nothing else to wait for
+		s.watch(open) // there is nothing else to wait for
 	} else {
-		running.Go(func() { s.watch(ctx) })
+		running.Go(func() { s.watch(open) })
 	}
 	var err error
 	select {
 	case err = <-left:
+		defer s.hurryWhenUnread(ctx)()
 		s.finish(ctx)
 	case <-s.out.failed:
 		err = fmt.Errorf("the client is gone: %w", s.out.err)
@@ -392,8 +393,16 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 }
 
 // leave waits for done. A blocked write to a client that does not read its end cannot be
-// interrupted, so it is not waited for once the server is certainly gone.
+// interrupted, so it is not waited for once the server is certainly gone. A client that closed its side
+// reads when it likes, unless FinishGrace limits that.
 func (s *Session) leave(done <-chan struct{}) error {
+	if s.emptied != nil && s.FinishGrace < 0 {
+		select {
+		case <-done:
+			return nil
+		case <-s.hurried:
+		}
+	}
 	look := time.NewTicker(upstream.MaxStopTime)
 	defer look.Stop()
 	for {
@@ -422,6 +431,18 @@ func (s *Session) finish(ctx context.Context) {
 		waiting, cancel = context.WithTimeout(waiting, s.FinishGrace)
 		defer cancel()
 	}
+	select {
+	case <-s.emptied:
+	case <-s.out.failed:
+		s.Hurry()
+	case <-s.hurried:
+	case <-waiting.Done():
+	}
+}
+
+// hurryWhenUnread calls Hurry once nobody reads the answers, or ctx has ended, until stop is called.
+func (s *Session) hurryWhenUnread(ctx context.Context) (stop func()) {
+	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if s.ReaderGone != nil {
 		go func() {
 			if s.ReaderGone(waiting); waiting.Err() == nil {
@@ -429,12 +450,10 @@ func (s *Session) finish(ctx context.Context) {
 			}
 		}()
 	}
-	select {
-	case <-s.emptied:
-	case <-s.out.failed:
-		s.Hurry()
-	case <-s.hurried:
-	case <-waiting.Done():
+	asked := context.AfterFunc(ctx, s.Hurry)
+	return func() {
+		asked()
+		cancel()
 	}
 }
 
