@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // What becomes of the calls of a client that has closed its side, as in `printf ... | gauze run -- server`.
@@ -89,6 +91,74 @@ func TestACrashAfterTheClientClosedIsHealed(t *testing.T) {
 	s.text(s.answer("101"))
 	s.text(s.answer("102"))
 	s.want(event.Started, 2)
+}
+
+// A server that dies with calls that it has read is replaced as well, and the next one reads the end of its
+// input too. The history says that it died.
+func TestACrashWithCallsAfterTheClientClosedIsHealed(t *testing.T) {
+	t.Parallel()
+	o := patient()
+	o.Spec = plainServer("dying", t.TempDir())
+	s := begin(t, o)
+	s.answer(s.request("initialize", initializeParams))
+	s.answer(s.request("tools/list", ""))
+	read, write := s.start("get", ""), s.start("put", "")
+	if err := s.end(); err != nil {
+		t.Error(err)
+	}
+	if got := s.text(s.answer(read)); got != "finished" {
+		t.Errorf("answered %q", got)
+	}
+	s.wantFault(write, fault.OutcomeUnknown)
+	s.wantDeaths(upstream.ReasonExit, upstream.ReasonStopped)
+}
+
+// A server that has answered everything is not started again, however it exits.
+func TestAServerThatHasAnsweredEverythingHasEnded(t *testing.T) {
+	t.Parallel()
+	o, dir := patient(), t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "started"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	o.Spec = plainServer("dying", dir)
+	s := begin(t, o)
+	s.answer(s.request("initialize", initializeParams))
+	id := s.start("put", "")
+	if err := s.end(); err != nil {
+		t.Error(err)
+	}
+	s.text(s.answer(id))
+	s.wantDeaths(upstream.ReasonStopped)
+}
+
+// A client that closed its side learns why the server does not start.
+func TestAStartThatFailsAfterTheClientClosedIsExplained(t *testing.T) {
+	t.Parallel()
+	o := patient()
+	o.Spec = plainServer("keyless", "")
+	s := begin(t, o)
+	id := s.request("initialize", initializeParams)
+	if err := s.end(); err == nil {
+		t.Error("the session ended without an error")
+	}
+	s.wantFault(id, fault.ServerExitsEarly)
+	if said := s.answer(id).raw; !strings.Contains(said, "API_KEY is required") {
+		t.Errorf("the cause is missing: %s", said)
+	}
+}
+
+// wantDeaths compares why the generations of the server ended.
+func (s *story) wantDeaths(reasons ...string) {
+	s.t.Helper()
+	var got []string
+	for _, e := range s.timeline() {
+		if e.Kind == event.Died {
+			got = append(got, e.Reason)
+		}
+	}
+	if !slices.Equal(got, reasons) {
+		s.t.Errorf("the server ended because of %q, want %q\n%s", got, reasons, s.told())
+	}
 }
 
 // Nobody reads the answers: the session ends without them, and so does a server that ignores the end of

@@ -54,6 +54,8 @@ var plainServers = map[string]func(in io.Reader, out io.Writer, dir string){
 	"booking":        serveBooking,
 	"deaf":           serveDeaf,
 	"finishing":      serveFinishing,
+	"keyless":        serveKeyless,
+	"dying":          serveDying,
 	"parrot":         serveParrot,
 	"too-many-tools": serveTools(150_000),
 	"flood-legacy":   func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, false) },
@@ -89,6 +91,35 @@ func serveFinishing(in io.Reader, out io.Writer, dir string) {
 	for _, id := range calls {
 		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"finished"}]}}`+"\n", id)
 	}
+}
+
+// serveDying answers the calls that it has read after the end of its input, except when it is started
+// first, and exits with an error.
+func serveDying(in io.Reader, out io.Writer, dir string) {
+	var calls []json.RawMessage
+	eachLine(in, func(_ []byte, m plainMessage) {
+		switch m.Method {
+		case "initialize":
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}}`+"\n", m.ID)
+		case "tools/list":
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"get","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}}`+"\n", m.ID)
+		case "tools/call":
+			calls = append(calls, m.ID)
+		}
+	})
+	if first := os.Mkdir(filepath.Join(dir, "started"), 0o700) == nil; !first {
+		for _, id := range calls {
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"finished"}]}}`+"\n", id)
+		}
+	}
+	os.Exit(3)
+}
+
+// serveKeyless answers nothing and exits with an error.
+func serveKeyless(in io.Reader, _ io.Writer, _ string) {
+	io.Copy(io.Discard, in)
+	fmt.Fprintln(os.Stderr, "API_KEY is required")
+	os.Exit(1)
 }
 
 // plainMessage keeps the bytes of its parts.

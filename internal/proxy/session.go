@@ -470,13 +470,17 @@ func (s *Session) mute() bool { return s.closing || s.conn != nil && s.conn.Inpu
 
 // checkEmptied closes emptied if no answer is due. The answer to an open stream never is.
 func (s *Session) checkEmptied() {
-	if s.emptied == nil || s.examined > 0 {
+	if s.emptied == nil {
 		return
 	}
 	for _, c := range s.calls {
 		if !c.open() {
 			return
 		}
+	}
+	s.up.Last()
+	if s.examined > 0 {
+		return
 	}
 	select {
 	case <-s.emptied:

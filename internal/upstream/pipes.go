@@ -95,7 +95,7 @@ func (p *pipes) serve(guard *guard, maxMessage int) {
 
 	select {
 	case <-p.proc.exited:
-		if p.out.hasEnded() {
+		if p.out.hasEnded() && p.proc.cmd.ProcessState.Success() { // otherwise it failed
 			p.End(ClientLeft, false)
 		}
 	case <-p.out.broken:

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -84,6 +85,8 @@ type Upstream struct {
 	adopting  sync.Mutex           // held to change Spec and changes, and to read them elsewhere than in Run
 	changes   []string             // what was changed in Spec, in order
 	unreached bool                 // the last generation found no server at the URL
+
+	last atomic.Bool // see Last
 
 	mu         sync.Mutex
 	tracker    *health.Tracker
@@ -177,7 +180,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 			}
 			return nil
 		}
-		if evidence.ByUs == ClientLeft {
+		if evidence.ByUs == ClientLeft || u.wasLast(evidence) {
 			return nil // it read the end of its input, and exited
 		}
 		if evidence.ByUs == UserRestart {
@@ -264,7 +267,10 @@ func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard, 
 	u.lingering = append(slices.DeleteFunc(u.lingering, isGone), conn)
 	e = conn.Evidence()
 	reason := e.Reason(ready)
-	if loginPlan(plan{}, e, err).login != nil {
+	switch {
+	case u.wasLast(e):
+		reason = ReasonStopped
+	case loginPlan(plan{}, e, err).login != nil:
 		reason = ReasonLogin
 	}
 	u.closed(conn, reason)
@@ -492,6 +498,12 @@ func (u *Upstream) End() {
 		u.conn.End(ClientLeft, u.hurried)
 	}
 }
+
+// Last reports that nothing is due from the server any more: however it ends, it is not started again.
+func (u *Upstream) Last() { u.last.Store(true) }
+
+// wasLast reports whether a process ended after Last.
+func (u *Upstream) wasLast(e Evidence) bool { return u.last.Load() && e.Spawn == nil }
 
 // Hurry makes a stop that is in progress skip the wait for a voluntary exit.
 func (u *Upstream) Hurry() {
