@@ -62,6 +62,7 @@ func serveCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.add(flags)
+	flags.Lookup("max-message").Usage += "; a request may have 16MiB unless you set this"
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "`address` to listen on; requires --token-env, --token-file or --oauth-issuer unless it is loopback")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with the accepted tokens, one per line; each token has its own sessions (default: a token that gauze creates)")
 	flags.StringVar(&f.tokenEnv, "token-env", "", "environment `variable` with the token that clients must send")

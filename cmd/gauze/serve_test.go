@@ -217,6 +217,17 @@ func (s *served) unfinished() {
 	io.Copy(conn, io.LimitReader(spaces{}, size-1)) // fails where the body is refused
 }
 
+// A request may be as long as the longest message that the user lets pass.
+func TestServeAcceptsWhatMaxMessageLetsPass(t *testing.T) {
+	t.Parallel()
+	s := startServe(t, "--max-message", "18MiB", "--", "faultyserver")
+	long := strings.Repeat("x", 17<<20)
+	code, answer, _ := s.post(s.initialize(), `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`+long+`"}}}`)
+	if code != 200 || !strings.Contains(answer, long) {
+		t.Errorf("status %d, %d bytes: %.300s", code, len(answer), answer)
+	}
+}
+
 type spaces struct{}
 
 func (spaces) Read(b []byte) (int, error) {

@@ -82,7 +82,9 @@ func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []strin
 	}
 	reduceMemory()
 	o = f.Options
-	o.MaxMessage = int(f.maxMessage)
+	if flags.Changed("max-message") { // otherwise, the default depends on the command
+		o.MaxMessage = int(f.maxMessage)
+	}
 	if o.Spec, err = f.spec(command, args); err != nil {
 		return o, err
 	}

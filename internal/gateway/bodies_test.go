@@ -1,11 +1,16 @@
 package gateway
 
 import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/proxy"
 )
 
 var alice, bob = principal{1}, principal{2}
@@ -144,5 +149,44 @@ func TestALargeBodyWithoutRoomIsRefusedClearly(t *testing.T) {
 	f.end()
 	if f.g.bodies.used != 0 {
 		t.Errorf("%d bytes are left", f.g.bodies.used)
+	}
+}
+
+// A request may be as long as the longest message, and no longer.
+func TestABodyIsAsLongAsTheLongestMessage(t *testing.T) {
+	t.Parallel()
+	o := quickly()
+	o.Session.MaxMessage = 17 << 20
+	f := serve(t, o)
+	c := f.client().initialize("2025-06-18")
+	c.call("1", "echo", `{"text":"`+strings.Repeat("x", o.Session.MaxMessage-1<<10)+`"}`).want(200).result().wantText(t, "xxx")
+	request := fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
+		"Accept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n", f.addr, o.Session.MaxMessage+1)
+	a := f.rawExchange(request)
+	if a == nil || a.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Fatalf("a longer one got %v", a)
+	}
+	said, _ := io.ReadAll(a.Body)
+	if !strings.Contains(string(said), "17825792 bytes") || !strings.Contains(string(said), "--max-message") {
+		t.Errorf("told %s", said)
+	}
+}
+
+// All bodies together may use at least as much as the longest one, whoever sends it. Otherwise
+// that does not depend on how long answers may be.
+func TestTheLongestBodyFits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ message, body, all int }{
+		{0, 16 << 20, 96 << 20}, {1 << 20, 1 << 20, 96 << 20}, {128 << 20, 128 << 20, 256 << 20},
+	} {
+		for _, tokens := range [][]string{nil, {"a"}, {"a", "b", "c"}} {
+			g := New(Options{Session: proxy.Options{MaxMessage: c.message}, Tokens: tokens}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+			if g.maxBody() != c.body || g.MaxBodyBytes != c.all {
+				t.Errorf("messages of %d: bodies of %d, in total %d", c.message, g.maxBody(), g.MaxBodyBytes)
+			}
+			if who, _ := g.guard.Find("a"); !g.bodies.allows(who, c.body) {
+				t.Errorf("messages of %d: no body of %d for one of %q", c.message, c.body, tokens)
+			}
+		}
 	}
 }

@@ -40,10 +40,11 @@ func (g *Gateway) openBody(w http.ResponseWriter, who principal) *body {
 // readBody reads the body to its end before any of it is forwarded: a request that breaks off never
 // reaches a server. The result is counted until the caller closes b.
 func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request, b *body) ([]byte, *refusal) {
-	if r.ContentLength > maxBodyBytes {
-		return nil, tooLarge()
+	limit := int64(g.maxBody())
+	if r.ContentLength > limit {
+		return nil, g.tooLarge()
 	}
-	source := http.MaxBytesReader(w, r.Body, maxBodyBytes)
+	source := http.MaxBytesReader(w, r.Body, limit)
 	var full [][]byte // the chunks before the last one
 	last := make([]byte, 0, firstChunk(r.ContentLength))
 	for {
@@ -89,7 +90,7 @@ func (g *Gateway) unread(b *body, err error) *refusal {
 	case g.bodies.wasEvicted(b):
 		return g.bodyLimit()
 	case errors.As(err, &large):
-		return tooLarge()
+		return g.tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		refused = plain(http.StatusRequestTimeout, fmt.Sprintf("the body did not arrive within %v, or stalled for %v", g.BodyTimeout, bodyIdleTimeout))
 	}
@@ -105,8 +106,9 @@ func (g *Gateway) bodyLimit() *refusal {
 	return refused
 }
 
-func tooLarge() *refusal {
-	refused := plain(http.StatusRequestEntityTooLarge, "the body is larger than 16 MiB")
+// tooLarge returns the refusal of a body that is longer than any message may be.
+func (g *Gateway) tooLarge() *refusal {
+	refused := plain(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes: gauze serve --max-message sets the limit", g.maxBody()))
 	refused.header("Connection", "close")
 	return refused
 }

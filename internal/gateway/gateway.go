@@ -31,6 +31,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -45,7 +46,9 @@ import (
 
 // Options configures a Gateway. The zero value of each field is a sensible default.
 type Options struct {
-	Session proxy.Options // for every session; they share its Events
+	// Session is for every session; they share its Events. Its MaxMessage also limits the body of a
+	// request, which may have 16 MiB if it is 0: a client needs nothing but a token to fill memory.
+	Session proxy.Options
 
 	// Tokens are the accepted bearer tokens. Each is a principal of its own. If empty, every
 	// program on this machine has access.
@@ -68,8 +71,8 @@ type Options struct {
 	// BodyTimeout is the time for a whole request body. Default 30s.
 	BodyTimeout time.Duration
 
-	// MaxBodyBytes limits the bodies of all requests in flight together. Default 96 MiB; the
-	// garbage collector may need as much again.
+	// MaxBodyBytes limits the bodies of all requests in flight together. Default 96 MiB, or twice the
+	// longest body, so that each principal can send one; the garbage collector may need as much again.
 	MaxBodyBytes int
 
 	// Resumable lets a legacy client that lost its connection fetch what it missed: events get ids
@@ -100,10 +103,13 @@ func (o Options) withDefaults() Options {
 		o.MaxSessions = 64
 	}
 	if o.MaxBodyBytes == 0 {
-		o.MaxBodyBytes = 96 << 20
+		o.MaxBodyBytes = max(96<<20, 2*o.maxBody())
 	}
 	return o
 }
+
+// maxBody returns how many bytes the body of one request may have.
+func (o Options) maxBody() int { return cmp.Or(o.Session.MaxMessage, 16<<20) }
 
 // Path is the path of the endpoint.
 const Path = "/mcp"
@@ -113,11 +119,8 @@ const DashboardPath = "/dashboard"
 
 const metricsPath = "/metrics"
 
-// Limits on requests.
-const (
-	maxBodyBytes = 16 << 20 // of one request
-	maxConns     = 8192     // open at the same time; a thousand clients have three each
-)
+// maxConns is how many connections may be open at the same time; a thousand clients have three each.
+const maxConns = 8192
 
 // Gateway serves one address.
 type Gateway struct {
