@@ -697,24 +697,35 @@ func TestFaultP22DiesBeforeTheNewlineOfAnAnswer(t *testing.T) {
 	s.want(event.Stray, 0)
 }
 
-// The client's last message needs no newline either; a piece of one is not answered.
+// The client's last line needs no newline either: it is answered, or rejected, as if it had one. A piece of
+// a message is not answered.
 func TestTheLastLineOfAClientNeedsNoNewline(t *testing.T) {
 	t.Parallel()
-	for last, answers := range map[string]int{
-		`{"jsonrpc":"2.0","id":"last","method":"ping"}`: 1,
-		`{"jsonrpc":"2.0","id":"last","method":"ping"`:  0,
+	const ping = `{"jsonrpc":"2.0","id":"last","method":"ping"}`
+	for _, c := range []struct {
+		last              string
+		answers, rejected int
+	}{
+		{ping, 1, 0},
+		{"[" + ping + "]", 1, 0},
+		{ping + ping, 1, 1},
+		{ping + ping[:9], 1, 1},
+		{`{"id":"last","method":"ping","method":"ping"}`, 1, 1},
+		{ping[:len(ping)-1], 0, 0},
+		{"[" + ping, 0, 0},
 	} {
-		s := begin(t, quick()).initialize()
-		if _, err := io.WriteString(s.in, last); err != nil {
+		s := begin(t, quick())
+		s.initializeAs("2025-03-26")
+		if _, err := io.WriteString(s.in, c.last); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.end(); err != nil {
 			t.Error(err)
 		}
-		if n := s.answers(`"last"`); n != answers {
-			t.Errorf("%s: %d answers, want %d", last, n, answers)
+		if n := s.answers(`"last"`); n != c.answers {
+			t.Errorf("%s: %d answers, want %d", c.last, n, c.answers)
 		}
-		s.want(event.Failed, 0)
+		s.want(event.Failed, c.rejected)
 	}
 }
 

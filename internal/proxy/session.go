@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -519,10 +520,10 @@ func (s *Session) listen(in io.Reader) error {
 	}
 }
 
-// lastFromClient handles what follows the last newline if it is a whole message.
+// lastFromClient handles what follows the last newline, unless it is a piece of a message.
 func (s *Session) lastFromClient(line []byte) {
 	line = bytes.TrimSpace(wire.WithoutMark(line))
-	if _, rest, err := wire.Scan(line); err == nil && len(rest) == 0 {
+	if _, _, err := wire.Scan(line); err == nil || json.Valid(line) {
 		s.FromClient(line)
 		s.Flush()
 	}
