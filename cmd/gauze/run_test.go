@@ -157,6 +157,14 @@ func TestASecondSignalEndsRun(t *testing.T) {
 // stopServer sends SIGSTOP to the server.
 func (w *wrapped) stopServer() {
 	w.t.Helper()
+	if err := syscall.Kill(w.server(), syscall.SIGSTOP); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// server returns the process id of the server.
+func (w *wrapped) server() int {
+	w.t.Helper()
 	w.call("pid", "{}")
 	_, line := w.response()
 	_, rest, _ := strings.Cut(line, `"pid":`)
@@ -165,9 +173,7 @@ func (w *wrapped) stopServer() {
 	if err != nil {
 		w.t.Fatalf("no pid in %s", line)
 	}
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		w.t.Fatal(err)
-	}
+	return pid
 }
 
 // untilFile waits until a file has this content.
@@ -335,21 +341,45 @@ func TestFaultP25GauzeIsKilledWhileItStartsTheServer(t *testing.T) {
 	}
 }
 
+// unread is a wrap whose client does not read a long response of the server.
+func unread(t *testing.T) (w *wrapped, server int) {
+	t.Helper()
+	w = wrap(t, "faultyserver", "-ignore-eof").initialize()
+	server = w.server()
+	w.call("big", `{"n":1000000}`)
+	if _, err := w.out.ReadByte(); err != nil { // the response has begun, and does not fit into the pipe
+		t.Fatal(err)
+	}
+	return w, server
+}
+
+// A client that closes its side may read when it likes. The server does not stay for that.
+func TestAClientThatClosesReadsLater(t *testing.T) {
+	t.Parallel()
+	w, server := unread(t)
+	w.in.Close()
+	w.wantGone([]int{server})
+	rest, err := io.ReadAll(w.out)
+	if err != nil || len(rest) < 1_000_000 || !strings.HasSuffix(string(rest), "}\n") {
+		t.Errorf("read %d bytes: %v", len(rest), err)
+	}
+	if err := w.cmd.Wait(); err != nil {
+		t.Errorf("ended with %v and the words %q", err, w.stderr)
+	}
+}
+
 func TestFaultH09ClientNeverReads(t *testing.T) {
 	t.Parallel()
-	for name, leave := range map[string]func(*wrapped){
-		"and closes":  func(w *wrapped) { w.in.Close() },
-		"and signals": func(w *wrapped) { w.cmd.Process.Signal(syscall.SIGTERM) },
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, closes := range []bool{false, true} {
+		t.Run(fmt.Sprintf("and signals, closes first %v", closes), func(t *testing.T) {
 			t.Parallel()
-			w := wrap(t, "faultyserver", "-ignore-eof").initialize()
+			w, server := unread(t)
 			pids := w.family()
-			w.call("big", `{"n":1000000}`)
-			if _, err := w.out.ReadByte(); err != nil { // the response has begun, and does not fit into the pipe
-				t.Fatal(err)
+			if closes {
+				w.in.Close()
+				w.wantGone([]int{server})
 			}
-			leave(w)
+			w.cmd.Process.Signal(syscall.SIGTERM)
 			w.cmd.Wait()
 			if got := w.cmd.ProcessState.ExitCode(); got != 1 || !strings.Contains(w.stderr.String(), "is not reading") {
 				t.Errorf("ended with %v and the words %q", w.cmd.ProcessState, w.stderr)

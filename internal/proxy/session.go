@@ -397,6 +397,8 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 // interrupted, so it is not waited for once the server is certainly gone. A client that closed its side
 // reads when it likes, unless FinishGrace limits that.
 func (s *Session) leave(done <-chan struct{}) error {
+	look := time.NewTicker(upstream.MaxStopTime)
+	defer look.Stop()
 	if s.emptied != nil && s.FinishGrace < 0 {
 		select {
 		case <-done:
@@ -404,8 +406,6 @@ func (s *Session) leave(done <-chan struct{}) error {
 		case <-s.hurried:
 		}
 	}
-	look := time.NewTicker(upstream.MaxStopTime)
-	defer look.Stop()
 	for {
 		select {
 		case <-done:
