@@ -441,7 +441,7 @@ func (s *Session) finish(ctx context.Context) {
 	}
 }
 
-// hurryWhenUnread calls Hurry once nobody reads the answers, or ctx has ended, until stop is called.
+// hurryWhenUnread calls Hurry once the answers have no reader, or ctx has ended, until stop is called.
 func (s *Session) hurryWhenUnread(ctx context.Context) (stop func()) {
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if s.ReaderGone != nil {
