@@ -36,7 +36,7 @@ var doors = map[string][]string{
 	"internal/agenttools":             {"internal/mcptasks", "internal/task", "internal/taskrun", "internal/proxy", "llm", "internal/verdict", "internal/fleet", "internal/doctor", "internal/repair", "internal/registry", "internal/clientconfig", "internal/backup", "internal/trust", "internal/launch", "internal/probe"},
 	"internal/trust":                  {},
 	"internal/catalogue":              {"internal/doctor", "internal/clientconfig"},
-	"internal/doctor":                 {"llm", "internal/upstream", "internal/trust", "internal/launch", "internal/probe"},
+	"internal/doctor":                 {"llm", "internal/upstream", "internal/trust", "internal/launch", "internal/probe", "internal/remembered"},
 	"internal/fileid":                 {},
 	"internal/clientconfig":           {"internal/fileid", "internal/clientconfig/reference", "internal/splice", "internal/launch"},
 	"internal/clientconfig/reference": {},

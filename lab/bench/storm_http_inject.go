@@ -88,7 +88,7 @@ func (f *faultInjector) count() int {
 // idle is how long a session is not used before its server forgets it.
 const idle = 2 * time.Millisecond
 
-// replace replaces a server that nobody uses at the moment.
+// replace replaces a server that no call is using.
 func replace(server *faultyhttp.Server, f faultyhttp.Fault) error {
 	if f == redeployed {
 		return server.Restart()

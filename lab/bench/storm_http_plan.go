@@ -20,7 +20,7 @@ var callFaults = []faultyhttp.Fault{
 }
 
 // stormMode is a server that acts, and then answers as if it had not; or one that is replaced
-// between two calls, which nobody may notice.
+// between two calls, which the caller may not notice.
 type stormMode struct {
 	faults  []faultyhttp.Fault
 	noPing  bool
