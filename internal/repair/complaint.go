@@ -251,12 +251,15 @@ func (s *Schema) named(sent any, said string) (paths [][]string) {
 	return paths[:min(len(paths), maxIssues)]
 }
 
-// known returns the end of a path that the schema knows. Servers add their own words before it, and
-// keywords of the schema in between.
+// known returns the end of a path that begins with a declared argument and that the schema or the call
+// has. Servers add their own words before it, and keywords of the schema in between.
 func (s *Schema) known(sent any, parts []string) []string {
 	for len(parts) > 0 {
 		for _, path := range [][]string{parts, withoutKeywords(parts)} {
-			if len(path) > 0 && (len(s.nodesAt(path)) > 0 && s.declared[path[0]] != nil) {
+			if len(path) == 0 || s.declared[path[0]] == nil {
+				continue
+			}
+			if _, there := present(sent, path); there || len(s.nodesAt(path)) > 0 {
 				return path
 			}
 		}

@@ -137,9 +137,10 @@ func TestComplaint(t *testing.T) {
 		{"deep", `hours.0.from: Invalid time`, "hours.0.from"},
 		{"deep list", `[{"code":"custom","path":["hours",0,"from"]}]`, "hours.0.from"},
 		{"list", `Missing required arguments: days, units`, "days"},
+		{"undeclared inside", `Invalid arguments for forecast: hours.0.to: unknown field; valid fields: 'from'`, "hours.0.to"},
 		{"undeclared", `forecast() got an unexpected keyword argument 'lang'`, "lang"},
 	} {
-		sent := `{"city":"Oslo","units":"celsius","hours":[{"from":"10:00:00"}],"lang":"no"}`
+		sent := `{"city":"Oslo","units":"celsius","hours":[{"from":"10:00:00","to":"11:00:00"}],"lang":"no"}`
 		m := Compile([]byte(forecast)).Complaint("forecast", []byte(sent), c.said, 1)
 		data := readReport(t, m)
 		if len(data.Issues) == 0 || data.Issues[0].Field != c.field {
