@@ -25,9 +25,9 @@ var rejectionPrefixes = sync.OnceValue(func() *regexp.Regexp {
 			`the arguments dictionary is missing\b`,
 			`missing required arguments:`,
 			`unknown (?:parameter|argument)s?\b`,
+			`\[\s*\{\s*"(?:code|expected|received|validation)":\s*"`, // only zod's issues
 		}, "|") + `)`,
 		`MCP error -32602\b`,
-		`\[\s*\{\s*"(?:code|expected|received|validation)":\s*"`, // only zod's issues
 	}, "|") + `)`)
 })
 

@@ -18,6 +18,7 @@ func TestARefusalIsToldFromAResult(t *testing.T) {
 		"failed to deserialize parameters: missing field `days`",
 		`The arguments dictionary is missing a value for the required parameter 'days'.`,
 		`[ { "code": "invalid_type", "expected": "number", "received": "string", "path": ["days"] } ]`,
+		`Error: [ { "code": "invalid_type", "expected": "number", "received": "string", "path": ["days"] } ]`,
 		`Missing required arguments: days`,
 		`Unknown parameter: dayz`,
 	} {

@@ -117,7 +117,7 @@ func (d *Decision) RejectedBeforeRun(text string) bool {
 var (
 	rejecting = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)\b(?:invalid|illegal|malformed|bad|wrong|incorrect|missing|required?|requires|must|should|ha(?:s|ve) to|expected|expects|unexpected|` +
-			`unsupported|unknown|unrecogni[sz]ed|cannot be|can't be|not (?:an? )?(?:valid|allowed|supported|accepted|permitted|one of|of (?:an? )?type)|` +
+			`unsupported|unknown|unrecogni[sz]ed|cannot be|can't be|not (?:an? )?(?:valid|function|allowed|supported|accepted|permitted|one of|of (?:an? )?type)|` +
 			`specify|provide|at least|at most|out of range|too (?:long|short|large|small|big|many|few|high|low)|valid(?:at(?:e|ing|ion))?)\b`)
 	})
 	aboutInput = sync.OnceValue(func() *regexp.Regexp {
