@@ -20,6 +20,7 @@ const (
 	explained    = "an explanation after the server's own error"
 	diagnosed    = "the cause of a failure after the server's own error"
 	afterHealed  = "a different failure after an earlier call was healed and had its effect"
+	saidMore     = "notifications and questions of a call that got further"
 	noArguments  = "no arguments, or null, sent as {}"
 	coalesced    = "list_changed notifications in a row sent as fewer"
 )
@@ -89,7 +90,8 @@ func compare(direct []transcript, wrapped transcript, bare map[string]bool, inOr
 			v.judge(id, m, w)
 		}
 	}
-	v.compareOthers(direct, wrapped)
+	// A real server may say more while it runs a call that it refuses directly.
+	v.compareOthers(direct, wrapped, !inOrder && v.improvements[healed]+v.improvements[silentRepair] > 0)
 	if inOrder && len(wrapped.lost) == 0 {
 		v.compareOrder(direct, wrapped)
 	}
@@ -208,8 +210,9 @@ func quotedMessage(e json.RawMessage) string {
 }
 
 // compareOthers compares what the server said without being asked: its notifications and questions,
-// each kind in its order. The ids of its questions are not compared: gauze gives them its own.
-func (v *verdict) compareOthers(direct []transcript, wrapped transcript) {
+// each kind in its order, and more of it if that may be. The ids of its questions are not compared:
+// gauze gives them its own.
+func (v *verdict) compareOthers(direct []transcript, wrapped transcript, more bool) {
 	w := wrapped.others()
 	var all []map[string][]string
 	for _, tr := range direct {
@@ -220,15 +223,31 @@ func (v *verdict) compareOthers(direct []transcript, wrapped transcript) {
 			v.random++
 		} else if n := len(w[key]); isListChanged(key) && n > 0 && n < len(said) {
 			v.improvements[coalesced]++
+		} else if more && len(said) < n && within(said, w[key]) {
+			v.improvements[saidMore]++
 		} else if !slices.Equal(said, w[key]) {
 			v.harm("%s: %d directly, %d wrapped: %s", key, len(said), len(w[key]), firstDifference(said, w[key]))
 		}
 	}
 	for key, said := range w {
-		if !slices.ContainsFunc(all, func(other map[string][]string) bool { return other[key] != nil }) {
+		switch {
+		case slices.ContainsFunc(all, func(other map[string][]string) bool { return other[key] != nil }):
+		case more:
+			v.improvements[saidMore]++
+		default:
 			v.harm("%s: never directly, %d wrapped: %s", key, len(said), show(said[0]))
 		}
 	}
+}
+
+// within reports whether a list has all of few, in their order.
+func within(few, list []string) bool {
+	for _, one := range list {
+		if len(few) > 0 && few[0] == one {
+			few = few[1:]
+		}
+	}
+	return len(few) == 0
 }
 
 func (tr transcript) others() map[string][]string {

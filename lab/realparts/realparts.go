@@ -41,7 +41,10 @@ const installTimeout = 30 * time.Minute
 func Install(ctx context.Context, out io.Writer, everything bool) error {
 	units := []unit{npmUnit, pythonUnit, gitUnit, serversUnit, conformanceUnit}
 	if everything {
-		units = append(units, moreServersUnit, pypiServersUnit)
+		units = append(units, moreServersUnit)
+		for _, s := range pypiServers {
+			units = append(units, s.unit())
+		}
 	}
 	if runtime.GOOS == "linux" {
 		units = append(units, clientsUnit, postgresUnit)

@@ -33,6 +33,7 @@ type pypiServer struct {
 	pins    []string
 	program string
 	args    []string
+	env     []string
 }
 
 // The servers that every check compares, in addition to the parts above: small, from npm.
@@ -60,6 +61,10 @@ var (
 		{pkg: "figma-developer-mcp", args: []string{"--stdio"}, env: []string{"FIGMA_API_KEY=dummy"}},
 		{pkg: "@hubspot/mcp-server", env: []string{"PRIVATE_APP_ACCESS_TOKEN=pat-dummy"}},
 		{pkg: "mcp-server-kubernetes"},
+		{pkg: "@modelcontextprotocol/server-filesystem", args: []string{"{dir}"}}, // an older version
+		{pkg: "@modelcontextprotocol/server-puppeteer"},
+		{pkg: "@wonderwhy-er/desktop-commander"},
+		{pkg: "@azure/mcp", args: []string{"server", "start"}},
 	}
 	pypiServers = []pypiServer{
 		{pins: []string{"mcp-server-git==2026.10.19"}, program: "mcp-server-git", args: []string{"--repository", "{repo}"}},
@@ -69,13 +74,17 @@ var (
 		{pins: []string{"awslabs.aws-documentation-mcp-server==1.2.3"}, program: "awslabs.aws-documentation-mcp-server"},
 		{pins: []string{"excel-mcp-server==2.2.2"}, program: "excel-mcp-server", args: []string{"stdio"}},
 		{pins: []string{"redis-mcp-server==0.5.1"}, program: "redis-mcp-server", args: []string{"--url", "redis://127.0.0.1:1/0"}},
+		{pins: []string{"arxiv-mcp-server==0.8.2"}, program: "arxiv-mcp-server"},
+		{pins: []string{"awslabs.core-mcp-server==1.0.0", "mcp<2"}, program: "awslabs.core-mcp-server"},
+		{pins: []string{"elevenlabs-mcp==0.12.2"}, program: "elevenlabs-mcp", env: []string{"ELEVENLABS_API_KEY=dummy"}},
+		{pins: []string{"markitdown-mcp==0.0.1a7"}, program: "markitdown-mcp"},
+		{pins: []string{"mcp-atlassian==0.23.1"}, program: "mcp-atlassian", env: []string{"JIRA_URL=http://127.0.0.1:1", "JIRA_USERNAME=a@b.c", "JIRA_API_TOKEN=dummy"}},
 	}
 )
 
 var (
 	serversUnit     = npmUnitOf("servers", minNode, pinsServersPackage, pinsServersLock)
 	moreServersUnit = npmUnitOf("servers-more", minSuiteNode, pinsMoreServersPackage, pinsMoreServersLock)
-	pypiServersUnit = unit{name: "servers-pypi", pins: fmt.Sprint(pypiServers), install: installPyPIServers}
 )
 
 // NeedServers returns the ten servers of every check. A missing server is handled as in Need.
@@ -91,14 +100,13 @@ func NeedServers(t testing.TB) []Server {
 	return append(all, npmCommands(t, need(t, serversUnit), servers)...)
 }
 
-// NeedMoreServers returns twenty more servers. A missing server is handled as in Need.
+// NeedMoreServers returns 29 more servers. A missing server is handled as in Need.
 func NeedMoreServers(t testing.TB) []Server {
 	t.Helper()
 	all := npmCommands(t, need(t, moreServersUnit), moreServers)
-	dir := need(t, pypiServersUnit).Cache
 	for _, s := range pypiServers {
-		program := filepath.Join(dir, s.program, venvBin(), s.program)
-		all = append(all, Server{Name: s.program, Argv: append([]string{program}, s.args...)})
+		program := filepath.Join(need(t, s.unit()).Cache, venvBin(), s.program)
+		all = append(all, Server{Name: s.program, Argv: append([]string{program}, s.args...), Env: s.env})
 	}
 	return all
 }
@@ -142,9 +150,15 @@ func packageScript(dir string) (string, error) {
 	return filepath.Join(dir, script), nil
 }
 
-// installPyPIServers installs each server in its own virtual environment, because their
-// requirements conflict.
-func installPyPIServers(ctx context.Context, dir string, out io.Writer) (place, error) {
+// unit returns the unit of one server: their requirements conflict, and what was installed before an
+// interruption stays.
+func (s pypiServer) unit() unit {
+	return unit{name: "pypi-" + s.program, pins: fmt.Sprint(s.pins), install: func(ctx context.Context, dir string, out io.Writer) (place, error) {
+		return installPyPI(ctx, dir, s.pins, out)
+	}}
+}
+
+func installPyPI(ctx context.Context, dir string, pins []string, out io.Writer) (place, error) {
 	if err := ensure(ctx, out, "python3", "python3", "python3-venv"); err != nil {
 		return place{}, err
 	}
@@ -152,17 +166,15 @@ func installPyPIServers(ctx context.Context, dir string, out io.Writer) (place, 
 	if err != nil {
 		return place{}, err
 	}
-	for _, s := range pypiServers {
-		venv := filepath.Join(dir, s.program)
-		if err := run(ctx, dir, nil, python, "-m", "venv", venv); err != nil {
-			return place{}, err
-		}
-		pip := filepath.Join(venv, venvBin(), "pip")
-		if err := run(ctx, dir, nil, append([]string{pip, "install", "--disable-pip-version-check"}, s.pins...)...); err != nil {
-			return place{}, fmt.Errorf("%w\nnext: check that pip can reach its index, then try again", err)
-		}
+	venv := filepath.Join(dir, "venv")
+	if err := run(ctx, dir, nil, python, "-m", "venv", venv); err != nil {
+		return place{}, err
 	}
-	return place{Cache: dir}, nil
+	pip := filepath.Join(venv, venvBin(), "pip")
+	if err := run(ctx, dir, nil, append([]string{pip, "install", "--disable-pip-version-check"}, pins...)...); err != nil {
+		return place{}, fmt.Errorf("%w\nnext: check that pip can reach its index, then try again", err)
+	}
+	return place{Cache: venv}, nil
 }
 
 // venvBin returns the name of the directory with the executables of a virtual environment.
