@@ -196,6 +196,21 @@ func TestTheCatalogueFollowsTheServer(t *testing.T) {
 	}
 }
 
+// A server that registers several tools announces each of them. The announcements that arrive while the
+// tools are listed are followed too: the next call is checked.
+func TestTheCatalogueFollowsAServerThatChangesWhileItIsListed(t *testing.T) {
+	t.Parallel()
+	s := beginPicky(t, strict())
+	s.answer(s.start("change", `{"twice":true}`))
+	s.notice("notifications/tools/list_changed", 2)
+	s.until("the tools are known", func() bool {
+		s.session.mu.Lock()
+		defer s.session.mu.Unlock()
+		return !s.session.catalog.stale
+	})
+	s.wantFault(s.start("book", `{"days":7}`), fault.ArgumentsInvalid)
+}
+
 func TestAServersOwnComplaintIsExplained(t *testing.T) {
 	t.Parallel()
 	s := beginPicky(t, quick())

@@ -179,7 +179,7 @@ func servePicky(in io.Reader, out io.Writer, _ string) {
 		return `{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"City"},"days":{"type":"` + days + `","minimum":1,"maximum":14},` +
 			`"units":{"type":"string","enum":["celsius","fahrenheit"]},"tags":{"type":"array","items":{"type":"string"}}},"required":["city"]`
 	}
-	days := "integer"
+	days, twice := "integer", false
 	eachLine(in, func(_ []byte, m plainMessage) {
 		say := func(text string) { fmt.Fprintf(out, `{"jsonrpc":"2.0",%s}`+"\n", text) }
 		answer := func(text string) { say(`"id":` + string(m.ID) + `,` + text) }
@@ -189,6 +189,10 @@ func servePicky(in io.Reader, out io.Writer, _ string) {
 		case "ping":
 			answer(`"result":{}`)
 		case "tools/list":
+			if twice {
+				twice = false
+				say(`"method":"notifications/tools/list_changed"`)
+			}
 			answer(`"result":{"tools":[{"name":"weather.get_forecast","inputSchema":` + schema(days) + `,"additionalProperties":false},"annotations":{"readOnlyHint":true}},` +
 				`{"name":"book","inputSchema":` + schema(days) + `,"additionalProperties":false}},` +
 				`{"name":"open","inputSchema":` + schema(days) + `},"annotations":{"readOnlyHint":true}},` +
@@ -199,7 +203,7 @@ func servePicky(in io.Reader, out io.Writer, _ string) {
 			json.Unmarshal(m.Params, &called)
 			switch {
 			case strings.Contains(params, `"name":"change"`):
-				days = "string"
+				days, twice = "string", strings.Contains(params, `"twice"`)
 				say(`"method":"notifications/tools/list_changed"`)
 				answer(`"result":{"content":[]}`)
 			case strings.Contains(params, `"complain-error"`):

@@ -78,8 +78,12 @@ func (s *Session) compare(conn *upstream.Conn) {
 	})
 }
 
-// askTools lists the tools in the background, once, if they changed since they were last listed, and for
-// a client that calls a tool without having listed them.
+// maxAgain bounds how often tools that change while they are listed are listed again: a server may
+// announce a change whenever it is asked.
+const maxAgain = 3
+
+// askTools lists the tools in the background if they changed since they were last listed, and for a
+// client that calls a tool without having listed them.
 func (s *Session) askTools(conn *upstream.Conn) {
 	if !s.memory.known() || s.asking || s.catalog.listed && s.catalog.licenses() {
 		return
@@ -88,8 +92,13 @@ func (s *Session) askTools(conn *upstream.Conn) {
 	m := s.memory
 	s.background.Go(func() {
 		restore := &restoring{s: s, ctx: context.Background(), conn: conn}
-		_ = restore.tools(m) // if the server dies meanwhile, the next call asks again
-		s.update(func() { s.asking = false })
+		for again, more := 0, true; more; again++ {
+			err := restore.tools(m) // if the server dies meanwhile, the next call asks again
+			s.update(func() {
+				more = err == nil && s.catalog.stale && again < maxAgain
+				s.asking = more
+			})
+		}
 	})
 }
 
