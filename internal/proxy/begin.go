@@ -62,8 +62,17 @@ func (d *delay) end(arrived time.Time, wait time.Duration) time.Time {
 	return arrived.Add(wait)
 }
 
+// lateFailure is when a start failed late. The next one would take as long to fail, and the client
+// would not wait for it.
+const lateFailure = 5 * time.Second
+
+// again reports whether a start that failed may just have had bad luck.
+func (d *delay) again() bool {
+	return d.trouble.Attempts < 2 && d.trouble.Evidence.Ran < lateFailure
+}
+
 // underWay reports whether a call is with a server that may still answer it. A process that starts
-// again after it failed once gets its time while it works; one that failed twice does not.
+// again after it failed once, and soon, gets its time while it works.
 func (s *Session) underWay(c *call, now time.Time) bool {
 	switch {
 	case c.state == queued:
@@ -71,5 +80,5 @@ func (s *Session) underWay(c *call, now time.Time) bool {
 	case c.state != sent || c.conn.Remote():
 		return true
 	}
-	return s.delayed.trouble.Attempts < 2 && !c.conn.Overdue(c.sent, now, s.startAnswer)
+	return s.delayed.again() && !c.conn.Overdue(c.sent, now, s.startAnswer)
 }

@@ -89,6 +89,19 @@ func TestAClientThatAsksTwiceWaitsOnce(t *testing.T) {
 	}
 }
 
+// A server that took a minute to fail is not waited for another minute.
+func TestASecondStartIsWaitedForIfTheFirstFailedSoon(t *testing.T) {
+	t.Parallel()
+	for ran, want := range map[time.Duration][]bool{0: {true, false}, time.Second: {true, false}, time.Minute: {false, false}} {
+		for i, want := range want {
+			d := &delay{trouble: upstream.Trouble{Attempts: i + 1, Evidence: upstream.Evidence{Ran: ran}}}
+			if got := d.again(); got != want {
+				t.Errorf("attempt %d failed after %v: waits %v, want %v", i+1, ran, got, want)
+			}
+		}
+	}
+}
+
 // The first diagnosis takes a second on a busy machine: the client waits for it and the rest together.
 func TestADiagnosisIsPartOfTheWait(t *testing.T) {
 	t.Parallel()
