@@ -161,6 +161,9 @@ func (w writer) Write(b []byte) (int, error) {
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
 	w.s.partial = append(w.s.partial, b...)
+	if !bytes.Contains(b, []byte("\n")) {
+		return len(b), nil // a long line comes in many pieces
+	}
 	whole := w.s.partial[:bytes.LastIndexByte(w.s.partial, '\n')+1]
 	w.s.partial = bytes.Clone(w.s.partial[len(whole):])
 	for line := range bytes.Lines(whole) {
