@@ -85,7 +85,7 @@ func (k *catalog) learn(method, cursor string, result []byte) (next string) {
 	next = nextCursor(values[1])
 	known.next, known.whole = next, next == ""
 	if method == "tools/list" {
-		k.listed, k.remembered = known.whole, false
+		k.listed, k.remembered = known.whole, k.remembered && cursor != ""
 		k.makeReady()
 	}
 	return next

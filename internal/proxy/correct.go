@@ -104,7 +104,7 @@ func (s *Session) newCorrection(c *call, r correct.Rejection) *correction {
 	switch {
 	case c.msg.Method != "tools/call", c.correction != nil, c.repeated(), s.mute(), s.conn == nil:
 		return nil
-	case !listed || s.catalog.stale || known.shape != c.shape || !c.fitting.Checked():
+	case !listed || !s.catalog.licenses() || known.shape != c.shape || !c.fitting.Checked():
 		return nil
 	case s.consulting >= maxConsultations, c.arrived.Before(s.uncorrected[c.sign]), inDialogue(c):
 		return nil
@@ -123,7 +123,7 @@ func (s *Session) newCorrection(c *call, r correct.Rejection) *correction {
 		number: c.number, client: c.client, since: c.arrived, conn: s.conn, sign: c.sign, model: model, policy: policy,
 		call: correct.Call{
 			Tool: c.tool, About: known.about, Schema: known.schema, Arguments: bytes.Clone(arguments),
-			Safe: !c.class.writes(), Tried: c.fitting.Receipt.Changes, Rejection: r, Class: class,
+			Safe: !s.classNow(c).writes(), Tried: c.fitting.Receipt.Changes, Rejection: r, Class: class,
 			Secrets: s.secrets.Load().Redact,
 		},
 	}
@@ -248,7 +248,7 @@ func (s *Session) cannotSend(c *call, k *correction) string {
 		return "the session is ending"
 	case s.conn != k.conn:
 		return "the server was restarted meanwhile"
-	case s.catalog.stale || s.catalog.tools[c.tool].shape != c.shape:
+	case !s.catalog.licenses() || s.catalog.tools[c.tool].shape != c.shape:
 		return "the tool changed meanwhile"
 	case barred:
 		return "the server crashed twice while running this call"

@@ -365,6 +365,49 @@ func TestHintsOfAnEarlierDeploymentLicenseNothing(t *testing.T) {
 	}
 }
 
+// Without sessions nothing says that a different version was deployed: its tools are listed before a
+// call is sent again.
+func TestToolsAreListedBeforeACallIsSentAgain(t *testing.T) {
+	t.Parallel()
+	for _, reads := range []bool{true, false} {
+		for _, era := range []faultyhttp.Era{faultyhttp.Legacy, faultyhttp.Modern} {
+			t.Run(fmt.Sprint(era, " reads ", reads), func(t *testing.T) {
+				s := beginWeb(t, faultyhttp.Config{Era: era}, unprobed())
+				s.web.Declare("append", true)
+				start, list := s.start, func() { s.answer(s.request("tools/list", "{}")) }
+				if era == faultyhttp.Modern {
+					start, list = s.startModern, func() { s.answer(s.request("tools/list", "{"+modernMeta+"}")) }
+				} else {
+					s.answer(s.request("initialize", initializeParams))
+					s.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+				}
+				list()
+				s.web.Declare("append", reads)
+				s.restart()
+				s.answer(start("append", `{"key":"k","fault":"rst-after-effect","times":1}`))
+				s.wantDone("k", map[bool]int{true: 2, false: 1}[reads])
+			})
+		}
+	}
+}
+
+// A list that cannot be had licenses nothing, and holds nothing up.
+func TestAServerWhoseListFailsAfterARedeployIsUsed(t *testing.T) {
+	t.Parallel()
+	s := beginWeb(t, stateful, unprobed())
+	s.initialize()
+	s.answer(s.request("tools/list", "{}"))
+	s.restart()
+	s.web.Arm(faultyhttp.Status500, 100, faultyhttp.Match{Method: "tools/list"})
+	for i := range 3 {
+		s.text(s.answer(s.start("append", fmt.Sprintf(`{"key":"k%d"}`, i))))
+		s.wantDone(fmt.Sprint("k", i), 1)
+	}
+	if n := s.web.Initializes(); n > 3 {
+		t.Errorf("initialised %d times", n)
+	}
+}
+
 // The reason for it all: the session is gone, and nobody notices.
 func TestFaultW14SessionGone(t *testing.T) {
 	t.Parallel()

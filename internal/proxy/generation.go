@@ -28,7 +28,7 @@ func (s *Session) Up(conn *upstream.Conn) {
 		if conn.Remote() && s.catalog.listedOn != conn.Generation {
 			// A different version may have been deployed: what the tools declared licenses nothing
 			// until they are listed. A process is asked before anything is repeated.
-			s.catalog.remembered = s.catalog.listed
+			s.catalog.remembered = len(s.catalog.tools) > 0
 		}
 		s.endRestart(nil)
 		if s.memory.legacy {
@@ -49,8 +49,12 @@ func (s *Session) Up(conn *upstream.Conn) {
 			if c.login == nil {
 				c.retryAt = time.Time{}
 			}
-			if s.toolChanged(c) {
+			switch {
+			case s.toolChanged(c):
 				s.fail(c, &fault.Fault{Code: fault.ToolChanged, Delivery: deliveryOf(c)})
+			case c.deaths > 0 && c.class != Unsafe && s.classNow(c) == Unsafe: // what licensed a repetition is not listed
+				c.class = Unsafe
+				s.fail(c, &fault.Fault{Code: fault.OutcomeUnknown, Delivery: fault.Unknown})
 			}
 		}
 		s.release()
@@ -63,7 +67,7 @@ func (s *Session) Up(conn *upstream.Conn) {
 
 // askAgain asks a server again for what it listed before.
 func (s *Session) askAgain(conn *upstream.Conn) {
-	if s.catalog.listed && s.catalog.lists["tools/list"] == nil {
+	if len(s.catalog.tools) > 0 && s.catalog.lists["tools/list"] == nil {
 		s.askTools(conn)
 	}
 	if len(s.catalog.lists) > 0 {

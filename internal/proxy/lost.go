@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"cmp"
+	"context"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -118,6 +119,10 @@ func (s *Session) lose(c *call, kind lossKind, loss upstream.Loss, now time.Time
 		if v.spends {
 			s.budget.take(now)
 		}
+		if kind == exchangeLost && s.onHints(c) && c.conn == s.conn && !loss.Session {
+			s.repeatOnceListed(c)
+			return
+		}
 		s.repeat(c, kind, now.Add(delay))
 	case refuseDiscover:
 		s.refuseDiscover(c)
@@ -169,6 +174,43 @@ func (s *Session) repeat(c *call, kind lossKind, retryAt time.Time) {
 		c.retryAt = retryAt
 		time.AfterFunc(time.Until(retryAt), func() { s.update(s.release) })
 	}
+}
+
+// onHints reports whether only what its tool declares licenses to send a call again that may have run.
+func (s *Session) onHints(c *call) bool {
+	return c.msg.Method == "tools/call" && c.loss.Delivery == fault.Unknown && s.Tools[c.tool].class(Unsafe) == Unsafe
+}
+
+// repeatOnceListed sends a lost call again on its connection if the server still lists its tool as one
+// that may be repeated: what was lost may have been lost because another version was deployed.
+func (s *Session) repeatOnceListed(c *call) {
+	conn, m := c.conn, s.memory
+	s.move(c, queued)
+	c.retryAt = never
+	s.background.Go(func() {
+		listed := false
+		for attempt := 1; attempt <= maxAgain && !listed; attempt++ {
+			if attempt > 1 {
+				time.Sleep(jitter(retryBase, attempt+1))
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), listSoon)
+			listed = (&restoring{s: s, ctx: ctx, conn: conn}).tools(m) == nil
+			cancel()
+		}
+		s.update(func() {
+			switch {
+			case c.state != queued || s.conn != conn: // answered meanwhile, or the next connection has it
+			case !listed || s.classNow(c) == Unsafe:
+				c.class = Unsafe
+				s.fail(c, s.lossFault(c, exchangeLost, fault.OutcomeUnknown, time.Now()))
+			case s.toolChanged(c):
+				s.fail(c, &fault.Fault{Code: fault.ToolChanged, Delivery: fault.Unknown})
+			default:
+				c.retryAt = time.Time{}
+				s.release()
+			}
+		})
+	})
 }
 
 // reached reports whether the server ever accepted the connection. If not, the attempt does not

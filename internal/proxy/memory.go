@@ -52,8 +52,10 @@ func (s *Session) learn(c *call, result []byte) {
 		uri, _ := wire.Field(params, "uri")
 		m.unsubscribe(string(uri))
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
-		s.catalog.learn(c.msg.Method, cursorOf(params), result)
-		s.catalog.settle(c)
+		if c.conn == nil || c.conn == s.conn { // not a server that was replaced meanwhile
+			s.catalog.learn(c.msg.Method, cursorOf(params), result)
+			s.catalog.settle(c)
+		}
 	}
 	if c.modern && c.msg.Method != "initialize" {
 		m.modern, m.legacy = true, false

@@ -196,7 +196,8 @@ func (s *Session) unavailable(c *call, t *upstream.Trouble) {
 	if c.state == sent {
 		f.Delivery = fault.Unknown
 	}
-	if evidence := t.Evidence; f.Cause.Code == "" {
+	if t != nil && f.Cause.Code == "" {
+		evidence := t.Evidence
 		s.later(func() { f.Cause = s.up.Cause(evidence) }) // slow; it runs before the answer is sent
 	}
 	s.fail(c, f)

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,7 +24,7 @@ func (s *Session) Prepare(ctx context.Context, conn *upstream.Conn) error {
 	s.mu.Lock()
 	m, begun := s.memory, s.begun()
 	s.logins = conn.Logins()
-	first := conn.Remote() && s.catalog.listed
+	listed := len(s.catalog.tools) > 0
 	depends := slices.ContainsFunc(s.queue, func(c *call) bool { return c.shape != 0 && c.repeated() })
 	s.mu.Unlock()
 	if !m.known() {
@@ -38,10 +39,10 @@ func (s *Session) Prepare(ctx context.Context, conn *upstream.Conn) error {
 	err := handshake(m)
 	switch {
 	case err != nil:
+	case conn.Remote() && listed:
+		err = restore.toolsSoon(m)
 	case depends:
 		err = restore.tools(m)
-	case first:
-		err = restore.toolsSoon(m)
 	}
 	if err != nil {
 		return err
@@ -209,16 +210,19 @@ func (r *restoring) tools(m memory) error {
 	return err
 }
 
-// toolsSoon is tools if the server lists them soon.
+// toolsSoon is tools if the server lists them soon. If it does not, nothing is licensed; only the end
+// of the session is an error.
 func (r *restoring) toolsSoon(m memory) error {
 	ctx, cancel := context.WithTimeout(r.ctx, listSoon)
 	defer cancel()
-	soon := &restoring{s: r.s, ctx: ctx, conn: r.conn}
-	if err := soon.tools(m); err != nil && ctx.Err() == nil {
+	if err := (&restoring{s: r.s, ctx: ctx, conn: r.conn}).tools(m); errors.Is(err, errEnded) {
 		return err
 	}
 	return r.ctx.Err()
 }
+
+// errEnded says that the session ended before a request of our own was answered.
+var errEnded = errors.New("the connection ended")
 
 // listSoon is how long calls wait for the list of the tools of a server that was reached again.
 const listSoon = 2 * time.Second
@@ -389,12 +393,14 @@ func (c *call) await(ctx context.Context) (wire.Message, error) {
 			return answer, &upstream.LoginRequired{Loss: *c.loss}
 		case c.loss != nil && c.loss.Final:
 			return answer, &fault.Fault{Code: c.loss.Code, Detail: c.loss.Detail}
+		case c.loss != nil && c.loss.Session:
+			return answer, fmt.Errorf("%w before %s was answered: %s", errEnded, c.msg.Method, c.loss.Detail)
 		case c.loss != nil:
 			return answer, fmt.Errorf("the server did not answer %s: %s", c.msg.Method, c.loss.Detail)
 		}
-		return answer, fmt.Errorf("the connection ended before %s was answered", c.msg.Method)
+		return answer, fmt.Errorf("%w before %s was answered", errEnded, c.msg.Method)
 	case <-c.conn.Done():
-		return wire.Message{}, fmt.Errorf("the connection ended before %s was answered", c.msg.Method)
+		return wire.Message{}, fmt.Errorf("%w before %s was answered", errEnded, c.msg.Method)
 	case <-ctx.Done():
 		return wire.Message{}, context.Cause(ctx)
 	}

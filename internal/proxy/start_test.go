@@ -102,6 +102,17 @@ func TestASecondStartIsWaitedForIfTheFirstFailedSoon(t *testing.T) {
 	}
 }
 
+// A call may wait too long although no start has failed, as after a restart by the user.
+func TestACallEndsItsWaitWithoutTrouble(t *testing.T) {
+	t.Parallel()
+	s := begin(t, unprobed()).initialize()
+	c := s.session.ownCall("tools/list", nil)
+	s.session.update(func() { s.session.unavailable(c, nil) })
+	if _, answered := <-c.own; answered {
+		t.Error("it has a result")
+	}
+}
+
 // The first diagnosis takes a second on a busy machine: the client waits for it and the rest together.
 func TestADiagnosisIsPartOfTheWait(t *testing.T) {
 	t.Parallel()

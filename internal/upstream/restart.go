@@ -175,9 +175,6 @@ const maxUnreachedWait = 5 * time.Second
 // did not answer, could not be initialized again, or forgot the session before it answered a call,
 // as replicas behind a load balancer without sticky sessions do.
 func (r *restarts) unreached(e Evidence, chance float64) plan {
-	if e.Stage >= Spoke && !e.Gone {
-		r.failures = 0 // it was reachable until now
-	}
 	if e.Refused != nil {
 		return plan{refused: true, code: e.Refused.Code, detail: e.Refused.Detail}
 	}
