@@ -52,7 +52,7 @@ func (s *Session) Up(conn *upstream.Conn) {
 			switch {
 			case s.toolChanged(c):
 				s.fail(c, &fault.Fault{Code: fault.ToolChanged, Delivery: deliveryOf(c)})
-			case c.deaths > 0 && c.class != Unsafe && s.classNow(c) == Unsafe: // what licensed a repetition is not listed
+			case s.catalog.remembered && c.deaths > 0 && c.class != Unsafe && s.classNow(c) == Unsafe: // what licensed a repetition is not listed
 				c.class = Unsafe
 				s.fail(c, &fault.Fault{Code: fault.OutcomeUnknown, Delivery: fault.Unknown})
 			}

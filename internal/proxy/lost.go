@@ -178,7 +178,7 @@ func (s *Session) repeat(c *call, kind lossKind, retryAt time.Time) {
 
 // onHints reports whether only what its tool declares licenses to send a call again that may have run.
 func (s *Session) onHints(c *call) bool {
-	return c.msg.Method == "tools/call" && c.loss.Delivery == fault.Unknown && s.Tools[c.tool].class(Unsafe) == Unsafe
+	return c.msg.Method == "tools/call" && c.loss.Delivery == fault.Unknown && s.classNow(c) != Unsafe && s.Tools[c.tool].class(Unsafe) == Unsafe
 }
 
 // repeatOnceListed sends a lost call again on its connection if the server still lists its tool as one
