@@ -753,6 +753,11 @@ func TestFaultP26CallInACrashLoop(t *testing.T) {
 	if n := s.startedBefore(first); n != 6 {
 		t.Errorf("%d starts before it pauses, want 6", n)
 	}
+	s.until("the session knows it as well", func() bool {
+		s.session.mu.Lock()
+		defer s.session.mu.Unlock()
+		return s.session.trouble != nil && s.session.trouble.Open
+	})
 	call := s.start("append", `{"key":"k"}`)
 	m := s.wantFault(call, fault.CrashLoop)
 	var told struct {
