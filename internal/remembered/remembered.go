@@ -1,5 +1,5 @@
-// Package remembered keeps on disk what servers said about themselves: small files that only the
-// user can read, each under a name that reveals nothing.
+// Package remembered keeps on disk what servers said about themselves, and what the user has seen:
+// small files that only the user can read, each under a name that reveals nothing.
 package remembered
 
 import (
@@ -21,24 +21,31 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fdlimit"
 )
 
-// Shelf keeps one file for each server. What identifies a server contains secrets, so a file is
-// named by an HMAC of it, under a key that stays on this machine. Errors are ignored: without a file
-// a session only begins later.
-type Shelf struct{ dir string }
+// Shelf keeps one file for each thing. What identifies it contains secrets, so a file is named by an
+// HMAC of it, under a key that stays on this machine. Errors are ignored: without a file a session
+// only begins later, or the user is asked again.
+type Shelf struct {
+	dir  string
+	most int // files that are kept
+}
 
-// In returns the shelf in gauze's state directory.
-func In(state string) *Shelf { return &Shelf{dir: filepath.Join(state, "servers")} }
+// In returns the shelf of servers in gauze's state directory.
+func In(state string) *Shelf { return &Shelf{filepath.Join(state, "servers"), maxServers} }
+
+// Seen returns the shelf of what the user has seen.
+func Seen(state string) *Shelf { return &Shelf{filepath.Join(state, "seen"), maxSeen} }
 
 // Limits on what is kept: the files that were written longest ago are removed.
 const (
-	maxFiles = 100
-	maxBytes = 4 << 20
-	keyFile  = "key"
-	keySize  = 32
-	suffix   = ".json"
+	maxServers = 100
+	maxSeen    = 1000
+	maxBytes   = 4 << 20
+	keyFile    = "key"
+	keySize    = 32
+	suffix     = ".json"
 )
 
-// Get returns what was kept about a server, nil if nothing was.
+// Get returns what was kept about a thing, nil if nothing was.
 func (s *Shelf) Get(whose string) []byte {
 	key := s.readKey()
 	if key == nil {
@@ -56,7 +63,7 @@ func (s *Shelf) Get(whose string) []byte {
 	return content
 }
 
-// Put keeps content about a server instead of what was kept before.
+// Put keeps content about a thing instead of what was kept before.
 func (s *Shelf) Put(whose string, content []byte) {
 	if len(content) > maxBytes || fdlimit.Check() != nil || os.MkdirAll(s.dir, 0o700) != nil {
 		return
@@ -65,7 +72,7 @@ func (s *Shelf) Put(whose string, content []byte) {
 	if key == nil || bytes.Equal(s.Get(whose), content) {
 		return
 	}
-	_ = Keep(s.path(key, whose), content, maxFiles)
+	_ = Keep(s.path(key, whose), content, s.most)
 }
 
 func (s *Shelf) path(key []byte, whose string) string {

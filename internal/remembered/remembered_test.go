@@ -62,14 +62,14 @@ func TestAShelfIsBounded(t *testing.T) {
 	if s.Get("large") != nil {
 		t.Error("a file that is too large was kept")
 	}
-	for i := range maxFiles + 20 {
+	for i := range maxServers + 20 {
 		s.Put(fmt.Sprint(i), []byte("1"))
 	}
 	files, err := filepath.Glob(filepath.Join(s.dir, "*.json"))
-	if err != nil || len(files) != maxFiles {
+	if err != nil || len(files) != maxServers {
 		t.Errorf("%d files, %v", len(files), err)
 	}
-	if s.Get(fmt.Sprint(maxFiles+19)) == nil {
+	if s.Get(fmt.Sprint(maxServers+19)) == nil {
 		t.Error("the last one is gone")
 	}
 }
