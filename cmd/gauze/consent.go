@@ -20,6 +20,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/shell"
+	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
 // consentFlags are the flags that confirm a change of files.
@@ -258,40 +259,35 @@ func interactive(cmd *cobra.Command) bool {
 	return ok && sees && term.IsTerminal(in.Fd()) && term.IsTerminal(out.Fd())
 }
 
-// confirmProject returns a function that asks the user before a server of the project is run. The user
-// must name it as CLIENT/NAME, because the project may have chosen the name, and is shown the whole
-// entry. Without a terminal, naming it is enough, unless it would receive variables of the user's
-// environment or a file, or one of the user's own servers has the same name.
-func confirmProject(cmd *cobra.Command, named []string) func(*fleet.Server) error {
-	agreed := map[string]bool{} // by fingerprint: ask once
+// confirmProject returns a function that asks the user before a server of the project is run whose
+// entry nobody has seen as it is now. The user must name it as CLIENT/NAME, because the project may have
+// chosen the name, and is shown the whole entry. Without a terminal, consent must be the hash of the
+// entry. What the user agrees to is not asked again.
+func confirmProject(cmd *cobra.Command, named []string, consent string) func(*fleet.Server) error {
+	refused := map[trust.Thing]bool{} // ask once
 	return func(s *fleet.Server) error {
-		if !slices.Contains(named, s.ID()) {
+		if !slices.Contains(named, s.ID()) || refused[s.Thing()] {
 			return s.NotAgreed()
-		}
-		entry := s.Written().Fingerprint()
-		if agreed[entry] {
-			return nil
 		}
 		shown, err := s.Whole()
 		if err != nil {
 			return fmt.Errorf("it belongs to the project, and %w", err)
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s belongs to the project:\n\n  %s\n\n", plaintext.Clean(s.ID()), shown)
-		switch {
-		case interactive(cmd):
+		if consent != s.Thing().Hash() {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s belongs to the project:\n\n  %s\n\n", plaintext.Clean(s.ID()), shown)
+			if !interactive(cmd) {
+				return fmt.Errorf("it belongs to the project. Read its entry. If you agree that gauze starts or reaches it, run: gauze test --consent %s %s", s.Thing().Hash(), plaintext.Clean(shell.Here().Quote(s.ID())))
+			}
 			question := "Start it?"
 			if s.Written().URL != "" {
 				question = "Connect to it?"
 			}
-			if !ask(cmd, question) {
+			if !ask(cmd, question+" You are not asked again until its entry changes.") {
+				refused[s.Thing()] = true
 				return errors.New("it belongs to the project, and you did not allow it to run")
 			}
-		case s.SendsOwn():
-			return s.NotAgreed()
-		case s.HasTwin():
-			return errors.New("it belongs to the project, and one of your own servers has the same name: run this in a terminal, so that gauze can ask which one you mean")
 		}
-		agreed[entry] = true
+		s.Agreed()
 		return nil
 	}
 }

@@ -126,7 +126,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	}
 	all := fleet.Unchecked(servers)
 	if !f.static {
-		f.ask = confirmProject(cmd, names)
+		f.ask = confirmProject(cmd, names, "")
 		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Ask: f.ask, Model: model}
 		if !f.yes { // which skips what must be reviewed, so nothing is asked
 			o.Agree = confirmFix(cmd)

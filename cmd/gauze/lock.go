@@ -119,7 +119,7 @@ func (f *lockFlags) read(fresh bool) (l fleet.Lock, text []byte, err error) {
 
 // check tests servers and shows a line of progress.
 func (f *lockFlags) check(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.Server, named []string) ([]*fleet.Checked, error) {
-	return checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Ask: confirmProject(cmd, named), Logins: true}, false)
+	return checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Ask: confirmProject(cmd, named, ""), Logins: true}, false)
 }
 
 // checked tests servers in parallel and shows a line of progress.

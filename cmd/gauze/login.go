@@ -177,7 +177,7 @@ func oneRemote(word string, servers []*fleet.Server) (r remote, err error) {
 		switch {
 		case spec.URL == "":
 			continue
-		case s.Foreign():
+		case s.Config.InProject():
 			return r, fmt.Errorf("%s comes with the project in this directory. If you trust its address, log in to it by its URL:\n\n    %s",
 				redact.Quote(s.ID()), launch.LoginCommand(s.Shown(), spec.Login.Account))
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -79,7 +80,7 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata/script",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"modelserver": modelServer, "taskid": taskID},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"modelserver": modelServer, "taskid": taskID, "consent": consentHash},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("GAUZE_KEYRING", "off")
@@ -90,6 +91,15 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 	})
+}
+
+// consentHash sets CONSENT to the hash that the last command asks for.
+func consentHash(ts *testscript.TestScript, neg bool, args []string) {
+	found := regexp.MustCompile(`--consent ([0-9a-f]{32})`).FindStringSubmatch(ts.ReadFile("stdout") + ts.ReadFile("stderr"))
+	if neg || len(args) != 0 || found == nil {
+		ts.Fatalf("usage: consent, after a command that asks for it")
+	}
+	ts.Setenv("CONSENT", found[1])
 }
 
 // taskID sets ID to the id of the newest task whose name begins with the argument, as soon as it has

@@ -183,7 +183,7 @@ func configuredServers(cmd *cobra.Command) func(name, dir string) (launch.Spec, 
 		if err != nil {
 			return launch.Spec{}, err
 		}
-		return f.LaunchNamed(name, dir, confirmProject(cmd, []string{name}))
+		return f.LaunchNamed(name, dir, confirmProject(cmd, []string{name}, ""))
 	}
 }
 

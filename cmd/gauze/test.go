@@ -30,6 +30,7 @@ type testFlags struct {
 	timeout time.Duration
 	heal    bool
 	json    bool
+	consent string
 }
 
 // testCommand returns gauze test, which tests one server.
@@ -56,6 +57,7 @@ func testCommand() *cobra.Command {
 	flags.DurationVar(&f.timeout, "timeout", 0, timeoutUsage)
 	flags.BoolVar(&f.heal, "heal", false, "try fixes that only change how the same server is started or reached")
 	flags.BoolVar(&f.json, "json", false, "print the report as JSON")
+	flags.StringVar(&f.consent, "consent", "", "start the project's server whose entry was shown with this `hash`")
 	f.model.add(cmd, ranksCauses)
 	return cmd
 }
@@ -143,7 +145,7 @@ func (f *testFlags) runConfigured(cmd *cobra.Command, name string, model llm.Mod
 		}
 		return false, fmt.Errorf("%w\nTo test a program, run: gauze test -- %s", err, shell.Here().Quote(name))
 	}
-	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Heal: f.heal, Timeout: f.timeout, Ask: confirmProject(cmd, []string{name}), Agree: confirmFix(cmd), Model: model}, f.json)
+	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Heal: f.heal, Timeout: f.timeout, Ask: confirmProject(cmd, []string{name}, f.consent), Agree: confirmFix(cmd), Model: model}, f.json)
 	if err != nil {
 		return false, err
 	}

@@ -65,7 +65,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Ask: confirmProject(cmd, names), Logins: true}, f.json)
+	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Ask: confirmProject(cmd, names, ""), Logins: true}, f.json)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/llm"
 )
 
@@ -93,6 +94,7 @@ func newAgent(t *testing.T, s settings) *agent {
 		Home: clientconfig.Home{OS: runtime.GOOS, Home: a.dir, Project: filepath.Join(a.dir, "project"),
 			Environ: append([]string{"HOME=" + a.dir, "PATH=" + os.Getenv("PATH")}, s.environ...)},
 		Store:    backup.Store{Dir: filepath.Join(a.dir, "state")},
+		Seen:     trust.NewMemory(filepath.Join(a.dir, "state")),
 		Registry: registry.Source{Dir: filepath.Join(a.dir, "registry"), URL: "https://registry.invalid"},
 		Machine:  doctor.ThisMachine(), Gauze: filepath.Join(a.dir, "opt/gauze"), Version: "test",
 	}
@@ -311,9 +313,9 @@ func TestWhatToolsSayOfThemselves(t *testing.T) {
 	// read-only, destructive, idempotent, open world
 	want := map[string]string{
 		"list_servers":     "r-i-",
-		"check_health":     "r-iw",
-		"evaluate_health":  "r-iw",
-		"verify":           "r-iw",
+		"check_health":     "--iw",
+		"evaluate_health":  "--iw",
+		"verify":           "--iw",
 		"diagnose":         "r-i-",
 		"repair_arguments": "r-i-",
 		"search_servers":   "r-iw",
@@ -350,7 +352,11 @@ func TestWhatToolsSayOfThemselves(t *testing.T) {
 				t.Errorf("%s: %s is not described", tool.Name, name)
 			}
 		}
-		if _, asks := properties["consent"]; asks == h.ReadOnlyHint && tool.Name != "check_health" {
+		starts := slices.ContainsFunc(operations[tool.Name], func(o operation) bool { return o.use == trust.Start })
+		if starts && h.ReadOnlyHint {
+			t.Errorf("%s starts programs, and is declared read-only", tool.Name)
+		}
+		if _, asks := properties["consent"]; asks == h.ReadOnlyHint && tool.Name != "verify" && tool.Name != "evaluate_health" { // which point to test_connection
 			t.Errorf("%s: read-only is %v, takes consent is %v", tool.Name, h.ReadOnlyHint, asks)
 		}
 	}

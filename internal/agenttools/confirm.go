@@ -242,7 +242,23 @@ func (svc *service) take(key string) *pending {
 type candidate struct {
 	from  trust.Source
 	spec  launch.Spec // as written, references not expanded
+	thing trust.Thing // what the user is shown
 	sends []string    // variables of the user's environment whose values go to its URL
+}
+
+// ofProject returns a project's server.
+func ofProject(s *fleet.Server) candidate {
+	return candidate{from: trust.Project, spec: s.Written(), sends: s.Sends(), thing: s.Thing()}
+}
+
+// ofAgent returns a server that an agent named.
+func ofAgent(spec launch.Spec) candidate {
+	return candidate{from: trust.Agent, spec: spec, thing: given(spec)}
+}
+
+// given returns what an agent named as a thing. It is started outside of the project.
+func given(spec launch.Spec) trust.Thing {
+	return trust.Thing{Kind: trust.ServerEntry, Where: "given by an agent", Bytes: spec.Fingerprint()}
 }
 
 func (s candidate) operation() operation {
@@ -260,45 +276,48 @@ func confirmStart[Out any, P interface {
 }](c *call, servers []candidate, typed string, then func(*call) (Out, error)) (out Out, err error) {
 	q := question{title: "Allow Gauze to run this on your machine as a test?", typed: typed, plain: true}
 	sum := sha256.New()
-	var open []launch.Spec
+	var open []candidate
 	var shown, full []string
 	for _, s := range servers {
-		if c.verdict(s.operation()) == trust.Allowed || c.service.agreed(s.spec) {
+		if c.verdict(s.operation()) == trust.Allowed || c.service.agreed(s.thing) {
 			continue
 		}
 		whole, err := fleet.Whole(s.spec, s.sends...)
 		if err != nil {
 			return out, failure("nothing was done: "+err.Error(), "shorten the command, or ask the user to run it in a terminal")
 		}
-		open = append(open, s.spec)
+		open = append(open, s)
 		q.operations = append(q.operations, s.operation())
 		shown, full = append(shown, fleet.Outline(s.spec, s.sends...)), append(full, whole)
-		fmt.Fprintln(sum, s.spec.Fingerprint())
+		fmt.Fprintln(sum, s.thing.Hash())
 	}
 	if len(open) == 0 {
 		return then(c)
 	}
-	if len(open) == 1 && open[0].URL != "" {
+	if len(open) == 1 && open[0].spec.URL != "" {
 		q.title = "Allow Gauze to connect to this URL to test the server?"
 	}
 	q.shown, q.full, q.token = strings.Join(shown, "\n"), strings.Join(full, "\n"), hex.EncodeToString(sum.Sum(nil))[:32]
 	return confirm[Out, P](c, q, func(c *call) (Out, error) {
-		c.service.approve(open)
+		c.agree(open)
 		return then(c)
 	})
 }
 
-// agreed reports whether the user allowed exactly this spec before.
-func (svc *service) agreed(s launch.Spec) bool {
-	svc.mu.Lock()
-	defer svc.mu.Unlock()
-	return svc.approved[s.Fingerprint()]
+// agreed reports whether the user has seen exactly this and allowed it, here or anywhere else.
+func (svc *service) agreed(t trust.Thing) bool { return svc.session.Seen(t) || svc.Fleet.Seen.Seen(t) }
+
+// agree remembers that the user allowed these servers: for good if the client asked them, and while this
+// process runs if the agent says so (AllowWrites).
+func (c *call) agree(servers []candidate) {
+	for _, s := range servers {
+		c.remember(s.thing, s.spec.Label())
+	}
 }
 
-func (svc *service) approve(specs []launch.Spec) {
-	svc.mu.Lock()
-	defer svc.mu.Unlock()
-	for _, s := range specs {
-		svc.approved[s.Fingerprint()] = true
+func (c *call) remember(t trust.Thing, about string) {
+	c.service.session.Agreed(t, about)
+	if c.askMode() != cannotAsk {
+		c.service.Fleet.Seen.Agreed(t, about)
 	}
 }

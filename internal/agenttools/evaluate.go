@@ -13,7 +13,7 @@ import (
 func (svc *service) addEvaluateTool() {
 	add(svc, "evaluate_health", "Decide about a failing MCP server",
 		"Decide what a task does about a failing MCP server: continue, retry_connection or stop_task, with a reason. Pass server to test a configured one first, as check_health does, or pass health; and what is known about the failures and the task. Changes no files.",
-		hints{readOnly: true, idempotent: true, openWorld: true}, (*call).evaluate)
+		hints{idempotent: true, openWorld: true}, (*call).evaluate)
 }
 
 type evaluateIn struct {

@@ -22,10 +22,10 @@ func (svc *service) addInspectTools() {
 		hints{readOnly: true, idempotent: true}, (*call).list)
 	add(svc, "check_health", "Check MCP servers",
 		"Start or connect to MCP servers as their clients do, and report the state of each, with the cause and the next step. Use this when tools are missing or a server fails. States: healthy (lists its tools), degraded (works only with a fix, or its client does not load the entry), unresponsive (no usable response in time), dead (not found, did not start, exited or refused the connection), not_tried. Changes no files; auto_heal also tries fixes in memory, which heal_server can save.",
-		hints{readOnly: true, idempotent: true, openWorld: true}, (*call).health)
+		hints{idempotent: true, openWorld: true}, (*call).health)
 	add(svc, "verify", "Compare with a lock file",
 		"Compare servers with a lock file created by `gauze lock` and report changes in configuration, version and tool definitions. Starts the servers; changes no files.",
-		hints{readOnly: true, idempotent: true, openWorld: true}, (*call).verify)
+		hints{idempotent: true, openWorld: true}, (*call).verify)
 }
 
 type listIn struct {
@@ -175,11 +175,11 @@ func (c *call) health(in healthIn) (out Health, err error) {
 	return confirmStart(c, foreignOf(chosen), commandLine(append([]string{"gauze", "doctor"}, in.Servers...)...), check)
 }
 
-// foreignOf returns the servers that the user has not approved, as their entries are written.
+// foreignOf returns the servers whose entries the user has not confirmed, as they are written.
 func foreignOf(servers []*fleet.Server) (all []candidate) {
 	for _, s := range servers {
 		if s.Foreign() {
-			all = append(all, candidate{trust.Project, s.Written(), s.Sends()})
+			all = append(all, ofProject(s))
 		}
 	}
 	return all
@@ -193,8 +193,8 @@ func (c *call) check(servers []*fleet.Server, o fleet.CheckOptions) []*fleet.Che
 	}
 	o.Tell = func(s *fleet.Server, is string) { c.progress("%s: %s", s.ID(), is) }
 	o.Ask = func(s *fleet.Server) error {
-		theirs := candidate{trust.Project, s.Written(), s.Sends()}
-		if c.verdict(theirs.operation()) == trust.Never || !c.service.agreed(theirs.spec) {
+		theirs := ofProject(s)
+		if c.verdict(theirs.operation()) == trust.Never || !c.service.agreed(theirs.thing) {
 			return s.NotAgreed()
 		}
 		return nil

@@ -1,12 +1,9 @@
 package agenttools
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"sync"
 
 	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
@@ -25,7 +22,7 @@ type openOffer struct {
 // agree returns a function that allows the fixes that the user agreed to and collects the others.
 func (o *offers) agree(c *call) func(*fleet.Server, fleet.Offer) bool {
 	return func(s *fleet.Server, offer fleet.Offer) bool {
-		if c.verdict(usesProject...) != trust.Never && c.service.agreed(offer.Spec) {
+		if c.verdict(usesProject...) != trust.Never && c.service.agreed(offered(s, offer)) {
 			return true
 		}
 		o.mu.Lock()
@@ -33,6 +30,15 @@ func (o *offers) agree(c *call) func(*fleet.Server, fleet.Offer) bool {
 		o.open = append(o.open, openOffer{s, offer})
 		return false
 	}
+}
+
+// offered returns a fix as a thing that the user is shown.
+func offered(s *fleet.Server, o fleet.Offer) trust.Thing {
+	where := "given by an agent"
+	if s != nil {
+		where = s.ID() + " in " + s.File
+	}
+	return trust.Thing{Kind: trust.FixOffer, Where: where, Bytes: o.Spec.Fingerprint()}
 }
 
 // forNew is agree for a server that is not configured yet.
@@ -55,11 +61,11 @@ func confirmOffer[Out any, P interface {
 	*Out
 	actionStatus() *ActionStatus
 }](c *call, o openOffer, typed string, then func(*call) (Out, error)) (Out, error) {
-	sum := sha256.Sum256([]byte("offer " + o.Spec.Fingerprint()))
-	q := question{typed: typed, operations: usesProject, token: hex.EncodeToString(sum[:])[:32]}
+	thing := offered(o.server, o.Offer)
+	q := question{typed: typed, operations: usesProject, token: thing.Hash()}
 	q.title, q.shown = o.Question(o.server)
 	return confirm[Out, P](c, q, func(c *call) (Out, error) {
-		c.service.approve([]launch.Spec{o.Spec})
+		c.remember(thing, o.About)
 		return then(c)
 	})
 }

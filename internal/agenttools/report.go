@@ -221,7 +221,7 @@ func commandLine(words ...string) string {
 // headers, query string or credentials, on a host in the user's own files, counts as the user's
 // own.
 func (c *call) candidates(s launch.Spec) []candidate {
-	one := candidate{from: trust.Agent, spec: s}
+	one := ofAgent(s)
 	for _, h := range s.Header {
 		one.sends = append(one.sends, fleet.References(h.Value)...)
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/mcptasks"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
@@ -121,14 +120,14 @@ func (c *call) runTask(in runTaskIn) (out TaskRun, err error) {
 	if err := c.service.tasks.roomFor(); err != nil {
 		return out, err
 	}
-	q, specs, err := c.planQuestion(plan)
+	q, servers, err := c.planQuestion(plan)
 	if err != nil {
 		return out, err
 	}
 	q.title, q.typed = "Allow Gauze to run this task with your MCP servers?", "gauze task run FILE"
 	out, err = confirm(c, q, func(c *call) (TaskRun, error) {
 		c.look() // register secrets for redaction
-		c.service.approve(specs)
+		c.agree(servers)
 		store, err := c.service.tasks.open()
 		if err == nil {
 			err = c.service.tasks.roomFor()
@@ -150,7 +149,7 @@ func (c *call) runTask(in runTaskIn) (out TaskRun, err error) {
 
 // planQuestion returns what the user is asked about a plan, and the servers whose start they would
 // allow. The agent chose the arguments of all calls, so a plan is always confirmed.
-func (c *call) planQuestion(plan *task.Plan) (q question, specs []launch.Spec, err error) {
+func (c *call) planQuestion(plan *task.Plan) (q question, servers []candidate, err error) {
 	q.operations, q.plain = []operation{{trust.Agent, trust.Send}}, true
 	var shown, full []string
 	add := func(text string) { shown, full = append(shown, text), append(full, text) }
@@ -162,7 +161,7 @@ func (c *call) planQuestion(plan *task.Plan) (q question, specs []launch.Spec, e
 			return q, nil, err
 		}
 		if one != nil {
-			q.operations, specs = append(q.operations, one.operation()), append(specs, one.spec)
+			q.operations, servers = append(q.operations, one.operation()), append(servers, *one)
 		}
 		prefix := "server " + fleet.Visible(name) + ": "
 		shown, full = append(shown, prefix+outline), append(full, prefix+whole)
@@ -177,7 +176,7 @@ func (c *call) planQuestion(plan *task.Plan) (q question, specs []launch.Spec, e
 	encoded, err := json.Marshal(plan)
 	sum := sha256.Sum256(append(encoded, q.full...))
 	q.token = hex.EncodeToString(sum[:])[:32]
-	return q, specs, err
+	return q, servers, err
 }
 
 // serverOf returns how a server of a plan is shown to the agent and to the user. If it may be started
@@ -197,13 +196,15 @@ func (c *call) serverOf(view *fleet.View, s task.Server) (one *candidate, outlin
 		if err != nil {
 			return nil, "", "", failure("nothing was done: "+err.Error(), "ask the user to start the task in a terminal")
 		}
-		return &candidate{trust.Project, found.Written(), found.Sends()}, name + " of the project: " + fleet.Outline(found.Written(), found.Sends()...), name + " of the project: " + whole, nil
+		one := ofProject(found)
+		return &one, name + " of the project: " + fleet.Outline(found.Written(), found.Sends()...), name + " of the project: " + whole, nil
 	}
 	spec := taskrun.Given(s)
 	if whole, err = fleet.Whole(spec); err != nil {
 		return nil, "", "", failure("nothing was done: "+err.Error(), "shorten the command")
 	}
-	return &candidate{from: trust.Agent, spec: spec}, fleet.Outline(spec), whole, nil
+	given := ofAgent(spec)
+	return &given, fleet.Outline(spec), whole, nil
 }
 
 // stepText describes a step completely, on one line.
@@ -273,7 +274,7 @@ func (c *call) resumeTask(in resumeTaskIn) (out TaskRun, err error) {
 	if err := c.service.tasks.roomFor(); err != nil {
 		return out, err
 	}
-	q, specs, err := c.planQuestion(&state.Plan)
+	q, servers, err := c.planQuestion(&state.Plan)
 	if err != nil {
 		return out, err
 	}
@@ -300,11 +301,11 @@ func (c *call) resumeTask(in resumeTaskIn) (out TaskRun, err error) {
 		}
 		return c.background(in.ID, &state.Plan, wait)
 	}
-	if in.Decision == "" && c.service.tasks.confirmed(in.ID) && !slices.ContainsFunc(specs, func(s launch.Spec) bool { return !c.service.agreed(s) }) {
+	if in.Decision == "" && c.service.tasks.confirmed(in.ID) && !slices.ContainsFunc(servers, func(s candidate) bool { return !c.service.agreed(s.thing) }) {
 		return run(c)
 	}
 	return confirm(c, q, func(c *call) (TaskRun, error) {
-		c.service.approve(specs)
+		c.agree(servers)
 		return run(c)
 	})
 }

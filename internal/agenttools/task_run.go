@@ -245,7 +245,7 @@ func (c *call) sessions(plan *task.Plan) (all map[string]proxy.Options, closeAll
 // as it is written now. It is looked up where this server was started, and the user has confirmed it.
 func (svc *service) configured(name, _ string) (launch.Spec, error) {
 	server, err := svc.Fleet.Look().Use(name, func(s *fleet.Server) error {
-		if !svc.agreed(s.Written()) {
+		if !svc.agreed(s.Thing()) {
 			return s.NotAgreed()
 		}
 		return nil

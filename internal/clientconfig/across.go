@@ -95,12 +95,6 @@ func said(all []answers, name string) Answer {
 	return Unknown
 }
 
-// Approved reports whether the user approved a project's server in Claude Code, in a file that no
-// project can bring.
-func (h Home) Approved(name string) bool {
-	return said(h.answers(claudeState, claudeSettings), name) == Yes
-}
-
 // The files in which Claude Code stores them. The first two belong to the user; the others may come
 // with the project.
 const (

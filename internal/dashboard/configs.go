@@ -219,7 +219,7 @@ func (d *Dashboard) found(r *http.Request) (*fleet.Fleet, *fleet.View, *fleet.Se
 }
 
 // seenEntry returns the token of a project's entry. Only what was shown may be started.
-func seenEntry(s *fleet.Server) string { return token(entryID(s), s.Written().Fingerprint()) }
+func seenEntry(s *fleet.Server) string { return token(entryID(s), s.Thing().Hash()) }
 
 // checkAll checks every server, except those of a project that must be confirmed.
 func checkAll(d *Dashboard, r *http.Request) (next string, err error) {
@@ -251,15 +251,9 @@ func checkOne(d *Dashboard, r *http.Request) (next string, err error) {
 		case !ticked(r):
 			return "", &problem{http.StatusConflict, "The server comes with the project. Nothing was started.", "Read its entry, and tick the box to start it."}
 		}
+		s.Agreed()
 	}
-	seen := r.PostFormValue("seen")
-	o := fleet.CheckOptions{Heal: mode == "heal", Ask: func(s *fleet.Server) error {
-		if seen != seenEntry(s) {
-			return s.NotAgreed()
-		}
-		return nil
-	}}
-	return "/configs/" + entryID(s), d.check(f, view, []*fleet.Server{s}, o)
+	return "/configs/" + entryID(s), d.check(f, view, []*fleet.Server{s}, fleet.CheckOptions{Heal: mode == "heal"})
 }
 
 // diffLine is a line of a diff.

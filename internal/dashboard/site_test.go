@@ -16,6 +16,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
 func TestMain(m *testing.M) {
@@ -39,6 +40,7 @@ func newSite(t *testing.T) *site {
 		f := &fleet.Fleet{
 			Home:    clientconfig.Home{OS: runtime.GOOS, Home: s.dir, Project: filepath.Join(s.dir, "project"), Environ: []string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH")}},
 			Store:   backup.Store{Dir: filepath.Join(s.dir, "backups")},
+			Seen:    trust.NewMemory(s.dir),
 			Machine: doctor.ThisMachine(), Gauze: "/usr/bin/gauze",
 		}
 		f.Machine.Home = s.dir

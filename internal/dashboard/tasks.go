@@ -112,10 +112,10 @@ type taskItem struct {
 // taskServer is a server of a task, and whether resuming starts it without a question.
 type taskServer struct {
 	Name, Shown string
-	Foreign     bool   // Foreign: it comes with a project.
-	Whole       string // Whole is the entry of a project, as it is confirmed.
-	Problem     string // Problem is why it cannot be started.
-	entry       string // entry is the fingerprint of what is confirmed.
+	Foreign     bool          // Foreign: it comes with a project.
+	Whole       string        // Whole is the entry of a project, as it is confirmed.
+	Problem     string        // Problem is why it cannot be started.
+	entry       *fleet.Server // entry is what is confirmed.
 }
 
 func taskPage(d *Dashboard, r *http.Request) (title string, data any, err error) {
@@ -238,16 +238,24 @@ func (t *taskData) addServers(f *fleet.Fleet) {
 		t.Foreign = t.Foreign || one.Foreign
 		t.Blocked = t.Blocked || one.Foreign && one.Problem != ""
 		t.Servers = append(t.Servers, one)
-		seen = append(seen, name, one.entry)
+		seen = append(seen, name, one.hash())
 	}
 	t.Seen = token(seen...)
+}
+
+// hash identifies what is confirmed.
+func (one *taskServer) hash() string {
+	if one.entry == nil {
+		return ""
+	}
+	return one.entry.Thing().Hash()
 }
 
 // configured looks up a server that a client knows by its name.
 func (one *taskServer) configured(f *fleet.Fleet, s task.Server) {
 	one.Shown = redact.Quote(s.Configured)
 	server, err := f.At(s.Cwd).Look().Use(s.Configured, func(s *fleet.Server) error {
-		one.Foreign, one.entry = true, s.Written().Fingerprint()
+		one.Foreign, one.entry = true, s
 		one.Shown += " (" + s.Shown() + ")"
 		whole, err := s.Whole()
 		one.Whole = whole
@@ -295,20 +303,20 @@ func resumeTask(d *Dashboard, r *http.Request) (next string, err error) {
 			return "", &problem{http.StatusConflict, redact.Passage(err.Error()), "Look at the task again."}
 		}
 	}
-	agreed := map[string]bool{}
 	for _, s := range t.Servers {
-		agreed[s.entry] = s.Foreign
+		if s.Foreign {
+			s.entry.Agreed()
+		}
 	}
-	err = d.work.tasks.Go(d.watcher.life, store, t.ID, d.runOptions(agreed), d.watcher.tell)
+	err = d.work.tasks.Go(d.watcher.life, store, t.ID, d.runOptions(), d.watcher.tell)
 	if err != nil && !errors.Is(err, taskrun.ErrRunning) {
 		return "", &problem{http.StatusServiceUnavailable, "The task was not started: " + err.Error() + ".", "Try again when a task has ended."}
 	}
 	return t.Link(), nil
 }
 
-// runOptions returns how a task is run. agreed has the fingerprints of the entries of projects that
-// the user confirmed.
-func (d *Dashboard) runOptions(agreed map[string]bool) taskrun.Options {
+// runOptions returns how a task is run. Of a project's servers it starts those that the user confirmed.
+func (d *Dashboard) runOptions() taskrun.Options {
 	o := d.Run
 	o.Wrap.Timeout = cmp.Or(o.Wrap.Timeout, taskrun.CallTimeout)
 	o.Tell = func(*task.State, task.Entry) { d.watcher.tell() }
@@ -317,12 +325,7 @@ func (d *Dashboard) runOptions(agreed map[string]bool) taskrun.Options {
 		if err != nil {
 			return launch.Spec{}, err
 		}
-		return f.LaunchNamed(name, dir, func(s *fleet.Server) error {
-			if !agreed[s.Written().Fingerprint()] {
-				return s.NotAgreed()
-			}
-			return nil
-		})
+		return f.LaunchNamed(name, dir, nil)
 	}
 	return o
 }

@@ -232,11 +232,7 @@ func minimal(ctx context.Context, m *doctor.Machine, before, healed launch.Spec,
 
 func isPath(pair string) bool { return strings.HasPrefix(pair, "PATH=") }
 
-// SendsOwn reports whether the entry makes gauze send something of the user's to its URL: variables of
-// the environment, or a file.
-func (s *Server) SendsOwn() bool { return len(s.Sends()) > 0 || s.SendsFile() != "" }
-
-// NotAgreed returns the error for a project's server that the user has not approved.
+// NotAgreed returns the error for a project's server whose entry the user has not confirmed.
 func (s *Server) NotAgreed() error {
 	if sends := s.Sends(); len(sends) > 0 {
 		return fmt.Errorf("the server comes with the project, and its entry would send the value of %s to %s", redact.Quote(strings.Join(sends, ", ")), redact.Quote(s.Written().String()))
@@ -244,7 +240,7 @@ func (s *Server) NotAgreed() error {
 	if file := s.SendsFile(); file != "" {
 		return fmt.Errorf("the server comes with the project, and its entry would send the content of the file %s to log in to %s", redact.Quote(file), redact.Quote(s.Written().String()))
 	}
-	return errors.New("the server comes with the project and has not been approved")
+	return errors.New("the server comes with the project, and nobody has confirmed its entry as it is now")
 }
 
 // whyNotTried returns why a server is not started or reached, or "".

@@ -9,6 +9,7 @@
 //	use.go        a server whose tools are to be called
 //	address.go    addresses that may be reached for an agent
 //	whole.go      an entry as shown to the user for confirmation
+//	seen.go       whether the user has seen an entry as it is now
 //	mask.go       texts and diffs without secrets
 //	calls.go      servers that start, but whose calls fail
 //	login.go      servers that require a login, and whose it is
@@ -39,6 +40,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/registry"
+	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
 // Fleet is where servers are looked for, and what changes need.
@@ -48,6 +50,7 @@ type Fleet struct {
 	Machine  *doctor.Machine
 	Calls    doctor.CallLog  // failed calls that gauze run remembered
 	Logins   *login.Store    // logins of gauze; nil if there are none
+	Seen     *trust.Memory   // what the user has seen and agreed to; nil for nothing
 	Registry registry.Source // facts about packages; the zero value queries nothing
 	Gauze    string          // path of the gauze binary, as written to files
 	Version  string          // version of gauze, reported to servers
@@ -158,22 +161,6 @@ func (s *Server) Shown() string {
 
 // Secrets returns the values that no output about these servers may contain.
 func (v *View) Secrets() redact.Secrets { return v.secrets }
-
-// Foreign reports whether the entry comes with a project and the user has not approved it. A
-// project can also bring a file that is meant for one person. Approval in Claude Code does not
-// cover sending variables or a file: it is for a name, whatever the entry contains today.
-func (s *Server) Foreign() bool {
-	approved := s.Client.ID == "claude-code" && !s.SendsOwn() && s.Config.Home.Approved(s.Name)
-	return s.Config.InProject() && !approved
-}
-
-// HasTwin reports whether a project's server has the same ID as one of the user's own. A project
-// chooses the names of its servers.
-func (s *Server) HasTwin() bool {
-	return s.Config.InProject() && slices.ContainsFunc(s.view.Servers, func(other *Server) bool {
-		return !other.Config.InProject() && other.ID() == s.ID()
-	})
-}
 
 // Errors returns the problems that keep the client from loading the server.
 func (s *Server) Errors() (all []clientconfig.Problem) {

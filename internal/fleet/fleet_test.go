@@ -19,6 +19,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
 // home is a person with a few clients.
@@ -70,6 +71,7 @@ func newHome(t *testing.T) *home {
 	h.fleet = &Fleet{
 		Home:    clientconfig.Home{OS: runtime.GOOS, Home: h.dir, Project: filepath.Join(h.dir, "project"), Environ: []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH")}},
 		Store:   backup.Store{Dir: filepath.Join(h.dir, "state")},
+		Seen:    trust.NewMemory(filepath.Join(h.dir, "state")),
 		Machine: doctor.ThisMachine(), Gauze: "/usr/bin/gauze",
 	}
 	h.fleet.Machine.Home = h.dir // not the caches of whoever runs the test
@@ -266,17 +268,56 @@ func TestAProjectDoesNotApproveOfItself(t *testing.T) {
 	if seen < 3 {
 		t.Errorf("only %d servers of the project", seen)
 	}
-	own := filepath.Join(h.dir, ".claude/settings.json")
-	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(own, []byte(`{"enabledMcpjsonServers": ["evil"]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	// Their user's own approval is for a name: nobody knows which entry they saw.
+	h.write(".claude/settings.json", `{"enableAllProjectMcpServers": true, "enabledMcpjsonServers": ["evil"]}`)
+	h.write(".claude.json", `{"projects": {`+quoted(h.fleet.Home.Project)+`: {"hasTrustDialogAccepted": true, "enableAllProjectMcpServers": true}}}`)
 	for _, s := range h.fleet.Look().Servers {
-		if s.Config.Place.Scope == clientconfig.Project && s.Client.ID == "claude-code" && s.Foreign() == (s.Name == "evil") {
-			t.Errorf("%q: foreign is %v", s.Name, s.Foreign())
+		if s.Config.InProject() && !s.Foreign() {
+			t.Errorf("%q counts as seen", s.Name)
 		}
+	}
+}
+
+// An entry that a person has seen is trusted as it was then, also by the next process; a change of any
+// part makes it foreign again, and so does another project.
+func TestAnEntryIsTrustedAsItWasSeen(t *testing.T) {
+	h := newHome(t)
+	const file = "project/.mcp.json"
+	entry := func(text string) *Server {
+		h.write(file, `{"mcpServers": {"notes": `+text+`}}`)
+		found, err := h.fleet.Look().Choose(Choice{Names: []string{"claude-code/notes"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found[0]
+	}
+	const seen = `{"command": "node", "args": ["a b"], "env": {"K": "v"}}`
+	if s := entry(seen); !s.Foreign() {
+		t.Error("trusted before anyone saw it")
+	} else {
+		s.Agreed()
+	}
+	for _, changed := range []string{
+		`{"command": "sh", "args": ["a b"], "env": {"K": "v"}}`,
+		`{"command": "node", "args": ["a", "b"], "env": {"K": "v"}}`,
+		`{"command": "node", "args": ["a b", "c"], "env": {"K": "v"}}`,
+		`{"command": "node", "args": ["a b"], "env": {"K": "w"}}`,
+		`{"command": "node", "args": ["a b"], "env": {"K": "v", "NODE_OPTIONS": "--require evil.js"}}`,
+		`{"command": "node", "args": ["a b"], "env": {"K": "v"}, "cwd": "sub"}`,
+		`{"type": "http", "url": "http://127.0.0.1:1/mcp"}`,
+	} {
+		if s := entry(changed); !s.Foreign() {
+			t.Errorf("%s counts as seen", changed)
+		}
+	}
+	h.fleet.Seen = trust.NewMemory(filepath.Join(h.dir, "state"))
+	if s := entry(seen); s.Foreign() {
+		t.Error("the next process asks again")
+	}
+	there := h.fleet.At(filepath.Join(h.dir, "elsewhere"))
+	h.write("elsewhere/.mcp.json", `{"mcpServers": {"notes": `+seen+`}}`)
+	if found, err := there.Look().Choose(Choice{Names: []string{"claude-code/notes"}}); err != nil || !found[0].Foreign() {
+		t.Errorf("a different project's entry counts as seen: %v", err)
 	}
 }
 
@@ -315,11 +356,6 @@ func TestNoPlaceInAProjectIsTrusted(t *testing.T) {
 		if strings.HasPrefix(c.Path, h.fleet.Home.Project) && !c.NeedsReview() {
 			t.Errorf("%s would be written unseen", c.Path)
 		}
-	}
-	h.write(".claude.json", `{"projects": {`+quoted(h.fleet.Home.Project)+`: {"hasTrustDialogAccepted": true, "enabledMcpjsonServers": ["shared"]}}}`)
-	agreed, err := h.fleet.Look().Choose(Choice{Names: []string{"claude-code/shared"}})
-	if err != nil || agreed[0].Foreign() {
-		t.Errorf("their user's own yes does not count: %v", err)
 	}
 }
 

@@ -345,7 +345,7 @@ func TestVariablesForAProjectsAddressAreAlwaysAskedAbout(t *testing.T) {
 	h.write("project/.mcp.json", `{"mcpServers": {"plain": {"type": "http", "url": "http://127.0.0.1:1/mcp"}, "greedy": {"type": "http", "url": "http://127.0.0.1:1/mcp", "headers": {"X": "${GITHUB_TOKEN}"}}}}`)
 	h.write(".claude.json", fmt.Sprintf(`{"projects": {%q: {"hasTrustDialogAccepted": true, "enabledMcpjsonServers": ["plain", "greedy"]}}}`, h.fleet.Home.Project))
 	all := h.check(CheckOptions{})
-	if !all["claude-code/plain"].Tried || all["claude-code/greedy"].Tried || !strings.Contains(all["claude-code/greedy"].Not, "GITHUB_TOKEN") {
+	if all["claude-code/plain"].Tried || all["claude-code/greedy"].Tried || !strings.Contains(all["claude-code/greedy"].Not, "GITHUB_TOKEN") {
 		t.Errorf("%+v", all["claude-code/greedy"].Not)
 	}
 	if !h.check(CheckOptions{Ask: agreed})["claude-code/greedy"].Tried {

@@ -11,6 +11,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/login"
+	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
 // Here returns the fleet of the current user on this machine, with the working directory as the
@@ -38,6 +39,7 @@ func Here(version string) (*Fleet, error) {
 		Machine: doctor.ThisMachine(),
 		Calls:   doctor.CallLogIn(state),
 		Logins:  login.Open(state),
+		Seen:    trust.NewMemory(state),
 		Version: version,
 	}, nil
 }

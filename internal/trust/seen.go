@@ -1,6 +1,8 @@
 package trust
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -29,6 +31,12 @@ const (
 	LoginAt     Kind = "login" // which server gets a login of which authorization server
 	EndpointsOf Kind = "hosts" // the hosts at which an authorization server has its endpoints
 )
+
+// Hash identifies the thing on a command line.
+func (t Thing) Hash() string {
+	sum := sha256.Sum256([]byte(t.key()))
+	return hex.EncodeToString(sum[:])[:32]
+}
 
 // key returns a text that is equal only for equal things.
 func (t Thing) key() string {

@@ -1,0 +1,21 @@
+package fleet
+
+import (
+	"github.com/gauze-mcp/gauze/internal/trust"
+)
+
+// Thing returns the server's entry as a person sees it before it is used: how it is started or reached
+// as its file says, in its project.
+func (s *Server) Thing() trust.Thing {
+	return trust.Thing{Kind: trust.ServerEntry, Where: s.Config.Home.Project, Bytes: s.Written().Fingerprint()}
+}
+
+// Foreign reports whether the entry comes with a project and nobody has seen it as it is now. A project
+// can also bring a file that is meant for one person. The approval of a client does not count: it is for
+// a name, whatever the entry contains today.
+func (s *Server) Foreign() bool {
+	return s.Config.InProject() && !s.view.fleet.Seen.Seen(s.Thing())
+}
+
+// Agreed remembers that a person has seen the Whole of the entry and agreed that it is used.
+func (s *Server) Agreed() { s.view.fleet.Seen.Agreed(s.Thing(), s.ID()+" in "+s.Config.Home.Project) }
