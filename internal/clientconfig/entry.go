@@ -145,11 +145,19 @@ func (e *Entry) transport() (t Transport, builtin string) {
 }
 
 // url returns the URL that the client would use.
-func (e *Entry) url() string {
+func (e *Entry) url() string { return textOf(e.node, e.urlField()) }
+
+// urlField returns the name of the field that contains the URL.
+func (e *Entry) urlField() string {
 	for _, name := range append([]string{e.fields.URL}, e.fields.OtherURLs...) {
-		if address := textOf(e.node, name); address != "" {
-			return address
+		if textOf(e.node, name) != "" {
+			return name
 		}
 	}
-	return ""
+	return e.fields.URL
+}
+
+// remote reports whether the client would connect to the URL.
+func (e *Entry) remote() bool {
+	return e.url() != "" && (e.Transport != Stdio || !has(e.node, e.fields.Command)) && !e.fields.NoRemote
 }

@@ -24,7 +24,7 @@ func (c *Config) Healed(e *Entry, s launch.Spec, spoken Transport) (edit Edit, o
 		if e.Spec.URL == "" || e.url() != e.Spec.URL { // a program or a reference needs a manual change
 			return nil, false
 		}
-		edit = append(edit, set(s.URL, path, c.urlMember(e)))
+		edit = append(edit, set(s.URL, path, e.urlField()))
 	case c.shared() && s.Command != e.Spec.Command && filepath.IsAbs(s.Command):
 		return nil, false // where one person has the program
 	case s.Command != "" && (s.Command != e.Spec.Command || !slices.Equal(s.Args, e.Spec.Args)):
@@ -73,16 +73,6 @@ func (c *Config) healedWords(e *Entry, s launch.Spec, path []any) (Edit, bool) {
 	return edit, true
 }
 
-// urlMember returns the name of the field that contains the URL.
-func (c *Config) urlMember(e *Entry) string {
-	for _, name := range append([]string{e.fields.URL}, e.fields.OtherURLs...) {
-		if textOf(e.node, name) != "" {
-			return name
-		}
-	}
-	return e.fields.URL
-}
-
 // ReplaceSpec replaces the command or the URL of an entry and leaves its other fields unchanged. It
 // returns false if a command would have to become a URL or vice versa.
 func (c *Config) ReplaceSpec(e *Entry, s launch.Spec) (edit Edit, ok bool) {
@@ -95,7 +85,7 @@ func (c *Config) ReplaceSpec(e *Entry, s launch.Spec) (edit Edit, ok bool) {
 	case c.Doc == nil || e.Wrapped || (s.URL == "") != (e.Spec.URL == ""):
 		return nil, false
 	case s.URL != "":
-		return Edit{set(s.URL, path, c.urlMember(e))}, true
+		return Edit{set(s.URL, path, e.urlField())}, true
 	case f.Argv && command.Kind() == splice.ListKind:
 		return Edit{set(list(append([]string{s.Command}, s.Args...)), path, f.Command)}, true
 	case command.Kind() != splice.StringKind:

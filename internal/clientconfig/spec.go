@@ -79,8 +79,8 @@ func (r reader) spec() {
 	if r.Builtin != "" || r.node.Kind() != splice.MapKind {
 		return
 	}
-	if address := r.url(); address != "" && (r.Transport != Stdio || !has(r.node, f.Command)) && !f.NoRemote {
-		r.Spec.URL = r.expand(address, reference.URL)
+	if r.remote() {
+		r.Spec.URL = r.expand(r.url(), reference.URL)
 		r.headers()
 		return
 	}

@@ -9,6 +9,9 @@ import (
 // header, counted from 0.
 func HeaderVariable(i int) string { return fmt.Sprintf("%s%d", headerVariables, i+1) }
 
+// IsHeaderVariable reports whether a variable is named as those of HeaderVariable.
+func IsHeaderVariable(name string) bool { return strings.HasPrefix(name, headerVariables) }
+
 const headerVariables = "GAUZE_HEADER_"
 
 // HeaderFromEnv returns the header that Name=VARIABLE describes, or Name=TEXT with ${VARIABLE} in the
@@ -36,7 +39,7 @@ func HeaderFromEnv(text string, lookup func(string) (string, bool)) (h Header, e
 		switch {
 		case !closed || variable == "":
 			return h, fmt.Errorf("invalid --header-env %q: a reference must be ${VARIABLE}", text)
-		case (!set || value == "" && !strings.HasPrefix(variable, headerVariables)) && !optional:
+		case (!set || value == "" && !IsHeaderVariable(variable)) && !optional:
 			return h, fmt.Errorf("invalid --header-env %s: the variable %s is not set", text, variable)
 		case value == "":
 			return h, nil
