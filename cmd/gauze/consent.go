@@ -276,7 +276,9 @@ func confirmProject(cmd *cobra.Command, named []string, consent string) func(*fl
 		if consent != s.Thing().Hash() {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s belongs to the project:\n\n  %s\n\n", plaintext.Clean(s.ID()), shown)
 			if !interactive(cmd) {
-				return fmt.Errorf("it belongs to the project. Read its entry. If you agree that gauze starts or reaches it, run: gauze test --consent %s %s", s.Thing().Hash(), plaintext.Clean(shell.Here().Quote(s.ID())))
+				refused[s.Thing()] = true
+				fmt.Fprintf(cmd.ErrOrStderr(), "To allow gauze to use it as it is:\n\n    gauze test --consent %s %s\n\n", s.Thing().Hash(), plaintext.Clean(shell.Here().Quote(s.ID())))
+				return s.NotAgreed()
 			}
 			question := "Start it?"
 			if s.Written().URL != "" {

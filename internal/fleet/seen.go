@@ -1,13 +1,16 @@
 package fleet
 
 import (
+	"encoding/json"
+
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
 // Thing returns the server's entry as a person sees it before it is used: how it is started or reached
-// as its file says, in its project.
+// as its file says, and all else in it that may matter, in its project.
 func (s *Server) Thing() trust.Thing {
-	return trust.Thing{Kind: trust.ServerEntry, Where: s.Config.Home.Project, Bytes: s.Written().Fingerprint()}
+	others, _ := json.Marshal(s.Config.Others(s.Entry)) // a map of strings, in the order of its keys
+	return trust.Thing{Kind: trust.ServerEntry, Where: s.Config.Home.Project, Bytes: s.Written().Fingerprint() + string(others)}
 }
 
 // Foreign reports whether the entry comes with a project and nobody has seen it as it is now. A project
