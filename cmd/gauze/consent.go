@@ -183,6 +183,7 @@ func wasMade(c fleet.Change, made []backup.Entry) bool {
 // reportMade shows which changes of a plan were made, and why others were not.
 func reportMade(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Plan, made []backup.Entry, err error) error {
 	out := cmd.OutOrStdout()
+	fl.SawPlan(plan, made)
 	showMade(out, fl, plan, made, paint(useColor(out)))
 	if err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v\n", cmd.Name(), err)

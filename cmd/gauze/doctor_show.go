@@ -167,6 +167,7 @@ func (f *doctorFlags) answerJSON(cmd *cobra.Command, fl *fleet.Fleet, view *flee
 				consent = plan.Consent()
 			}
 			made, err := fl.Apply(plan, consent)
+			fl.SawPlan(plan, made)
 			for _, e := range made {
 				d.Plan.Made = append(d.Plan.Made, e.ID)
 			}

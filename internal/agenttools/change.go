@@ -76,6 +76,9 @@ func confirmPlan[Out any, P interface {
 	q := question{title: title, shown: plan.Diff(), token: consent, operations: writes, typed: strings.TrimSpace(commandLine(typed[0]...) + " --consent " + consent + " " + commandLine(typed[1]...))}
 	return confirm[Out, P](c, q, func(c *call) (out Out, err error) {
 		made, err := c.service.Fleet.Apply(plan, consent)
+		if c.askMode() != cannotAsk {
+			c.service.Fleet.SawPlan(plan, made)
+		}
 		var written []Written
 		for _, entry := range made {
 			written = append(written, writtenOf(entry))

@@ -6,9 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
@@ -147,5 +150,53 @@ func TestTooMuchToReadIsRefused(t *testing.T) {
 	r := a.call("test_connection", object{"command": "sh", "args": []string{"-c", strings.Repeat("#\n", 40_000) + "touch " + mark}})
 	if !r.failed || len(a.asked) > 0 || a.exists("mark") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A client's approval is for a name. Gauze asks about the entry as it is, remembers the answer for exactly
+// these bytes also in the next process, and asks again when one of them changes; every tool that starts
+// servers does.
+func TestAProjectsEntryIsAskedAboutAsItIs(t *testing.T) {
+	t.Parallel()
+	no := says("decline", nil)
+	answer := no
+	a := newAgent(t, settings{person: func(question string) *mcp.ElicitResult { return answer(question) }})
+	const file = "project/.mcp.json"
+	entry := func(mark string) string {
+		return fmt.Sprintf(`{"mcpServers": {"notes": {"command": "sh", "args": ["-c", "echo x >> %s; exit 1"]}}}`, filepath.ToSlash(filepath.Join(a.dir, mark)))
+	}
+	a.write(".claude/settings.json", `{"enableAllProjectMcpServers": true, "enabledMcpjsonServers": ["notes"]}`)
+	a.write(file, entry("first"))
+	calls := map[string]object{
+		"check_health":    {"servers": []string{"claude-code/notes"}, "timeout_seconds": 5},
+		"evaluate_health": {"server": "claude-code/notes", "timeout_seconds": 5},
+		"test_connection": {"name": "claude-code/notes", "timeout_seconds": 5, "auto_heal": false},
+		"heal_server":     {"server": "claude-code/notes", "timeout_seconds": 5},
+	}
+	for tool, arguments := range calls {
+		a.call(tool, arguments)
+		if a.exists("first") {
+			t.Fatalf("%s started what nobody has seen", tool)
+		}
+	}
+	answer = yes
+	a.call("test_connection", calls["test_connection"])
+	if !a.exists("first") {
+		t.Fatal("what was agreed to was not started")
+	}
+	a.restart()
+	answer = no
+	for _, tool := range []string{"check_health", "evaluate_health", "test_connection"} {
+		os.Remove(filepath.Join(a.dir, "first"))
+		if a.call(tool, calls[tool]); !a.exists("first") {
+			t.Errorf("%s asked again, or did not start it", tool)
+		}
+	}
+	a.write(file, entry("second"))
+	for tool, arguments := range calls {
+		a.call(tool, arguments)
+		if a.exists("second") {
+			t.Fatalf("%s started the changed entry", tool)
+		}
 	}
 }

@@ -63,6 +63,7 @@ func applyFix(d *Dashboard, r *http.Request) (next string, err error) {
 		return "", &problem{http.StatusConflict, "The change was not confirmed. Nothing was written.", "Read the whole diff, and tick the box."}
 	}
 	made, err := f.Apply(plan, r.PostFormValue("consent"))
+	f.SawPlan(plan, made)
 	if len(made) > 0 {
 		d.work.checks.keepMade(e.ID, made)
 	}

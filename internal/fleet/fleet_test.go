@@ -321,6 +321,32 @@ func TestAnEntryIsTrustedAsItWasSeen(t *testing.T) {
 	}
 }
 
+// A change that the user confirmed leaves an entry seen that was seen before, and no other.
+func TestAConfirmedChangeOfASeenEntryIsSeen(t *testing.T) {
+	h := emptyHome(t)
+	h.write("project/.cursor/mcp.json", `{"mcpServers": {"seen": {"command": "node", "args": "a.js"}, "unseen": {"command": "node", "args": "b.js"}}}`)
+	view := h.fleet.Look()
+	for _, s := range view.Servers {
+		if s.Name == "seen" {
+			s.Agreed()
+		}
+	}
+	plan := view.Mend(view.Servers, false, WithReview)
+	made, err := h.fleet.Apply(plan, plan.Consent())
+	if err != nil || len(made) != 1 {
+		t.Fatal(made, err)
+	}
+	h.fleet.SawPlan(plan, made)
+	for _, s := range h.fleet.Look().Servers {
+		if s.Foreign() != (s.Name == "unseen") {
+			t.Errorf("%s: foreign is %v: %s", s.Name, s.Foreign(), s.Written())
+		}
+		if len(s.Written().Args) != 1 {
+			t.Errorf("%s was not changed: %+v", s.Name, s.Written())
+		}
+	}
+}
+
 // Whichever client reads it, by whatever name for the place, and whatever the
 // project says about itself.
 func TestNoPlaceInAProjectIsTrusted(t *testing.T) {

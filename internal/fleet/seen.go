@@ -2,7 +2,10 @@ package fleet
 
 import (
 	"encoding/json"
+	"slices"
 
+	"github.com/gauze-mcp/gauze/internal/backup"
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
@@ -22,3 +25,22 @@ func (s *Server) Foreign() bool {
 
 // Agreed remembers that a person has seen the Whole of the entry and agreed that it is used.
 func (s *Server) Agreed() { s.view.fleet.Seen.Agreed(s.Thing(), s.ID()+" in "+s.Config.Home.Project) }
+
+// SawPlan remembers a project's entries as a plan made them, if the user had seen them before: whoever
+// confirmed the plan has seen the rest.
+func (f *Fleet) SawPlan(p Plan, made []backup.Entry) {
+	for _, c := range p.Changes {
+		if !c.file.InProject() || !slices.ContainsFunc(made, func(e backup.Entry) bool { return e.Path == c.Path }) {
+			continue
+		}
+		before := map[string]*Server{}
+		for _, s := range f.view([]*clientconfig.Config{c.file}).Servers {
+			before[s.Name] = s
+		}
+		for _, s := range f.view([]*clientconfig.Config{c.file.Home.ReadText(c.file.File, c.New)}).Servers {
+			if was := before[s.Name]; was != nil && !was.Foreign() {
+				s.Agreed()
+			}
+		}
+	}
+}
