@@ -3,7 +3,6 @@ package bearer
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
 const (
@@ -168,7 +168,7 @@ func metadataAddresses(issuer string) []string {
 	return all
 }
 
-// get reads a JSON document. The error is *Unavailable if the issuer may answer later.
+// get reads a JSON document into a struct. The error is *Unavailable if the issuer may answer later.
 func (i *issuer) get(ctx context.Context, address string, document any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -197,7 +197,7 @@ func (i *issuer) send(r *http.Request, document any) error {
 		return &Unavailable{i.name, fmt.Errorf("the response of %s was cut off: %w", where, err)}
 	case len(body) > maxDocument:
 		return fmt.Errorf("the response of %s is larger than %d bytes", where, maxDocument)
-	case json.Unmarshal(body, document) != nil:
+	case wire.DecodeExact(body, document) != nil:
 		return fmt.Errorf("the response of %s is not the expected JSON", where)
 	}
 	return nil

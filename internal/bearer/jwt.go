@@ -3,10 +3,11 @@ package bearer
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"strings"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+
+	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
 // algorithms are those with a key pair: with any other, the key that verifies a token also signs one.
@@ -28,36 +29,36 @@ func (v *Verifier) readJWT(ctx context.Context, token string) (c claims, err err
 		Type string `json:"typ"`
 	}
 	text, err := base64.RawURLEncoding.DecodeString(head)
-	if err != nil || strings.Count(token, ".") != 2 || json.Unmarshal(text, &header) != nil {
+	if err != nil || strings.Count(token, ".") != 2 || wire.DecodeExact(text, &header) != nil {
 		return c, &Invalid{"the token is not a signed JWT"}
 	}
 	if !tokenTypes[strings.ToLower(header.Type)] {
 		return c, &Invalid{"the token is a JWT of a different type; an access token is required"}
 	}
 	keys := &signature{keys: v.keys}
-	verified, err := oidc.NewVerifier(v.Issuer, keys, &oidc.Config{
+	_, err = oidc.NewVerifier(v.Issuer, keys, &oidc.Config{
 		SupportedSigningAlgs: algorithms, SkipClientIDCheck: true, SkipExpiryCheck: true, SkipIssuerCheck: true,
 	}).Verify(ctx, token)
 	switch {
 	case keys.err != nil:
 		return c, keys.err
-	case err != nil && !keys.valid:
+	case err != nil && keys.payload == nil:
 		return c, &Invalid{"the token is not a JWT that is signed with an accepted algorithm"}
-	case err != nil || verified.Claims(&c) != nil:
+	case err != nil || wire.DecodeExact(keys.payload, &c) != nil:
 		return c, &Invalid{"the claims of the token are malformed"}
 	}
 	return c, nil
 }
 
-// signature verifies one token and keeps the error, which package oidc turns into text.
+// signature verifies one token. It keeps what was signed, which is never nil if the signature is
+// valid, and the error, which package oidc turns into text.
 type signature struct {
-	keys  *keySet
-	err   error
-	valid bool
+	keys    *keySet
+	payload []byte
+	err     error
 }
 
-func (s *signature) VerifySignature(ctx context.Context, jwt string) (payload []byte, err error) {
-	payload, s.err = s.keys.VerifySignature(ctx, jwt)
-	s.valid = s.err == nil
-	return payload, s.err
+func (s *signature) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
+	s.payload, s.err = s.keys.VerifySignature(ctx, jwt)
+	return s.payload, s.err
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/time/rate"
+
+	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
 const (
@@ -164,17 +166,14 @@ func (f *fetcher) fetchDocument(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("the response was cut off: %w", err)
 	case len(body) > maxDocument:
 		return nil, fmt.Errorf("the response is larger than %d bytes", maxDocument)
-	case !isKeySet(body):
-		return nil, errors.New("the response is not a set of keys")
 	}
-	response.Body = io.NopCloser(bytes.NewReader(body))
-	return response, nil
-}
-
-// isKeySet reports whether a document has a list of keys.
-func isKeySet(body []byte) bool {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
-	return json.Unmarshal(body, &set) == nil && set.Keys != nil
+	if wire.DecodeExact(body, &set) != nil || set.Keys == nil {
+		return nil, errors.New("the response is not a set of keys")
+	}
+	body, err = json.Marshal(set) // package oidc would also accept Keys
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return response, err
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
 // challenge is how a server rejected a request that had no token, or not a sufficient one.
@@ -359,7 +359,7 @@ func (d *discovery) get(ctx context.Context, address string, into any) error {
 	if body = bytes.TrimSpace(body); !bytes.HasPrefix(body, []byte("{")) {
 		return errNotFound
 	}
-	if err := json.Unmarshal(body, into); err != nil {
+	if err := wire.DecodeExact(body, into); err != nil {
 		return errors.New("it is not valid JSON of this kind")
 	}
 	return nil

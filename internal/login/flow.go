@@ -3,7 +3,6 @@ package login
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
 const (
@@ -380,7 +380,7 @@ func who(token string) string {
 		Sub   string `json:"sub"`
 	}
 	text, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
-	if err != nil || json.Unmarshal(text, &claims) != nil {
+	if err != nil || wire.DecodeExact(text, &claims) != nil {
 		return ""
 	}
 	for _, name := range []string{claims.Email, claims.Name, claims.Sub} {

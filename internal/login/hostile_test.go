@@ -85,6 +85,8 @@ var badDocuments = map[string]string{
 	"cut":           `{"issuer":"https://as.test","resource":"https://mcp.test/mcp","authorization_servers":["https://`,
 	"other types":   `{"issuer":{},"resource":[],"authorization_servers":"https://as.test","client_id":7,"access_token":{}}`,
 	"garbage":       "{\x00\xff\xfe",
+	"other case":    `{"Issuer":"https://as.test","Authorization_Endpoint":"https://as.test/authorize","Token_Endpoint":"https://as.test/token","Registration_Endpoint":"https://as.test/register","Resource":"https://mcp.test/mcp","Authorization_Servers":["https://as.test"],"Access_Token":"x","Token_Type":"Bearer","Client_Id":"x"}`,
+	"twice":         `{"issuer":"https://evil.test","resource":"https://evil.test/mcp","access_token":"y","issuer":"https://as.test","authorization_endpoint":"https://as.test/authorize","token_endpoint":"https://as.test/token","registration_endpoint":"https://as.test/register","resource":"https://mcp.test/mcp","authorization_servers":["https://as.test"],"access_token":"x","token_type":"Bearer","client_id":"x"}`,
 }
 
 // places are the documents that gauze reads.
@@ -121,6 +123,9 @@ func hostileCases() (cases []hostile) {
 	}
 	for document, path := range places {
 		for name, text := range badDocuments {
+			if document == "registration" && name == "twice" {
+				continue // it has one client_id
+			}
 			add(document+" is "+name, func(w *world) {
 				w.instead(path, func(rw http.ResponseWriter, r *http.Request) {
 					rw.Header().Set("Content-Type", "application/json")

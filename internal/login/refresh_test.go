@@ -733,3 +733,15 @@ func testNoMessageShowsAToken(t *testing.T) {
 		t.Error("the log has a token")
 	}
 }
+
+func TestATokenResponseMatchesByExactNames(t *testing.T) {
+	got, err := parseToken([]byte(`{"access_token":"a","Access_Token":"b","Refresh_Token":"r","Error":"invalid_grant","scope":"s","SCOPE":"x"}`))
+	if want := (tokenResponse{Access: "a", Scope: "s"}); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, text := range []string{`{"access_token":"a","access_token":"b"}`, `{"access_token":"a","refresh_token":"r","refresh_token":"r"}`} {
+		if got, err := parseToken([]byte(text)); err == nil {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
 // maxTokenBytes is the size of the largest response of a token endpoint that is read.
@@ -179,7 +180,7 @@ type tokenResponse struct {
 // parseToken parses the body of a response of a token endpoint: JSON, or a form, which some servers
 // send whatever they are asked for.
 func parseToken(body []byte) (t tokenResponse, err error) {
-	err = json.Unmarshal(body, &t)
+	err = wire.DecodeExact(body, &t)
 	if form, failed := url.ParseQuery(strings.TrimSpace(string(body))); err != nil && failed == nil && (form.Has("access_token") || form.Has("error")) {
 		text := func(name string) jsonText { return jsonText(form.Get(name)) }
 		return tokenResponse{
