@@ -186,6 +186,56 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
+// A choice that a model thinks is misspelled is sent to a tool that writes only if its letters and
+// digits are those of the caller. A read-only tool may get a misspelled one, and the caller is told.
+func TestWhichChoicesAreSent(t *testing.T) {
+	for _, tt := range []struct {
+		choices, sent, proposed string
+		writes, reads           bool
+	}{
+		{`"in_progress","done"`, "In Progress", "in_progress", true, true},
+		{`"read_only","full_access"`, "Full Access", "full_access", true, true},
+		{`"keep","delete"`, "DELETE", "delete", true, true},
+		{`"high","low"`, "high ", "high", true, true},
+
+		{`"celsius","kelvin"`, "celcius", "celsius", false, true},
+		{`"Sci-fi","Drama"`, "Science fiction", "Sci-fi", false, true},
+		{`"six_months","one_year"`, "the last 6 months", "six_months", false, true},
+		{`"high","low"`, "high?", "high", false, true},
+
+		{`"us-west-1","eu-west-1"`, "us-east-1", "us-west-1", false, false},
+		{`"us-east-2","eu-west-1"`, "us-east-1", "us-east-2", false, false},
+		{`"v1.2.4","v2.0.0"`, "v1.2.3", "v1.2.4", false, false},
+		{`"v1.2.3","v2.0.0"`, "v1.23", "v1.2.3", false, false},
+		{`"agent 007","agent 7"`, "agent  008", "agent 007", false, false},
+		{`"optin","unset"`, "optout", "optin", false, false},
+		{`"max_size","name"`, "minsize", "max_size", false, false},
+		{`"download","list"`, "upload", "download", false, false},
+		{`"prod","dev"`, "prod2", "prod", false, false},
+		{`"prod","dev"`, "prd", "prod", false, false},
+		{`"keep","delete"`, "delete?", "delete", false, false},
+		{`"keep","delete"`, "(delete)", "delete", false, false},
+		{`"keep","delete"`, "delet", "delete", false, false},
+		{`"keep","delete"`, "de-lete", "delete", false, false},
+		{`"viewer","admin"`, "admn", "admin", false, false},
+	} {
+		for _, several := range []bool{false, true} {
+			property, sent, proposed := `{"enum":[`+tt.choices+`]}`, `"`+tt.sent+`"`, `"`+tt.proposed+`"`
+			if several { // the same in an array, sent as text
+				property, sent, proposed = `{"type":"array","items":`+property+`}`, `"`+tt.sent+`, `+tt.sent+`"`, `[`+proposed+`,`+proposed+`]`
+			}
+			call := Call{Tool: "set_state", Schema: repair.Compile([]byte(`{"type":"object","properties":{"state":` + property + `},"required":["state"]}`)),
+				Arguments: []byte(`{"state":` + sent + `}`), Rejection: Rejection{Text: "ValueError: state", Unsent: true}}
+			for _, call.Safe = range []bool{false, true} {
+				p, _, _, _ := ask(t, `{"arguments":{"state":`+proposed+`}}`, call, Policy{}) // what is not sent may also be rejected
+				if want := call.Safe && tt.reads || tt.writes; p.Send != want {
+					t.Errorf("%s to %s, read-only %v: sent %v", sent, proposed, call.Safe, p.Send)
+				}
+			}
+		}
+	}
+}
+
 func TestReasonIsCleanedAndBounded(t *testing.T) {
 	p, _, _, err := ask(t, `{"arguments":{"query":"tea","limit":5},"reason":"a\n\u001b[31mred `+secretKey+strings.Repeat(" long", 100)+`"}`, searchCall(), Policy{})
 	if err != nil || len([]rune(p.Reason)) > maxReason+1 || strings.ContainsAny(p.Reason, "\n\x1b") || strings.Contains(p.Reason, secretKey) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // meantChoices returns the choices that a value may stand for, the likeliest first. A choice that
@@ -63,7 +65,7 @@ func turnsAround(received, choice any) bool {
 	if a == "" || b == "" || a == b {
 		return false
 	}
-	if isNegated(a, b) || isNegated(b, a) {
+	if isNegated(a, b) || isNegated(b, a) || hasOppositePart(a, b) {
 		return true
 	}
 	if isNear(received, choice) && (a[0] != b[0] || hasOpposite(text, other)) {
@@ -91,6 +93,40 @@ func isNegated(a, b string) bool {
 	prefix, ok := strings.CutSuffix(a, b)
 	return ok && negatingPrefixes[prefix]
 }
+
+// hasOppositePart reports whether two words differ in one part that turns the meaning around: optin
+// and optout, maxsize and minsize, upload and download.
+func hasOppositePart(a, b string) bool {
+	for part := range contrary {
+		before, after, found := strings.Cut(a, part)
+		if !found || len(b) <= len(before)+len(after) || !strings.HasPrefix(b, before) || !strings.HasSuffix(b, after) {
+			continue
+		}
+		if other := b[len(before) : len(b)-len(after)]; other != part && contrary[other] {
+			return true
+		}
+	}
+	return false
+}
+
+// sameNumbers reports whether two strings have the same numbers in the same order, as digits or as
+// words.
+func sameNumbers(a, b string) bool {
+	numbers := func(text string) (list []string) {
+		for _, word := range numberOrWord.FindAllString(strings.ToLower(bounded(text, 120)), -1) {
+			if i := slices.Index(numberWords, word); i >= 0 {
+				word = strconv.Itoa(i)
+			}
+			if digit, _ := utf8.DecodeRuneInString(word); unicode.IsDigit(digit) {
+				list = append(list, word)
+			}
+		}
+		return list
+	}
+	return slices.Equal(numbers(a), numbers(b))
+}
+
+var numberOrWord = regexp.MustCompile(`\p{Nd}+|\pL+`)
 
 func bothNumbers(a, b any) bool {
 	_, x := a.(json.Number)

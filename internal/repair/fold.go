@@ -62,9 +62,24 @@ func foldKey(name string) string {
 	return fold(strings.TrimFunc(name, func(r rune) bool { return isSeparator(r) && r != '-' && r != '/' }))
 }
 
-// sameChoice reports whether a string is a different spelling of a choice. The case of one or two
-// letters can be significant, as in m for minute and M for month.
+// sameChoice reports whether only case and separators distinguish a string from a choice. If the
+// choice grants or destroys something, the separators must be between the same words.
 func sameChoice(text, choice string) bool {
+	if !resembles(text, choice) || folded(text, true) != folded(choice, true) {
+		return false
+	}
+	return risk(choice) == 0 || strings.EqualFold(strings.TrimSpace(text), choice) || slices.Equal(segments(text), segments(choice))
+}
+
+// punctuatedChoice reports whether a string is a choice with different punctuation. Nothing that
+// grants or destroys something is meant by that, and a question mark or parentheses are a doubt.
+func punctuatedChoice(text, choice string) bool {
+	return resembles(text, choice) && risk(choice) == 0 && !strings.ContainsAny(text, "?()")
+}
+
+// resembles reports whether only case, separators and punctuation distinguish a string from a choice.
+// The case of one or two letters can be significant, as in m for minute and M for month.
+func resembles(text, choice string) bool {
 	if folded := foldChoice(text); folded == "" || folded != foldChoice(choice) {
 		return false
 	}

@@ -241,8 +241,9 @@ func respelling(text string) string {
 }
 
 // choiceForms compares a string with a choice of the schema. A different spelling of only one choice
-// is that choice. So is a misspelling or a shorter form, unless it grants or destroys something. Any
-// other choice is the model's judgement.
+// is that choice. So is a misspelling or a shorter form, certain enough to read (see isOtherChoice),
+// unless it has other numbers, or grants or destroys something. Any other choice is the model's
+// judgement.
 func choiceForms(sent, got string, choices []any, about map[string]bool) (Tier, bool) {
 	var spelled []any
 	for _, choice := range choices {
@@ -257,10 +258,26 @@ func choiceForms(sent, got string, choices []any, about map[string]bool) (Tier, 
 		return 0, false
 	}
 	meant := meantChoices(sent, choices)
-	if len(meant) == 1 && meant[0] == any(got) || len(meant) == 0 && isShortForm(sent, got, choices, about) {
+	only := len(meant) == 1 && meant[0] == any(got)
+	switch {
+	case risk(got) > 0:
+		return Shown, only
+	case only && sameNumbers(sent, got) || len(meant) == 0 && isShortForm(sent, got, choices, about):
 		return Told, true
 	}
-	return Shown, risk(got) == 0 && (len(meant) == 0 || slices.Contains(meant, any(got)))
+	return Shown, len(meant) == 0 || slices.Contains(meant, any(got))
+}
+
+// isOtherChoice reports whether a target is a choice of the schema that a sent value does not spell.
+// However similar it is, a tool that writes must not get it.
+func (g *closedGate) isOtherChoice(sent any, t *target) bool {
+	text, ok := sent.(string)
+	got, isText := t.value.(string)
+	if !ok || !isText || text == got || sameChoice(text, got) {
+		return false
+	}
+	d := gather(g.schema.nodesAt(t.path)...)
+	return d.chosen && !(sameShortChoice(text, got) && inOneCase(d.choices))
 }
 
 // sameDay reports whether two strings are the same date or time. A time of day or a zone that only

@@ -109,8 +109,9 @@ func (g *closedGate) areParts(s *source, parts []string, targets []*target, mean
 	case isObject(container):
 		tier, found = g.objectParts(s, parts, targets, means)
 	}
-	for _, t := range found {
+	for i, t := range found {
 		t.done = true
+		g.touched = g.touched || g.isOtherChoice(parts[i], t)
 	}
 	return tier, len(found) > 0
 }
@@ -129,7 +130,7 @@ func (g *closedGate) listParts(s *source, parts []string, targets []*target, mea
 			return 0, nil
 		}
 		d := gather(g.schema.nodesAt(t.path)...)
-		isWhole := slices.ContainsFunc(d.choices, func(choice any) bool { return sameChoice(whole, plain(choice)) })
+		isWhole := slices.ContainsFunc(d.choices, func(choice any) bool { return resembles(whole, plain(choice)) })
 		if isWhole || means == partOfName && !d.chosen || len(indices(t.path)) != len(indices(s.path))+1 {
 			tier = Shown
 		}
@@ -193,7 +194,7 @@ func (g *closedGate) mayBe(text string, path []string) bool {
 	return slices.ContainsFunc(g.schema.nodesAt(path), func(node *jsonschema.Schema) bool {
 		d := gather(node)
 		return slices.ContainsFunc(readings, func(value any) bool { return node.Validate(value) == nil }) ||
-			slices.ContainsFunc(d.choices, func(choice any) bool { return sameChoice(text, plain(choice)) })
+			slices.ContainsFunc(d.choices, func(choice any) bool { return resembles(text, plain(choice)) })
 	})
 }
 

@@ -140,10 +140,10 @@ func TestWrappersOfAnyName(t *testing.T) {
 
 func TestPunctuationOfChoices(t *testing.T) {
 	for _, e := range []ruleCase{
-		{name: "an exclamation mark", properties: aUnit, sent: `{"n":"Celsius!"}`, want: `{"n":"celsius"}`, rule: RuleChoice, tier: Silent},
-		{name: "a comma", properties: `"!n":{"enum":["Oslo Norway","Lima Peru"]}`, sent: `{"n":"Oslo, Norway"}`, want: `{"n":"Oslo Norway"}`, rule: RuleChoice, tier: Silent},
-		{name: "quotes", properties: aUnit, sent: `{"n":"'celsius'"}`, want: `{"n":"celsius"}`, rule: RuleChoice, tier: Silent},
-		{name: "an apostrophe", properties: `"!n":{"enum":["childrens books","maps"]}`, sent: `{"n":"Children's Books"}`, want: `{"n":"childrens books"}`, rule: RuleChoice, tier: Silent},
+		{name: "an exclamation mark", properties: aUnit, sent: `{"n":"Celsius!"}`, want: `{"n":"celsius"}`, rule: RuleChoice},
+		{name: "a comma", properties: `"!n":{"enum":["Oslo Norway","Lima Peru"]}`, sent: `{"n":"Oslo, Norway"}`, want: `{"n":"Oslo Norway"}`, rule: RuleChoice},
+		{name: "quotes", properties: aUnit, sent: `{"n":"'celsius'"}`, want: `{"n":"celsius"}`, rule: RuleChoice},
+		{name: "an apostrophe", properties: `"!n":{"enum":["childrens books","maps"]}`, sent: `{"n":"Children's Books"}`, want: `{"n":"childrens books"}`, rule: RuleChoice},
 		{name: "one letter in the only case", properties: `"!n":{"enum":["C","F"]}`, sent: `{"n":"f"}`, want: `{"n":"F"}`, rule: RuleChoice},
 		{name: "a letter and digits", properties: `"!n":{"enum":["A4","A5"]}`, sent: `{"n":"a4"}`, want: `{"n":"A4"}`, rule: RuleChoice},
 		{name: "3D", properties: `"!n":{"enum":["3d","imax"]}`, sent: `{"n":"3D"}`, want: `{"n":"3d"}`, rule: RuleChoice},
@@ -157,6 +157,14 @@ func TestPunctuationOfChoices(t *testing.T) {
 		{name: "a ratio and a fraction", properties: `"!n":{"enum":["1:2","1:4"]}`, sent: `{"n":"1.2"}`},
 		{name: "a sign after a comparison", properties: `"!n":{"enum":["> -5","> 0"]}`, sent: `{"n":"> 5"}`},
 		{name: "a flag", properties: `"!n":{"enum":["-D","-R"]}`, sent: `{"n":"-d"}`},
+		{name: "a question mark", properties: aUnit, sent: `{"n":"celsius?"}`},
+		{name: "parentheses", properties: aUnit, sent: `{"n":"(celsius)"}`},
+		{name: "a question mark that the choice has", properties: `"!n":{"enum":["who?","why?"]}`, sent: `{"n":"Why?"}`, want: `{"n":"why?"}`, rule: RuleChoice, tier: Silent},
+		{name: "a risk in a different case", properties: `"!n":{"enum":["keep","delete"]}`, sent: `{"n":"DELETE"}`, want: `{"n":"delete"}`, rule: RuleChoice, tier: Silent},
+		{name: "a risk in the same words", properties: `"!n":{"enum":["read_only","full_access"]}`, sent: `{"n":"Full Access"}`, want: `{"n":"full_access"}`, rule: RuleChoice, tier: Silent},
+		{name: "a risk with a question mark", properties: `"!n":{"enum":["keep","delete"]}`, sent: `{"n":"delete?"}`},
+		{name: "a risk with punctuation", properties: `"!n":{"enum":["keep","delete"]}`, sent: `{"n":"delete!"}`},
+		{name: "a risk in pieces", properties: `"!n":{"enum":["keep","delete"]}`, sent: `{"n":"de-lete"}`},
 		{name: "two that differ in punctuation", properties: `"!n":{"enum":["yes!","yes?"]}`, sent: `{"n":"yes"}`},
 	} {
 		e.run(t)

@@ -426,8 +426,8 @@ func (m *mender) branch(v violation, at any) bool {
 	return true
 }
 
-// choose finds the only choice that differs from the value in case and separators, or the number
-// that a string spells.
+// choose finds the only choice that differs from the value in case and separators, and otherwise in
+// punctuation, or the number that a string spells.
 func (m *mender) choose(v violation, at any, choices []any) bool {
 	text, ok := at.(string)
 	if len(text) > maxChoiceLen {
@@ -457,10 +457,11 @@ func (m *mender) choose(v violation, at any, choices []any) bool {
 			}
 		}
 	}
-	if len(found) == 0 && inOneCase(choices) {
+	if len(found) == 0 {
 		tier = Told
+		oneCase := inOneCase(choices)
 		for _, choice := range choices {
-			if name, ok := choice.(string); ok && sameShortChoice(text, name) {
+			if name, ok := choice.(string); ok && (oneCase && sameShortChoice(text, name) || punctuatedChoice(text, name)) {
 				found = append(found, name)
 			}
 		}

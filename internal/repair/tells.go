@@ -189,7 +189,7 @@ func isContrary(word string) bool { return contrary[word] || contrary[singular(w
 var contrary = wordSet(`not no non never without exclude excluded excluding except skip ignore ignored omit disable disabled deny denied
 	include included only enable enabled allow allowed from to source src target dest destination origin start end begin stop before after since until
 	min max minimum maximum least most lower upper old new previous prev next first last original parent child in out input output result
-	left right up down on off inner outer own other another alternative default fallback backup example sample unless
+	left right up down north south east west on off inner outer own other another alternative default fallback backup example sample unless
 	delete deleted remove removed drop dropped add added base head local remote home away pickup dropoff departure arrival
 	sender receiver lt gt lte gte`)
 
