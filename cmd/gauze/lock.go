@@ -39,8 +39,8 @@ func lockCommand() *cobra.Command {
 		Use:   "lock [flags] [SERVER...]",
 		Short: "Record the current state of servers",
 		Long: "Test the servers and record them in a lock file: each server's command, the version that\n" +
-			"ran, its variable names, and a hash of every tool definition. The values of variables,\n" +
-			"headers and queries are recorded only as keyed hashes, so the file can be shared.\n" +
+			"ran, the names of its variables and other fields, and a hash of every tool definition.\n" +
+			"Values are recorded only as keyed hashes, so the file can be shared.\n" +
 			"gauze verify compares servers with the file; gauze restore restores their entries.\n\n" +
 			"Servers that belong to the project are started only if you specify them as CLIENT/NAME.",
 		Example: "gauze lock\ngauze lock github notes --file team.lock.json",

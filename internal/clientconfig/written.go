@@ -1,22 +1,30 @@
 package clientconfig
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Written returns how an entry's server is started or reached as the file says: references are not
-// expanded, and Env has only what the entry sets. It contains no value of the user's environment.
-// For a wrapped entry it is the server itself.
+// expanded, Env has only what the entry sets, and Others what the client may also read. It contains
+// no value of the user's environment. For a wrapped entry it is the server itself.
 func (c *Config) Written(e *Entry) launch.Spec {
 	plain := *e
 	plain.Spec = launch.Spec{}
 	r := reader{Home: c.Home, Entry: &plain, written: true}
 	r.spec()
+	spec := plain.Spec
 	if _, inner := unwrapped(plain.Spec, r.variable); inner != nil {
-		return *inner
+		spec = *inner
 	}
-	return plain.Spec
+	others := c.Others(e)
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		spec.Others = append(spec.Others, name+"="+others[name])
+	}
+	return spec
 }
 
 // Sends returns the names of the variables of the user's environment whose values are sent to the

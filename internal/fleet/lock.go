@@ -41,12 +41,13 @@ type Locked struct {
 	URL     string            `json:"url,omitempty"`     // without secrets
 	Env     []string          `json:"env,omitempty"`     // names of the variables that the entry sets
 	Headers []string          `json:"headers,omitempty"` // names
+	Fields  []string          `json:"fields"`            // names of the other fields that may matter; nil if an older gauze made the lock
 	Package string            `json:"package,omitempty"`
 	Version string            `json:"version,omitempty"` // the version that was actually run
 	Server  string            `json:"server,omitempty"`  // name and version that the server reports
 	Tools   map[string]string `json:"tools"`             // hash of each tool's definition, by name
 	Key     string            `json:"key,omitempty"`     // identifies the key of Values
-	Values  map[string]string `json:"values,omitempty"`  // HMACs of values, by "variable NAME", "header NAME", "query" and others
+	Values  map[string]string `json:"values,omitempty"`  // HMACs of values, by "variable NAME", "header NAME", "field NAME", "query" and others
 }
 
 const lockFormat = 1
@@ -87,7 +88,7 @@ func (l Lock) Check(secrets redact.Secrets) error {
 			texts []string
 		}{
 			{"name", []string{s.Name}}, {"command line", s.Command}, {"URL", []string{s.URL}}, {"variable names", s.Env},
-			{"header names", s.Headers}, {"package", []string{s.Package, s.Version}}, {"name", []string{s.Server}},
+			{"header names", s.Headers}, {"field names", s.Fields}, {"package", []string{s.Package, s.Version}}, {"name", []string{s.Server}},
 			{"tool names", slices.Collect(maps.Keys(s.Tools))},
 		} {
 			if slices.ContainsFunc(field.texts, certain.In) {
@@ -100,7 +101,7 @@ func (l Lock) Check(secrets redact.Secrets) error {
 
 func (f *Fleet) locked(c *Checked, key []byte) Locked {
 	spec := c.Real()
-	l := Locked{Client: c.Client.ID, Name: c.Name, Scope: string(c.Scope), Env: c.sets(), Tools: map[string]string{}}
+	l := Locked{Client: c.Client.ID, Name: c.Name, Scope: string(c.Scope), Env: c.sets(), Fields: []string{}, Tools: map[string]string{}}
 	if spec.URL != "" {
 		l.URL = c.Hide(spec.Shown())
 		if u, err := url.Parse(spec.URL); err == nil && (u.RawQuery != "" || u.User != nil) {
@@ -115,6 +116,7 @@ func (f *Fleet) locked(c *Checked, key []byte) Locked {
 		}
 		l.Package, l.Version = f.Machine.Resolved(spec)
 	}
+	l.Fields = append(l.Fields, slices.Sorted(maps.Keys(c.Config.Others(c.Entry)))...)
 	found := c.Attempt.Found
 	l.Server = c.Hide(plaintext.Clean(strings.TrimSpace(found.Name + " " + found.Version)))
 	for _, tool := range slices.SortedFunc(slices.Values(found.Tools), func(a, b probe.Tool) int {
@@ -255,12 +257,15 @@ type Drift struct {
 	What   string `json:"what"`
 }
 
-// Uncompared says why values of variables, headers and query strings cannot be compared with a
-// lock, or returns "" if they can.
+// Uncompared says why values of variables, headers and query strings, or fields that only the client
+// uses, cannot be compared with a lock. It returns "" if everything can.
 func (f *Fleet) Uncompared(l Lock) string {
 	key, err := f.lockKey(false)
-	unnoted, foreign := 0, 0
+	unnoted, unlisted, foreign := 0, 0, 0
 	for _, s := range l.Servers {
+		if s.Fields == nil {
+			unlisted++
+		}
 		switch {
 		case s.Values == nil:
 			unnoted++
@@ -268,16 +273,20 @@ func (f *Fleet) Uncompared(l Lock) string {
 			foreign++
 		}
 	}
-	const not = "The values of variables, headers and query strings were not compared for "
+	const values, old = "The values of variables, headers and query strings were not compared for ", ": the lock file was created by an older version of gauze, which did not record them. To record them, run: gauze lock"
+	var all []string
 	switch {
 	case err != nil:
-		return not + "any server: " + err.Error()
+		all = append(all, values+"any server: "+err.Error())
 	case foreign > 0:
-		return not + count(foreign, "server") + ": they were recorded with the key of another user or machine. Everything else was compared."
+		all = append(all, values+count(foreign, "server")+": they were recorded with the key of another user or machine.")
 	case unnoted > 0:
-		return not + count(unnoted, "server") + ": the lock file was created by an older version of gauze, which did not record them. To record them, run: gauze lock"
+		all = append(all, values+count(unnoted, "server")+old)
 	}
-	return ""
+	if unlisted > 0 && unnoted == 0 {
+		all = append(all, "Fields such as envFile and trust were not compared for "+count(unlisted, "server")+old)
+	}
+	return strings.Join(all, " ")
 }
 
 // Verify compares servers with a lock. The tools of a server that does not work are not compared.
@@ -299,6 +308,7 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 		seen[c.ID()+"\x00"+string(c.Scope)] = true
 		now := f.locked(c, key)
 		configured(was, now, drift)
+		fields(was, now, drift)
 		values(was, now, drift)
 		if c.Wrapped && was.Values != nil && was.Key == now.Key && was.Values[wrapperKey] == "" && !f.wrappedByUs(c.Server) {
 			drift("config", "the server is wrapped by a different gauze binary, or with flags that gauze wrap does not add")
@@ -337,6 +347,24 @@ func configured(was, now Locked, drift func(kind, what string)) {
 	}
 }
 
+// fields compares the names of fields that only the client uses. An older gauze did not record them.
+func fields(was, now Locked, drift func(kind, what string)) {
+	if was.Fields == nil {
+		return
+	}
+	for _, name := range without(was.Fields, now.Fields) {
+		drift("config", "the field "+redact.Quote(name)+" was removed")
+	}
+	for _, name := range without(now.Fields, was.Fields) {
+		drift("config", "the field "+redact.Quote(name)+" was added")
+	}
+}
+
+// without returns the words that others do not include.
+func without(words, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return slices.Contains(others, word) })
+}
+
 // values compares what the lock holds as hashes. Visible changes are reported by configured.
 func values(was, now Locked, drift func(kind, what string)) {
 	if was.Values == nil || was.Key != now.Key {
@@ -348,7 +376,8 @@ func values(was, now Locked, drift func(kind, what string)) {
 	for _, what := range slices.Sorted(maps.Keys(was.Values)) {
 		name, isVariable := strings.CutPrefix(what, "variable ")
 		header, isHeader := strings.CutPrefix(what, "header ")
-		gone := what == wrapperKey && now.Values[what] == "" || isVariable && !slices.Contains(now.Env, name) || isHeader && !slices.Contains(now.Headers, header)
+		field, isField := strings.CutPrefix(what, "field ")
+		gone := isField && !slices.Contains(now.Fields, field) || what == wrapperKey && now.Values[what] == "" || isVariable && !slices.Contains(now.Env, name) || isHeader && !slices.Contains(now.Headers, header)
 		if was.Values[what] != now.Values[what] && !visible[what] && !gone {
 			drift("config", cmp.Or(words[what], "the value of the "+redact.Quote(what)+" changed"))
 		}
@@ -406,6 +435,9 @@ func (v *View) Restore(l Lock) (Plan, error) {
 			now := v.fleet.locked(&Checked{Server: v.Servers[i]}, nil)
 			same := true
 			configured(was, now, func(string, string) { same = false })
+			if other := slices.Concat(without(was.Fields, now.Fields), without(now.Fields, was.Fields)); was.Fields != nil && len(other) > 0 {
+				d.postpone(id, "the lock file has no values for the fields that differ ("+strings.Join(other, ", ")+"); edit the entry by hand")
+			}
 			if same {
 				continue
 			}

@@ -80,8 +80,8 @@ func keyed(key []byte, parts ...string) string {
 }
 
 // valueHashes returns the HMACs of everything in an entry that the lock does not show: values of
-// variables and headers, the query string, hidden arguments, the working directory, and the gauze
-// run that wraps it.
+// variables, headers and fields that only the client uses, the query string, hidden arguments, the
+// working directory, and the gauze run that wraps it.
 func (s *Server) valueHashes(key []byte) map[string]string {
 	if key == nil {
 		return nil
@@ -89,6 +89,9 @@ func (s *Server) valueHashes(key []byte) map[string]string {
 	all := map[string]string{}
 	note := func(what, value string) { all[what] = keyed(key, s.ID(), string(s.Scope), what, value) }
 	spec := s.Real()
+	for name, value := range s.Config.Others(s.Entry) {
+		note("field "+name, value)
+	}
 	if s.Wrapped {
 		note(wrapperKey, strings.Join(s.wrapper(), "\x00"))
 	}

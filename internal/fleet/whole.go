@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -100,10 +101,43 @@ func rendered(s launch.Spec, sends []string, header func(value string) string, v
 			fmt.Fprintf(&b, "\n  with %s=%s", Visible(name), Visible(variable(name, value)))
 		}
 	}
+	for _, field := range s.Others {
+		name, value, _ := strings.Cut(field, "=")
+		fmt.Fprintf(&b, "\n  with the field %s: %s", Visible(name), Visible(maskedJSON(name, value, variable)))
+	}
 	if len(sends) > 0 {
 		b.WriteString("\n  sends the value of " + Visible(strings.Join(sends, ", ")) + " from your environment")
 	}
 	return b.String()
+}
+
+// maskedJSON applies mask to the strings in a JSON value, each with the name of the member that it is
+// or is in.
+func maskedJSON(name, text string, mask func(name, value string) string) string {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil { // a number in a form that only TOML or YAML has
+		return mask(name, text)
+	}
+	var masked func(name string, value any) any
+	masked = func(name string, value any) any {
+		switch v := value.(type) {
+		case string:
+			return mask(name, v)
+		case []any:
+			for i := range v {
+				v[i] = masked(name, v[i])
+			}
+		case map[string]any:
+			for member := range v {
+				v[member] = masked(member, v[member])
+			}
+		}
+		return value
+	}
+	encoded, _ := plaintext.EncodeJSON(masked(name, value), "") // it was decoded
+	return string(encoded)
 }
 
 // Visible makes characters visible that a terminal or dialog would not show.

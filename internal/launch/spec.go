@@ -29,6 +29,10 @@ type Spec struct {
 	URL    string // instead of a command
 	Header []Header
 	Login  Login // for the URL; a Header with Authorization takes its place
+
+	// Others are further fields of the server's entry, as NAME=JSON. gauze does not use them, but its
+	// client may, so the user who decides about the entry sees them. Only an entry as written has them.
+	Others []string
 }
 
 // Header is sent with every request to a URL. Source describes where the value comes from, for
@@ -132,6 +136,7 @@ func (s Spec) Label() string {
 // they start or reach the same server in the same way. A nil Env differs from an empty one.
 func (s Spec) Fingerprint() string {
 	s.Args, s.Header, s.Login.Scopes = append([]string{}, s.Args...), append([]Header{}, s.Header...), append([]string{}, s.Login.Scopes...)
+	s.Others = append([]string{}, s.Others...)
 	type login Login // without the methods that hide the secret
 	own := login(s.Login)
 	s.Login = Login{}

@@ -1,0 +1,148 @@
+package fleet
+
+import (
+	"strings"
+	"testing"
+)
+
+// A field that gauze does not use, but the client may: it is compared, and named.
+func TestVerifyNamesEveryFieldThatChanged(t *testing.T) {
+	const with = `"envFile": ".env", "trust": true, "new": {"a": [1, 2]}, `
+	for _, test := range []struct{ old, new, want string }{
+		{`"command": "srv"`, `"envFile": ".env", "command": "srv"`, "the field envFile was added"},
+		{`"command": "srv"`, `"trust": true, "command": "srv"`, "the field trust was added"},
+		{`"url": "https://b`, `"auth": {"CLIENT_ID": "x"}, "url": "https://b`, "the field auth was added"},
+		{with, `"trust": true, "new": {"a": [1, 2]}, `, "the field envFile was removed"},
+		{with, `"envFile": "other.env", "trust": true, "new": {"a": [1, 2]}, `, "the value of the field envFile changed"},
+		{with, `"envFile": ".env", "trust": true, "new": {"a": [2, 1]}, `, "the value of the field new changed"},
+		{with, `"new": {"a":[1,2]}, "trust": true, "description": "mine", "envFile": ".env", `, ""},
+	} {
+		h := onlyValued(t)
+		if test.old == with {
+			h.edit(".cursor/mcp.json", `"command": "srv"`, with+`"command": "srv"`)
+		}
+		lock, err := ReadLock(h.lock(h.seen("d")).Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if drifts := h.fleet.Verify(lock, h.seen("d")); len(drifts) > 0 {
+			t.Fatalf("nothing changed: %+v", drifts)
+		}
+		h.edit(".cursor/mcp.json", test.old, test.new)
+		drifts := h.fleet.Verify(lock, h.seen("d"))
+		switch {
+		case test.want == "" && len(drifts) == 0:
+		case len(drifts) != 1 || drifts[0].Kind != "config" || drifts[0].What != test.want:
+			t.Errorf("%s becomes %s: %+v", test.old, test.new, drifts)
+		}
+	}
+}
+
+// Someone else's lock, or one of a lost key, still shows which fields there are.
+func TestFieldsAreComparedByNameWithoutTheKey(t *testing.T) {
+	h := onlyValued(t)
+	lock := h.lock(h.seen("d"))
+	for i := range lock.Servers {
+		lock.Servers[i].Key = "someone else's"
+	}
+	h.edit(".cursor/mcp.json", `"command": "srv"`, `"envFile": ".env", "command": "srv"`)
+	if drifts := h.fleet.Verify(lock, h.seen("d")); len(drifts) != 1 || drifts[0].What != "the field envFile was added" {
+		t.Errorf("%+v", drifts)
+	}
+	for i := range lock.Servers {
+		lock.Servers[i].Fields = nil
+	}
+	if why := h.fleet.Uncompared(lock); !strings.Contains(why, "another user") || !strings.Contains(why, "older version") {
+		t.Errorf("an older lock of someone else: %q", why)
+	}
+}
+
+// What an older gauze did not record is not called different, and verify says so.
+func TestALockWithoutFieldsSaysThatTheyAreNotCompared(t *testing.T) {
+	h := onlyValued(t)
+	text := string(h.lock(h.seen("d")).Bytes())
+	old, err := ReadLock([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range old.Servers {
+		old.Servers[i].Fields = nil // as read from a file that has none
+		for what := range old.Servers[i].Values {
+			if strings.HasPrefix(what, "field ") {
+				delete(old.Servers[i].Values, what)
+			}
+		}
+	}
+	h.edit(".cursor/mcp.json", `"command": "srv"`, `"envFile": ".env", "command": "srv"`)
+	if drifts := h.fleet.Verify(old, h.seen("d")); len(drifts) > 0 {
+		t.Errorf("%+v", drifts)
+	}
+	if why := h.fleet.Uncompared(old); !strings.Contains(why, "3 servers") || !strings.Contains(why, "run: gauze lock") {
+		t.Errorf("%q", why)
+	}
+	if why := h.fleet.Uncompared(h.lock(h.seen("d"))); why != "" {
+		t.Errorf("the new lock: %q", why)
+	}
+}
+
+// A wrapped server has the fields that it had before.
+func TestWrappingChangesNoField(t *testing.T) {
+	h := onlyValued(t)
+	h.edit(".cursor/mcp.json", `"command": "srv"`, `"envFile": ".env", "command": "srv"`)
+	h.edit(".cursor/mcp.json", `"url": "https://b`, `"type": "http", "new": 1, "url": "https://b`)
+	lock := h.lock(h.seen("d"))
+	v := h.fleet.Look()
+	plan := v.Wrap(v.Servers, true)
+	if len(plan.Changes) != 1 || len(plan.Skipped) > 0 {
+		t.Fatalf("%+v", plan)
+	}
+	h.write(".cursor/mcp.json", string(plan.Changes[0].New))
+	for _, d := range h.fleet.Verify(lock, h.seen("d")) {
+		if strings.Contains(d.What, "field") {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
+// The user who decides about an entry sees all of it.
+func TestWhatGauzeDoesNotUseIsShown(t *testing.T) {
+	h := onlyValued(t)
+	h.edit(".cursor/mcp.json", `"command": "srv"`, `"envFile": "~/.ssh/config", "oauth": {"clientSecret": "abcdefgh12345678", "b": "c"}, "command": "srv"`)
+	var s *Server
+	for _, s = range h.fleet.Look().Servers {
+		if s.Name == "a" {
+			break
+		}
+	}
+	whole, err := s.Whole()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const field, oauth = `with the field envFile: "~/.ssh/config"`, `with the field oauth: {"b":"c","clientSecret":`
+	if !strings.Contains(whole, field) || !strings.Contains(whole, oauth+`"abcdefgh12345678"}`) {
+		t.Errorf("%s", whole)
+	}
+	for what, text := range map[string]string{"Outline": Outline(s.Written()), "Describe": Describe(s.Written())} {
+		if !strings.Contains(text, field) || !strings.Contains(text, oauth) || strings.Contains(text, "abcdefgh12345678") {
+			t.Errorf("%s: %s", what, text)
+		}
+	}
+	before := s.Written().Fingerprint()
+	h.edit(".cursor/mcp.json", "~/.ssh/config", "~/.ssh/other")
+	for _, now := range h.fleet.Look().Servers {
+		if now.Name == "a" && now.Written().Fingerprint() == before {
+			t.Error("an entry with a different envFile has the same fingerprint")
+		}
+	}
+}
+
+func TestRestoreSaysWhichFieldsItLeaves(t *testing.T) {
+	h := onlyValued(t)
+	h.write(".cursor/mcp.json", `{"mcpServers": {"a": {"command": "srv"}}}`)
+	lock := h.lock(h.seen("d"))
+	h.edit(".cursor/mcp.json", `"command": "srv"`, `"envFile": ".env", "command": "srv"`)
+	plan, err := h.fleet.Look().Restore(lock)
+	if err != nil || !plan.Pending() || len(plan.Skipped) != 1 || !strings.Contains(plan.Skipped[0].Why, "envFile") {
+		t.Errorf("%+v, %v", plan, err)
+	}
+}
