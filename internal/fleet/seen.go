@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/gauze-mcp/gauze/internal/backup"
@@ -10,10 +9,9 @@ import (
 )
 
 // Thing returns the server's entry as a person sees it before it is used: how it is started or reached
-// as its file says, and all else in it that may matter, in its project.
+// as its file says, with all else in it that may matter, in its project.
 func (s *Server) Thing() trust.Thing {
-	others, _ := json.Marshal(s.Config.Others(s.Entry)) // a map of strings, in the order of its keys
-	return trust.Thing{Kind: trust.ServerEntry, Where: s.Config.Home.Project, Bytes: s.Written().Fingerprint() + string(others)}
+	return trust.Thing{Kind: trust.ServerEntry, Where: s.Config.Home.Project, Bytes: s.Written().Fingerprint()}
 }
 
 // Foreign reports whether the entry comes with a project and nobody has seen it as it is now. A project
