@@ -13,13 +13,13 @@ import (
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/shell"
+	"github.com/gauze-mcp/gauze/internal/taskcli"
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
@@ -225,32 +225,7 @@ func files(p fleet.Plan) string {
 // repeat returns the command line that carries out exactly this plan. It does not repeat values that
 // may be secret.
 func (f *consentFlags) repeat(cmd *cobra.Command, plan fleet.Plan) string {
-	line := cmd.CommandPath()
-	secret := false
-	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		switch {
-		case slices.Contains([]string{"dry-run", "yes", "consent", "json"}, flag.Name):
-		case flag.Value.Type() == "bool":
-			line += " --" + flag.Name
-		case slices.Contains([]string{"env", "header"}, flag.Name):
-			secret = true
-		case flag.Value.Type() == "stringSlice":
-			line += " --" + flag.Name + " " + shell.Here().Quote(strings.Trim(flag.Value.String(), "[]"))
-		default:
-			line += " --" + flag.Name + " " + shell.Here().Quote(flag.Value.String())
-		}
-	})
-	words := ""
-	for i, arg := range cmd.Flags().Args() {
-		if i == cmd.ArgsLenAtDash() {
-			words += " --"
-		}
-		words += " " + shell.Here().Quote(arg)
-	}
-	if all := line + words; secret || redact.Text(all) != all {
-		return "the same command with --consent " + plan.Consent()
-	}
-	return plaintext.Clean(line + " --consent " + plan.Consent() + words)
+	return taskcli.Repeat(cmd.CommandPath(), cmd.Flags(), plan.Consent())
 }
 
 // interactive reports whether the user is at a terminal, where they see the diff and can confirm it.

@@ -113,7 +113,7 @@ func TestTasksAreExported(t *testing.T) {
 	k := newTasks(t, "-exit-at-start=skip=1,code=3")
 	k.env = append(k.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+url)
 	k.write("task.yaml", theServer+"steps:\n  - {id: a, server: s, tool: echo, arguments: {text: x}}\n  - {id: b, server: s, "+dies+"}\n")
-	k.gauze("run", "--patience", "1s", "task.yaml").want(3)
+	k.gauze("run", "--yes", "--patience", "1s", "task.yaml").want(3)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !bytes.Contains(c.bodies["/v1/traces"], []byte("tools/call echo")) {

@@ -13,13 +13,12 @@ import (
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
 	"github.com/gauze-mcp/gauze/internal/taskcli"
 	"github.com/gauze-mcp/gauze/internal/taskrun"
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/llm"
 )
 
@@ -70,8 +69,10 @@ type taskFlags struct {
 	patience     time.Duration
 	json         bool
 	noJournal    bool
+	consent      taskcli.ConsentFlags
 
-	chooser llm.Model // set by open; nil if no model is configured
+	chooser llm.Model     // set by open; nil if no model is configured
+	seen    *trust.Memory // set by open
 }
 
 func (f *taskFlags) add(cmd *cobra.Command) {
@@ -81,6 +82,7 @@ func (f *taskFlags) add(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.patience, "patience", 30*time.Second, "minimum `time` to wait for a server that keeps failing")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON, and report no progress")
 	journalFlag(cmd.Flags(), &f.noJournal)
+	f.consent.Add(cmd.Flags())
 }
 
 // openTasks opens the tasks of this user.
@@ -106,6 +108,14 @@ func (f *taskFlags) open(cmd *cobra.Command) (err error) {
 			return usage(cmd, fmt.Errorf("invalid --%s %v: must be a duration of zero or more, such as 30s", name, value))
 		}
 	}
+	if err := f.consent.Check(); err != nil {
+		return usage(cmd, err)
+	}
+	dir, err := backup.StateDir()
+	if err != nil {
+		return err
+	}
+	f.seen = trust.NewMemory(dir)
 	f.chooser, err = f.model.open(cmd)
 	return err
 }
@@ -130,8 +140,8 @@ func (f *taskFlags) options(events *event.Stream, recorded recording) (o taskrun
 	return o, func() { exporter.Close(maxExportWait) }
 }
 
-// run runs or resumes a task, reports how it ended, and returns its exit status.
-func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
+// run runs or resumes a task as it was reviewed, reports how it ended, and returns its exit status.
+func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string, review *taskcli.Review) error {
 	surviveReaders() // the task does not need the reader of its progress
 	hurry := make(chan struct{})
 	ctx, release := untilSignal(cmd.Context(), sync.OnceFunc(func() { close(hurry) }))
@@ -141,12 +151,7 @@ func (f *taskFlags) run(cmd *cobra.Command, s *taskrun.Store, id string) error {
 	o, exported := f.options(events, recorded)
 	o.Hurry = hurry
 	progress := newTaskProgress(cmd.ErrOrStderr(), f.json)
-	o.Tell = progress.tell
-	configured := configuredServers(cmd)
-	o.Configured = func(name, dir string) (launch.Spec, error) {
-		progress.end() // it may ask
-		return configured(name, dir)
-	}
+	o.Tell, o.Configured = progress.tell, review.Launch
 	state, err := s.Run(ctx, id, o)
 	exported()
 	recorded.finish()
@@ -173,18 +178,6 @@ func (f *taskFlags) report(cmd *cobra.Command, id string, state *task.State) err
 		return exitStatus(status)
 	}
 	return nil
-}
-
-// configuredServers returns the servers that clients know by their names, as configured for a
-// directory. A project's server must be confirmed first.
-func configuredServers(cmd *cobra.Command) func(name, dir string) (launch.Spec, error) {
-	return func(name, dir string) (launch.Spec, error) {
-		f, err := fleet.Here(versionText())
-		if err != nil {
-			return launch.Spec{}, err
-		}
-		return f.LaunchNamed(name, dir, confirmProject(cmd, []string{name}, ""))
-	}
 }
 
 // withTask opens the tasks and calls do.
@@ -216,26 +209,15 @@ func taskResumeCommand() *cobra.Command {
 			}
 			return withTask(cmd, func(ctx context.Context, s *taskrun.Store) error {
 				if file != "" {
-					if err := replanTask(ctx, s, args[0], file); err != nil {
-						return err
-					}
+					return f.correct(ctx, cmd, s, args[0], file)
 				}
-				return f.run(cmd, s, args[0])
+				return f.resume(ctx, cmd, s, args[0], func() error { return nil })
 			})
 		},
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&file, "file", "", "corrected `FILE` for the steps that are not done")
 	return cmd
-}
-
-// replanTask gives a task a corrected file.
-func replanTask(ctx context.Context, s *taskrun.Store, id, file string) error {
-	plan, err := taskcli.ReadFile(file)
-	if err == nil {
-		_, err = s.Replan(ctx, id, plan)
-	}
-	return err
 }
 
 func taskDecideCommand() *cobra.Command {
@@ -254,10 +236,10 @@ func taskDecideCommand() *cobra.Command {
 				return err
 			}
 			return withTask(cmd, func(ctx context.Context, s *taskrun.Store) error {
-				if _, err := s.Decide(ctx, args[0], args[1]); err != nil {
+				return f.resume(ctx, cmd, s, args[0], func() error {
+					_, err := s.Decide(ctx, args[0], args[1])
 					return err
-				}
-				return f.run(cmd, s, args[0])
+				})
 			})
 		},
 	}

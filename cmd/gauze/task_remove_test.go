@@ -12,7 +12,7 @@ func TestTaskRemove(t *testing.T) {
 	t.Parallel()
 	k, stopped := finished(t)
 	k.write("short.yaml", "name: short\n"+theServer+"steps:\n  - {id: a, server: s, tool: append, arguments: {key: short}}\n")
-	k.gauze("run", "short.yaml").want(0)
+	k.gauze("run", "--yes", "short.yaml").want(0)
 	if out := k.gauze("rm", "--all-done").want(0).stdout; !strings.HasPrefix(out, "Removed short-") || strings.Count(out, "\n") != 1 {
 		t.Error(out)
 	}

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
 	"github.com/gauze-mcp/gauze/internal/taskcli"
 	"github.com/gauze-mcp/gauze/internal/taskrun"
@@ -48,7 +50,10 @@ func taskRunCommand() *cobra.Command {
 			"Before the first call, the tools of all steps are looked up, and the task stops if a server\n" +
 			"does not list one. unlisted: true in a step says that an earlier step makes it available.\n\n" +
 			"Without a budget, a task makes at most 10,000 calls, or 50 if a model chooses them.\n\n" +
-			"With --goal, or a file with a goal and no steps, a model chooses the calls.\n\n" + taskcli.ExitStatuses,
+			"With --goal, or a file with a goal and no steps, a model chooses the calls.\n\n" +
+			"The plan of a file is shown with its servers, and you are asked once before it runs. In\n" +
+			"scripts, --yes is enough, unless the file, a directory in which a command starts or a\n" +
+			"configured server is part of a project: that requires --consent.\n\n" + taskcli.ExitStatuses,
 		Example: "gauze task run report.yaml\n" +
 			"gauze task run --goal 'Summarize the notes' --server cursor/notes",
 		Args: atMost(1),
@@ -71,13 +76,43 @@ func (f *taskRunFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.open(cmd); err != nil {
 		return err
 	}
+	review, err := f.review(cmd, plan, args)
+	if err != nil {
+		return err
+	}
+	if run, err := f.confirm(cmd, review, ""); !run {
+		return err
+	}
 	return withTask(cmd, func(ctx context.Context, s *taskrun.Store) error {
 		id, err := s.Start(ctx, plan)
 		if err != nil {
 			return err
 		}
+		f.seen.Agreed(review.Thing(id), review.About())
 		surviveReaders()
 		taskcli.Begin(cmd.ErrOrStderr(), id)
-		return f.taskFlags.run(cmd, s, id)
+		return f.taskFlags.run(cmd, s, id, review)
 	})
+}
+
+// review returns the review of the plan in a file, or of one that the user typed. That one needs no
+// confirmation, except for the servers of a project.
+func (f *taskRunFlags) review(cmd *cobra.Command, plan *task.Plan, args []string) (*taskcli.Review, error) {
+	if len(args) == 1 {
+		return reviewFile(plan, args[0])
+	}
+	review, err := reviewPlan(*plan)
+	if err != nil {
+		return nil, err
+	}
+	review.Typed = true
+	for _, s := range review.Servers {
+		if s.Found == nil || !s.Found.Foreign() {
+			continue
+		}
+		if err := confirmProject(cmd, []string{s.Configured}, "")(s.Found); err != nil {
+			return nil, fmt.Errorf("%s was not started: %w", redact.Quote(s.Configured), err)
+		}
+	}
+	return review, nil
 }

@@ -61,7 +61,7 @@ func TestTaskUsage(t *testing.T) {
 // The first line names the task, so that it can be resumed whatever ends gauze.
 func TestTaskSaysItsIDFirst(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"run", "task.yaml"}, {"run", "--json", "task.yaml"}} {
+	for _, args := range [][]string{{"run", "--yes", "task.yaml"}, {"run", "--yes", "--json", "task.yaml"}} {
 		k := newTasks(t, "-ignore-initialize")
 		k.write("task.yaml", "name: kept\n"+theServer+"steps: [{id: a, server: s, tool: append, arguments: {key: one}}]")
 		cmd := k.command(args...)
@@ -93,7 +93,7 @@ func TestTaskResumesWithACorrectedFile(t *testing.T) {
 		return "name: kept\n" + theServer + "steps:\n  - {id: a, server: s, tool: append, arguments: {key: one}}\n  - {id: b, server: s, " + second + "}\n"
 	}
 	k.write("task.yaml", file("tool: apend, arguments: {key: two}"))
-	stopped := k.gauze("run", "task.yaml").want(1, `The server "s" lists no tool "apend", which step "b" calls; did you mean "append"\?`, "Done: 0 of 2 steps, 0 calls")
+	stopped := k.gauze("run", "--yes", "task.yaml").want(1, `The server "s" lists no tool "apend", which step "b" calls; did you mean "append"\?`, "Done: 0 of 2 steps, 0 calls")
 	k.wantEffects()
 	words := regexp.MustCompile(`  (gauze task resume --file) FILE (kept-[a-z0-9]{6})\n$`).FindStringSubmatch(stopped.stderr)
 	if words == nil {
@@ -102,15 +102,15 @@ func TestTaskResumesWithACorrectedFile(t *testing.T) {
 	id := words[2]
 	resume := func(second string) *ended {
 		k.write("task.yaml", file(second))
-		return k.gauze("resume", "--file", "task.yaml", id)
+		return k.gauze("resume", "--yes", "--file", "task.yaml", id)
 	}
 	resume("tool: echo, arguments: {text: '${a.json.none}'}").want(1, `Step "b" was not sent`, "Done: 1 of 2 steps")
 	k.wantEffects("one")
 	resume("tool: append, argument: {}").want(2, `task.yaml:5:\d+: unknown key "argument" in a step`)
 	k.write("other.yaml", "name: kept\n"+theServer+"steps: [{id: b, server: s, tool: append, arguments: {key: two}}]")
-	k.gauze("resume", "--file", "other.yaml", id).want(2, `the task `+id+` cannot continue with this file: step "a" is done, so it must stay as it was`)
-	k.gauze("resume", "--file", "nosuch.yaml", id).want(2, "cannot read the task")
-	k.gauze("resume", "--file", "other.yaml", "nosuch").want(2, `unknown task "nosuch"`)
+	k.gauze("resume", "--yes", "--file", "other.yaml", id).want(2, `the task `+id+` cannot continue with this file: step "a" is done, so it must stay as it was`)
+	k.gauze("resume", "--yes", "--file", "nosuch.yaml", id).want(2, "cannot read the task")
+	k.gauze("resume", "--yes", "--file", "other.yaml", "nosuch").want(2, `unknown task "nosuch"`)
 	k.wantEffects("one")
 	resume("tool: append, arguments: {key: two}").want(0, "2 of 2 steps")
 	k.wantEffects("one", "two")

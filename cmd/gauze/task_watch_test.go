@@ -106,7 +106,7 @@ func TestTaskWithoutAReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	read.Close()
-	cmd := k.command("run", "task.yaml")
+	cmd := k.command("run", "--yes", "task.yaml")
 	cmd.Stdout, cmd.Stderr = write, write
 	err = cmd.Run()
 	write.Close()

@@ -44,9 +44,9 @@ func TestTaskWhoseServerDiesAtStepThirty(t *testing.T) {
 			k := newTasks(t)
 			file, keys := forty(test.head+theServer, test.step)
 			k.write("forty.yaml", file)
-			command := append(append([]string{"run"}, test.args...), "forty.yaml")
+			command := append(append([]string{"run", "--yes"}, test.args...), "forty.yaml")
 			if test.before {
-				id := k.gauze("run", "forty.yaml").want(1, "budget of 29 calls").id()
+				id := k.gauze("run", "--yes", "forty.yaml").want(1, "budget of 29 calls").id()
 				command = append(append([]string{"resume"}, test.args...), id)
 			}
 			k.breaks(strings.Fields(test.flags)...)
@@ -73,7 +73,7 @@ func TestTaskWhoseServerComesBackWithOtherTools(t *testing.T) {
 	k := newTasks(t, "-exit-at-start=skip=1,code=3")
 	file, keys := forty(theServer, dies)
 	k.write("forty.yaml", file)
-	id := k.gauze("run", "--patience", "3s", "forty.yaml").want(3).id()
+	id := k.gauze("run", "--yes", "--patience", "3s", "forty.yaml").want(3).id()
 	k.breaks("-tools-change=schema,skip=0")
 	k.gauze("resume", id).want(4, "unknown whether the call of die_read .* took effect, and the tool changed since", "gauze task decide "+id+" repeat\n")
 	k.wantEffects(keys[:29]...)
@@ -95,7 +95,7 @@ func TestTaskWhoseServerChangedItsTools(t *testing.T) {
 			k := newTasks(t)
 			file, keys := forty(theServer+"budget: {steps: 29}\n", test.next)
 			k.write("forty.yaml", file)
-			id := k.gauze("run", "forty.yaml").want(1, "budget of 29 calls").id()
+			id := k.gauze("run", "--yes", "forty.yaml").want(1, "budget of 29 calls").id()
 			k.breaks("-tools-change=" + test.change + ",skip=0")
 			if test.says != "" {
 				k.gauze("resume", id).want(1, test.says, "Done: 29 of 40 steps", "Remaining: s30, ").id()
@@ -137,7 +137,7 @@ func TestTaskWhoseTokenExpires(t *testing.T) {
 	t.Cleanup(front.Close)
 	file, _ := forty("servers: {s: {url: "+front.URL+"/mcp}}\n", "tool: echo, arguments: {text: hello}")
 	k.write("forty.yaml", file)
-	stopped := k.gauze("run", "forty.yaml").want(4, `The server "s" requires a person: log in, or renew the credentials`, `Done: 29 of 40 steps`, `Remaining: s30, `)
+	stopped := k.gauze("run", "--yes", "forty.yaml").want(4, `The server "s" requires a person: log in, or renew the credentials`, `Done: 29 of 40 steps`, `Remaining: s30, `)
 	id := stopped.id()
 	k.gauze("resume", id).want(4, "requires a person")
 	if n := len(server.Effects()); n != 29 {
@@ -166,7 +166,7 @@ func TestTaskWhoseModelDies(t *testing.T) {
 	first := modeltest.OpenAI(t, choose("one"), choose("two"), modeltest.Status(401))
 	k.env = append(k.env, "GAUZE_MODEL=openai:scripted", "GAUZE_MODEL_KEY=none", "GAUZE_MODEL_URL="+first.URL)
 	k.write("goal.yaml", "name: store\ngoal: store three keys\n"+theServer)
-	stopped := k.gauze("run", "goal.yaml").want(1, `The model did not choose a next step\.`, `Done: 2 calls\.`)
+	stopped := k.gauze("run", "--yes", "goal.yaml").want(1, `The model did not choose a next step\.`, `Done: 2 calls\.`)
 	k.wantEffects("one", "two")
 	second := modeltest.OpenAI(t, choose("three"), modeltest.Says(finish))
 	k.env = append(k.env, "GAUZE_MODEL_URL="+second.URL)

@@ -42,7 +42,7 @@ func TestTaskOnADiskThatFillsUp(t *testing.T) {
 		k.write("forty.yaml", file)
 		env := k.env
 		k.env = append(slices.Clone(env), envFileLimit+"="+strconv.Itoa(limit))
-		stopped := k.gauze("run", "forty.yaml").want(1, `journal\.db cannot be .*written: the disk is full`, "free some space")
+		stopped := k.gauze("run", "--yes", "forty.yaml").want(1, `journal\.db cannot be .*written: the disk is full`, "free some space")
 		id := stopped.id()
 		k.env = env
 		if done := len(k.effects()); done == 0 || done == len(keys) {

@@ -21,7 +21,7 @@ func finished(t *testing.T) (k *tasks, id string) {
 		"  - {id: a, server: s, tool: append, arguments: {key: one}}\n"+
 		"  - {id: b, server: s, tool: append, arguments: {key: two}}\n"+
 		"  - {id: c, server: s, tool: append, arguments: {key: three}}\n")
-	id = k.gauze("run", "task.yaml").want(1, "budget of 2 calls").id()
+	id = k.gauze("run", "--yes", "task.yaml").want(1, "budget of 2 calls").id()
 	k.wantEffects("one", "two")
 	return k, id
 }
@@ -80,7 +80,7 @@ func TestTasksOfADamagedJournal(t *testing.T) {
 			}
 			// New tasks run all the same.
 			k.write("new.yaml", "name: new\n"+theServer+"steps: [{id: a, server: s, tool: echo, arguments: {text: hello}}]")
-			k.gauze("run", "new.yaml").want(0, "is done")
+			k.gauze("run", "--yes", "new.yaml").want(0, "is done")
 		})
 	}
 }
@@ -107,7 +107,7 @@ func TestTasksOfANewerJournal(t *testing.T) {
 	for _, got := range k.everyCommand(id) {
 		got.want(2, `journal\.db was written by a newer version of gauze`, "update gauze")
 	}
-	k.gauze("run", "task.yaml").want(2, "newer version of gauze")
+	k.gauze("run", "--yes", "task.yaml").want(2, "newer version of gauze")
 	k.wantNothingDone()
 	if after, err := os.ReadFile(k.journal()); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the newer journal was changed (%v)", err)
@@ -120,7 +120,7 @@ func TestTasksWithoutAStateDirectory(t *testing.T) {
 	k := newTasks(t)
 	k.write("state", "a file")
 	k.write("task.yaml", "name: kept\n"+theServer+"steps: [{id: a, server: s, tool: append, arguments: {key: one}}]")
-	for _, args := range [][]string{{"list"}, {"show", "x"}, {"resume", "x"}, {"run", "task.yaml"}} {
+	for _, args := range [][]string{{"list"}, {"show", "x"}, {"resume", "x"}, {"run", "--yes", "task.yaml"}} {
 		k.gauze(args...).want(2, "not a directory", "GAUZE_STATE_DIR")
 	}
 	k.wantEffects()

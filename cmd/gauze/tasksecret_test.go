@@ -16,18 +16,18 @@ func TestSecretsOfTasksAreNotShown(t *testing.T) {
 	k := newTasks(t)
 	servers := "servers: {s: {command: [taskserver, flags], env: {DB_PASS: " + given + ", NOTES_TOKEN: \"${TASK_CANARY}\"}}}\n"
 	k.write("task.yaml", servers+"steps: [{id: a, server: s, tool: pid}, {id: b, server: s, tool: nosuch}]\n")
-	k.gauze("run", "task.yaml").want(2, `the server "s" cannot be started: env NOTES_TOKEN: the environment variable TASK_CANARY is not set`)
+	k.gauze("run", "--yes", "task.yaml").want(2, `the server "s" cannot be started: env NOTES_TOKEN: the environment variable TASK_CANARY is not set`)
 	if out := k.gauze("list"); !strings.Contains(out.stdout, "No tasks yet") {
 		t.Errorf("a task that cannot start was recorded:\n%s", out.stdout)
 	}
 	k.env = append(k.env, "TASK_CANARY="+referred)
-	k.gauze("run", "task.yaml").want(1)
+	k.gauze("run", "--yes", "task.yaml").want(1)
 	k.wantNowhere(referred)
 
 	// A server that has the value repeats it.
 	k.write("task.yaml", servers+"steps:\n  - {id: a, server: s, tool: env}\n"+
 		`  - {id: b, server: s, tool: raw, arguments: {result: '{"isError":true,"content":[{"type":"text","text":"rejected `+given+` and `+referred+`"}]}'}}`+"\n")
-	outputs := map[string]*ended{"run": k.gauze("run", "task.yaml")}
+	outputs := map[string]*ended{"run": k.gauze("run", "--yes", "task.yaml")}
 	id := outputs["run"].want(1, "rejected .*redacted").id()
 	for _, args := range [][]string{{"show", id}, {"show", "--json", id}, {"list", "--json"}, {"watch", id}, {"watch", "--json", id}, {"resume", id}, {"resume", "--json", id}} {
 		outputs[strings.Join(args, " ")] = k.gauze(args...)

@@ -52,3 +52,20 @@ func (f *Fleet) loggedIn(spec launch.Spec) bool {
 	l, err := f.Logins.Find(login.Resource(spec.URL), spec.Login.Account)
 	return err == nil && l.Usable(time.Now())
 }
+
+// StoredLogin describes the login of gauze that requests to a server use, and whose it is; empty if
+// they use none.
+func (f *Fleet) StoredLogin(spec launch.Spec) string {
+	if f.Logins == nil || !spec.LogsIn() {
+		return ""
+	}
+	l, err := f.Logins.Find(login.Resource(spec.URL), spec.Login.Account)
+	if err != nil || !l.Usable(time.Now()) {
+		return ""
+	}
+	whose := "your stored login"
+	if l.Who != "" {
+		whose = "the stored login of " + Visible(l.Who)
+	}
+	return whose + " at " + Visible(l.Issuer)
+}

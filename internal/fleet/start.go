@@ -31,6 +31,21 @@ func (f *Fleet) project() string {
 	return f.Home.Project
 }
 
+// InRepository reports whether a path, or what it leads to, is in a repository. One that is the user's
+// home does not count: it has the user's own files.
+func (f *Fleet) InRepository(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		real = path
+	}
+	for _, one := range []string{path, real} {
+		if root, ok := f.At(one).Home.Repository(); ok && root != f.Home.Home {
+			return true
+		}
+	}
+	return false
+}
+
 // machine returns the machine as servers of the project, or all other servers, see it.
 func (f *Fleet) machine(inProject bool) *doctor.Machine {
 	m := f.Machine.At(f.folder(inProject))

@@ -51,8 +51,8 @@ func Outline(s launch.Spec, sends ...string) string {
 }
 
 // Describe renders a spec without its secrets. Of an address, everything but the user, the password
-// and the query stays readable.
-func Describe(s launch.Spec) string {
+// and the query stays readable. sends is as of Whole.
+func Describe(s launch.Spec, sends ...string) string {
 	words := redact.MaskWords(append([]string{s.Command}, s.Args...))
 	s.Command, s.Args, s.URL = words[0], words[1:], redact.MaskAddress(s.URL)
 	mask := func(name, value string) string {
@@ -64,7 +64,7 @@ func Describe(s launch.Spec) string {
 		}
 		return value
 	}
-	return rendered(s, nil, func(value string) string { return mask("Authorization", value) }, mask)
+	return rendered(s, sends, func(value string) string { return mask("Authorization", value) }, mask)
 }
 
 // isKey reports whether a value can only be a key, and not a command or the path of one.

@@ -50,6 +50,20 @@ func (s Server) Environ() (env []string, err error) {
 	return env, err
 }
 
+// Uses returns the names of the variables of the environment that the server receives by reference,
+// sorted.
+func (s Server) Uses() (names []string) {
+	for _, value := range s.Env {
+		for _, found := range envReference.FindAllStringSubmatch(value, -1) {
+			if found[1] != "" {
+				names = append(names, found[1])
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // secrets returns the values that no output may show: those in the environment, the commands and the
 // URLs of the servers. References count with their values in this process.
 func (p *Plan) secrets() redact.Secrets {

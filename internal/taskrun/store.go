@@ -105,17 +105,22 @@ func (s *Store) Run(ctx context.Context, id string, o Options) (*task.State, err
 		return nil, err
 	}
 	defer unlock()
-	state, err := s.State(ctx, id)
-	var damage *journal.Damage
-	if errors.As(err, &damage) {
-		return nil, fmt.Errorf("the task cannot be resumed, because a call that it made may not be in its log: %w\ngauze task show %s shows what is left", err, id)
-	}
+	state, err := s.Runnable(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	ctx, done := s.untilStopped(ctx, id)
 	defer done()
 	return o.run(ctx, s.log(), id, state.Plan.Servers)
+}
+
+// Runnable returns a task as its log says, and an error if Run does not run it.
+func (s *Store) Runnable(ctx context.Context, id string) (*task.State, error) {
+	state, err := s.State(ctx, id)
+	if errors.As(err, new(*journal.Damage)) {
+		err = fmt.Errorf("the task cannot be resumed, because a call that it made may not be in its log: %w\ngauze task show %s shows what is left", err, id)
+	}
+	return state, err
 }
 
 // Decide records what a person decided about a call whose outcome is unknown.

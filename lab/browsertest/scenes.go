@@ -158,7 +158,7 @@ func (p *Played) stopTask(ctx context.Context, i int) (id string, err error) {
 	if err := errors.Join(p.Write("project/publish.yaml", taskFile, 0o600), p.setTaskFlags(i, lostModule)); err != nil {
 		return "", err
 	}
-	out, err := p.Output(ctx, "task", "run", "--patience", "500ms", "publish.yaml")
+	out, err := p.Output(ctx, "task", "run", "--yes", "--patience", "500ms", "publish.yaml")
 	if err != nil {
 		return "", err
 	}

@@ -48,7 +48,7 @@ func TestTaskIsKilledTwiceAndFinishes(t *testing.T) {
 			t.Parallel()
 			w := newTaskWork(t)
 			id := ""
-			args := []string{"run", "task.yaml"}
+			args := []string{"run", "--yes", "task.yaml"}
 			for _, step := range kills {
 				if !w.killAfter(step, args...) { // the last kill left an unknown outcome
 					if !w.killAfter(step, "decide", id, w.decision(id)) {

@@ -44,7 +44,7 @@ func TestATaskThatIsKilledResumes(t *testing.T) {
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GAUZE_STATE_DIR="+filepath.Join(dir, "state"))
 		return cmd
 	}
-	killAfterFirstCall(t, gauze("run", "plan.json"))
+	killAfterFirstCall(t, gauze("run", "--yes", "plan.json"))
 	list, err := gauze("list").CombinedOutput()
 	id := regexp.MustCompile(`killed-[a-z0-9]{6}`).FindString(string(list))
 	if err != nil || id == "" {
