@@ -83,7 +83,7 @@ func unwrapCommand() *cobra.Command {
 			}
 			return f.run(cmd, args, look, func(v *fleet.View, servers []*fleet.Server) fleet.Plan {
 				if f.all { // all that are wrapped
-					servers = slices.DeleteFunc(servers, func(s *fleet.Server) bool { return !s.Wrapped })
+					servers = slices.DeleteFunc(servers, func(s *fleet.Server) bool { return !s.Unwraps() })
 				}
 				return v.Unwrap(servers)
 			})

@@ -25,7 +25,7 @@ type Entry struct {
 	Transport Transport
 	Disabled  bool
 	Builtin   string        // set for servers that are part of the client: its term for them
-	Wrapped   bool          // the command is gauze run
+	Wrapped   bool          // the command is gauze run, of a gauze that is not a project's own
 	Inner     *launch.Spec  // if wrapped: the server itself
 	Timeout   time.Duration // of a call; zero if not set
 	Start     time.Duration // of the start
@@ -36,7 +36,8 @@ type Entry struct {
 	used     []string // their values, except those that every program has
 	referred []string // values of the variables that its headers and variables refer to
 
-	node   splice.Node // the fields; those inside Nest if it has one
+	runs   *launch.Spec // the server that gauze run would start, whichever program is called gauze
+	node   splice.Node  // the fields; those inside Nest if it has one
 	outer  splice.Node
 	fields Fields
 }

@@ -212,14 +212,16 @@ func (h Home) Root() string {
 // leavesProject reports whether links on the way to a project's file leave the project. A
 // repository can contain a link to any file of the user.
 func (h Home) leavesProject(file string) bool {
-	real := func(path string) string {
-		if to, err := h.disk().Readlink(path); err == nil && to != "" {
-			return to
-		}
-		return path
+	root := strings.TrimRight(h.real(h.Root()), h.separator()) + h.separator()
+	return !strings.HasPrefix(h.real(file), root)
+}
+
+// real returns a path without links.
+func (h Home) real(path string) string {
+	if to, err := h.disk().Readlink(path); err == nil && to != "" {
+		return to
 	}
-	root := strings.TrimRight(real(h.Root()), h.separator()) + h.separator()
-	return !strings.HasPrefix(real(file), root)
+	return path
 }
 
 func (h Home) parent(dir string) string {

@@ -195,12 +195,15 @@ func (c *Config) entry(name string, at []any, n splice.Node) Entry {
 	e.Transport, e.Builtin = e.transport()
 	r := reader{Home: c.Home, Entry: &e}
 	r.spec()
-	e.Wrapped, e.Inner = unwrapped(e.Spec, func(name string) (string, bool) {
+	wrapped, inner := unwrapped(e.Spec, func(name string) (string, bool) {
 		if !slices.Contains(e.Variables(), name) {
 			r.variable(name) // it is already in the environment if the client passes it on
 		}
 		return "", false
 	})
+	if e.runs = inner; wrapped && c.ours(&e, r.inherited()) {
+		e.Wrapped, e.Inner = true, inner
+	}
 	return e
 }
 

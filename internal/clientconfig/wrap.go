@@ -96,6 +96,8 @@ func (c *Config) whyNotWrapped(e *Entry) string {
 		return "the server is built into the client (" + e.Builtin + ")"
 	case e.Wrapped:
 		return "the server is already wrapped"
+	case e.runs != nil:
+		return "the entry runs a program called gauze that may belong to the project"
 	case isGauze(e.Spec.Command):
 		return "the server is gauze itself"
 	case e.Disabled:
@@ -107,6 +109,9 @@ func (c *Config) whyNotWrapped(e *Entry) string {
 	}
 	return ""
 }
+
+// Unwraps reports whether Unwrap may find a server in the entry.
+func (e Entry) Unwraps() bool { return e.runs != nil }
 
 // Unwrap undoes Wrap.
 func (c *Config) Unwrap(e *Entry) (Edit, error) {
@@ -126,7 +131,7 @@ var errByHand = Skipped("the server was wrapped by hand; edit the entry by hand"
 func (c *Config) UnwrapAll(entries []*Entry) (Edit, []error) {
 	return c.together(entries, c.unwrapping, func(entries []*Entry, edit Edit) string {
 		if c.hasEffect(entries, edit, func(e, now *Entry) bool {
-			return !now.Wrapped && sameWords(now, e.Inner.Command, e.Inner.Args) && now.Spec.URL == e.Inner.URL
+			return !now.Wrapped && sameWords(now, e.runs.Command, e.runs.Args) && now.Spec.URL == e.runs.URL
 		}) {
 			return ""
 		}
@@ -139,7 +144,7 @@ func ByHand(err error) bool { return err == errByHand }
 
 // UnwrapByHand unwraps an entry that was wrapped by hand.
 func (c *Config) UnwrapByHand(e *Entry) (Edit, error) {
-	if e.Inner.URL != "" || e.Inner.Command == "" {
+	if e.runs.URL != "" || e.runs.Command == "" {
 		return nil, errByHand
 	}
 	if flag := meaningful(e); flag != "" {
@@ -151,15 +156,15 @@ func (c *Config) UnwrapByHand(e *Entry) (Edit, error) {
 // unwrapping returns the edit that undoes Wrap, not yet verified.
 func (c *Config) unwrapping(e *Entry) (exact Edit, err error) {
 	switch {
-	case !e.Wrapped || e.Inner == nil:
+	case e.runs == nil:
 		return nil, Skipped("the server is not wrapped")
 	case c.Strict != nil || !c.utf8:
 		return nil, Skipped("the client cannot parse this file")
-	case e.Inner.URL != "" && e.fields.NoRemote:
+	case e.runs.URL != "" && e.fields.NoRemote:
 		return nil, Skipped("the client does not support URLs in this file")
 	case c.aliased(e):
 		return nil, Skipped(sharesAlias)
-	case e.Inner.URL != "":
+	case e.runs.URL != "":
 		exact = c.unwrapURL(e)
 	default:
 		exact = c.unwrapCommand(e)
@@ -273,8 +278,8 @@ func (c *Config) verifiedBothWays(entries []*Entry, edit Edit) (why string) {
 	var back Edit
 	for _, e := range entries {
 		again := wrapped.At(e.Path)
-		if again == nil || !again.Wrapped || again.Inner == nil ||
-			again.Inner.Command != e.Spec.Command || !slices.Equal(again.Inner.Args, e.Spec.Args) || again.Inner.URL != e.Spec.URL {
+		if again == nil || again.runs == nil ||
+			again.runs.Command != e.Spec.Command || !slices.Equal(again.runs.Args, e.Spec.Args) || again.runs.URL != e.Spec.URL {
 			return notReversible
 		}
 		// The bytes below show that this leads back to the old entry.

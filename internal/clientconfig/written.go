@@ -17,7 +17,7 @@ func (c *Config) Written(e *Entry) launch.Spec {
 	r := reader{Home: c.Home, Entry: &plain, written: true}
 	r.spec()
 	spec := plain.Spec
-	if _, inner := unwrapped(plain.Spec, r.variable); inner != nil {
+	if _, inner := unwrapped(plain.Spec, r.variable); inner != nil && e.Wrapped {
 		spec = *inner
 	}
 	others := c.Others(e)
@@ -28,9 +28,9 @@ func (c *Config) Written(e *Entry) launch.Spec {
 }
 
 // Sends returns the names of the variables of the user's environment whose values are sent to the
-// entry's URL. It returns none for a command.
+// entry's URL, also by a gauze that is not ours. It returns none for another command.
 func (e Entry) Sends() []string {
-	if e.Spec.URL == "" && (e.Inner == nil || e.Inner.URL == "") {
+	if e.Spec.URL == "" && (e.runs == nil || e.runs.URL == "") {
 		return nil
 	}
 	return e.uses
@@ -39,10 +39,10 @@ func (e Entry) Sends() []string {
 // SendsFile returns the file whose content is sent, as a token of the user's, to whatever authorization
 // server the entry's URL names; empty if there is none.
 func (e Entry) SendsFile() string {
-	if e.Inner == nil {
+	if e.runs == nil {
 		return ""
 	}
-	return e.Inner.Login.AssertionFile
+	return e.runs.Login.AssertionFile
 }
 
 // Used returns the values of the user's environment that an entry refers to.

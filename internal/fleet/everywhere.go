@@ -30,7 +30,7 @@ func (f *Fleet) LookEverywhere(clients ...*clientconfig.Client) *View {
 			}
 			switch {
 			case slices.ContainsFunc(configs, func(other *clientconfig.Config) bool { return sameServers(c, other) }):
-			case slices.ContainsFunc(c.Entries, func(e clientconfig.Entry) bool { return e.Wrapped }):
+			case slices.ContainsFunc(c.Entries, func(e clientconfig.Entry) bool { return e.Unwraps() }):
 				configs = append(configs, c)
 			}
 		}
