@@ -280,9 +280,12 @@ func confirmFix(cmd *cobra.Command) func(*fleet.Server, fleet.Offer) bool {
 	return func(s *fleet.Server, o fleet.Offer) bool {
 		mu.Lock()
 		defer mu.Unlock()
-		title, shown := o.Question(s)
-		fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n\n", indent(shown))
-		return ask(cmd, fold(title))
+		q, err := o.Question(s)
+		if err != nil {
+			return false
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n\n", indent(q.Whole))
+		return ask(cmd, fold(q.Title))
 	}
 }
 

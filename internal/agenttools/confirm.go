@@ -28,6 +28,7 @@ type question struct {
 	typed      string      // the equivalent command for a terminal
 	operations []operation // what would happen, for the table of package trust
 	plain      bool        // shown is a command, which is never redacted
+	hidden     bool        // shown does not show all that matters, so an agent cannot relay the question
 }
 
 // pending is a question that waits for an answer, with the operation that depends on it.
@@ -136,7 +137,7 @@ func confirm[Out any, P interface {
 		c.service.put(state, &pending{q, c.digest, time.Now(), keep})
 		return out, &inputNeeded{state, q.elicit()}
 	}
-	if !c.service.AllowWrites {
+	if !c.service.AllowWrites || q.hidden {
 		s.Status = needsPerson
 		s.How = "Nothing was done: the user must confirm this, and this client cannot ask them. They can run: " + q.typed
 		return out, nil

@@ -60,10 +60,13 @@ var usesProject = []operation{{trust.Project, trust.Start}}
 func confirmOffer[Out any, P interface {
 	*Out
 	actionStatus() *ActionStatus
-}](c *call, o openOffer, typed string, then func(*call) (Out, error)) (Out, error) {
+}](c *call, o openOffer, typed string, then func(*call) (Out, error)) (out Out, err error) {
 	thing := offered(o.server, o.Offer)
-	q := question{typed: typed, operations: usesProject, token: thing.Hash()}
-	q.title, q.shown = o.Question(o.server)
+	asked, err := o.Question(o.server)
+	if err != nil {
+		return out, failure("nothing was done: "+err.Error(), "ask the user to run it in a terminal")
+	}
+	q := question{title: asked.Title, shown: asked.Shown, full: asked.Whole, hidden: asked.Hides, typed: typed, operations: usesProject, token: thing.Hash()}
 	return confirm[Out, P](c, q, func(c *call) (Out, error) {
 		c.remember(thing, o.About)
 		return then(c)

@@ -66,6 +66,28 @@ func TestAProjectsPortIsAskedAbout(t *testing.T) {
 	}
 }
 
+// The user sees what would run, also where the agent does not: a port in what looks like a key. An
+// agent that must relay the question cannot show the change, so it is not asked that way.
+func TestAnOfferIsShownWholeToTheUser(t *testing.T) {
+	for name, s := range map[string]settings{"dialog": {person: yes}, "later": {person: yes, version: modern}, "relayed": {allow: true}} {
+		a, refused, works := ledgerAgent(t, s)
+		a.write(".cursor/mcp.json", fmt.Sprintf(`{"mcpServers": {"ledger": {"command": %q, "args": ["--token", "localhost:%d/x"]}}}`, filepath.Join(a.dir, "bin/ledger"), refused))
+		r := a.call("test_connection", object{"name": "ledger"})
+		if s.allow {
+			if r.get("status") != needsPerson || !strings.Contains(r.text, "gauze doctor --fix") {
+				t.Errorf("%s: %+v", name, r)
+			}
+			continue
+		}
+		if r.get("status") != done || !r.data["works"].(bool) {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if len(a.asked) != 1 || !strings.Contains(a.asked[0], fmt.Sprintf("--token localhost:%d/x", works)) {
+			t.Errorf("%s: asked %q", name, a.asked)
+		}
+	}
+}
+
 // Without agreement nothing is started with it, and the result still says what is wrong.
 func TestAProjectsPortThatIsDeclined(t *testing.T) {
 	for name, s := range map[string]settings{

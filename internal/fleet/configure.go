@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
@@ -46,16 +47,59 @@ type Request struct {
 type Offer struct {
 	About string
 	Spec  launch.Spec // the server with the fix, as it would be written
+	was   launch.Spec // the server without it
 }
 
-// Question returns what the user is asked about a server, which may be nil if it is not configured
-// yet. It contains no secrets.
-func (o Offer) Question(s *Server) (title, shown string) {
-	title = "The server does not work: "
-	if s != nil {
-		title = redact.Quote(s.ID()) + " does not work: "
+// Question is what the user is asked about an Offer.
+type Question struct {
+	Title string
+	Shown string // what would run, without secrets, for an agent
+	Whole string // the same for the user: complete unless it is the user's own and Shown shows every change
+	Hides bool   // something that the fix changes does not show in Shown
+}
+
+// Question returns the question about a server, which is nil if it is not configured yet. An offer
+// that is too long to review is an error.
+func (o Offer) Question(s *Server) (q Question, err error) {
+	was, err := Whole(o.was)
+	if err == nil {
+		q.Whole, err = Whole(o.Spec)
 	}
-	return title + o.About + ". Allow Gauze to test the server with this change?", Describe(o.Spec)
+	if err != nil {
+		return q, err
+	}
+	q.Title = "The server does not work: "
+	if s != nil {
+		q.Title = redact.Quote(s.ID()) + " does not work: "
+	}
+	q.Title += o.About + ". Allow Gauze to test the server with this change?"
+	theirs := s != nil && s.Config.InProject()
+	show := Describe
+	if theirs {
+		show = func(s launch.Spec) string { return Outline(s) }
+	}
+	q.Shown = show(o.Spec)
+	changed, aligned := changedWords(was, q.Whole)
+	visible, _ := changedWords(show(o.was), q.Shown)
+	if q.Hides = !aligned || visible != changed; !q.Hides && !theirs {
+		q.Whole = q.Shown
+	}
+	return q, nil
+}
+
+// changedWords returns how many words differ between two texts that have as many of them.
+func changedWords(a, b string) (n int, aligned bool) {
+	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	was, now := strings.FieldsFunc(a, between), strings.FieldsFunc(b, between)
+	if len(was) != len(now) {
+		return 0, false
+	}
+	for i := range now {
+		if now[i] != was[i] {
+			n++
+		}
+	}
+	return n, true
 }
 
 // Configured is the result of a Request: how the server did, and what would be written.
@@ -282,7 +326,7 @@ func agreeing(written, before launch.Spec, ask func(Offer) bool) func(doctor.Fix
 	}
 	return func(fix doctor.Fix, now launch.Spec) bool {
 		with, ok := withValues(written, before, now)
-		return ok && ask(Offer{About: fix.About, Spec: with})
+		return ok && ask(Offer{About: fix.About, Spec: with, was: written})
 	}
 }
 

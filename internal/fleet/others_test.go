@@ -3,6 +3,8 @@ package fleet
 import (
 	"strings"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // A field that gauze does not use, but the client may: it is compared, and named.
@@ -144,5 +146,33 @@ func TestRestoreSaysWhichFieldsItLeaves(t *testing.T) {
 	plan, err := h.fleet.Look().Restore(lock)
 	if err != nil || !plan.Pending() || len(plan.Skipped) != 1 || !strings.Contains(plan.Skipped[0].Why, "envFile") {
 		t.Errorf("%+v, %v", plan, err)
+	}
+}
+
+// A question shows every word that a fix changes: masked for an agent where that hides none of them.
+func TestAnOfferShowsWhatItChanges(t *testing.T) {
+	own := func(env, arg string) launch.Spec {
+		return launch.Spec{Command: "srv", Args: []string{"--db", arg}, Env: []string{env}}
+	}
+	for _, test := range []struct {
+		name     string
+		was, now launch.Spec
+		hides    bool
+	}{
+		{"a port of a database", own("A=b", "postgres://u:hunter2pw@localhost:1/x"), own("A=b", "postgres://u:hunter2pw@localhost:2/x"), false},
+		{"also in its query", own("A=b", "postgres://u:hunter2pw@localhost:1/x?host=localhost:1"), own("A=b", "postgres://u:hunter2pw@localhost:2/x?host=localhost:2"), true},
+		{"a variable called like a key", own("API_TOKEN=localhost:1", "hunter2pw"), own("API_TOKEN=localhost:2", "hunter2pw"), true},
+		{"more words than before", own("A=b", "localhost:1"), own("A=b", "localhost:2 --also"), true},
+	} {
+		q, err := Offer{About: "x", was: test.was, Spec: test.now}.Question(nil)
+		if err != nil || q.Hides != test.hides {
+			t.Errorf("%s: %+v, %v", test.name, q, err)
+		}
+		if whole, _ := Whole(test.now); test.hides && q.Whole != whole || !test.hides && strings.Contains(q.Whole, "hunter2pw") {
+			t.Errorf("%s: the user sees %s", test.name, q.Whole)
+		}
+		if strings.Contains(q.Shown, "hunter2pw@") {
+			t.Errorf("%s: the agent sees %s", test.name, q.Shown)
+		}
 	}
 }
