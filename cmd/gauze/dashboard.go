@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/charmbracelet/x/term"
@@ -25,16 +28,20 @@ const (
 
 // dashboardCommand returns gauze dashboard, which shows in a browser what gauze does.
 func dashboardCommand() *cobra.Command {
-	var listen string
+	var listen, at string
 	cmd := &cobra.Command{
 		Use:   "dashboard",
 		Short: "Show in a browser what runs and what was healed",
 		Long: "Serve pages on this machine that show the wrapped servers, what was healed and why, the\n" +
 			"tasks, and the configurations of your clients. The address that is printed contains a\n" +
-			"token: it gives access to everything that is shown there. Other machines cannot connect.",
-		Example: "gauze dashboard\ngauze dashboard --listen 127.0.0.1:0",
+			"code that logs in one browser, once. Other machines cannot connect. With --at, print a\n" +
+			"new address of a dashboard that is running, also inside gauze serve.",
+		Example: "gauze dashboard\ngauze dashboard --listen 127.0.0.1:0\ngauze dashboard --at http://" + dashboardAddress + "/",
 		Args:    atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if at != "" {
+				return printNewAddress(cmd, at)
+			}
 			listener, err := listenDashboard(listen)
 			if err != nil {
 				return err
@@ -43,6 +50,8 @@ func dashboardCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "loopback `address` to listen on (default: "+dashboardAddress+", or any free port if that is in use)")
+	cmd.Flags().StringVar(&at, "at", "", "print a new address of the dashboard that is running at this `URL`, and exit")
+	cmd.MarkFlagsMutuallyExclusive("listen", "at")
 	return cmd
 }
 
@@ -68,17 +77,17 @@ func listenDashboard(listen string) (net.Listener, error) {
 // serveDashboard serves until a signal.
 func serveDashboard(cmd *cobra.Command, listener net.Listener) error {
 	defer listener.Close()
-	token, err := dashboardToken()
+	site, err := newSite("", listener.Addr())
 	if err != nil {
 		return err
 	}
-	door, end, err := newDoor(dashboard.Options{}, listener.Addr(), token.all[0])
+	door, end, err := site.open(dashboard.Options{})
 	if err != nil {
 		return err
 	}
 	defer end()
-	fmt.Fprintf(cmd.OutOrStdout(), "%s#token=%s\n", dashboardURL(listener.Addr(), "", token.all[0]), token.all[0])
-	fmt.Fprintln(cmd.ErrOrStderr(), "gauze: open this address in a browser on this machine; Ctrl-C stops the dashboard")
+	site.print(cmd)
+	fmt.Fprintln(cmd.ErrOrStderr(), "gauze: Ctrl-C stops the dashboard")
 	ctx, release := untilSignal(cmd.Context(), func() { os.Exit(int(interrupted)) })
 	defer release()
 	server := httpguard.Server(door)
@@ -93,35 +102,75 @@ func serveDashboard(cmd *cobra.Command, listener net.Listener) error {
 	return nil
 }
 
-// dashboardURL returns the address of a dashboard whose paths are below prefix.
-func dashboardURL(addr net.Addr, prefix, token string) string {
-	return "http://" + addr.String() + prefix + dashboard.SecretPath(token) + "/"
+// site is where a dashboard is served, and what gives access to it.
+type site struct {
+	url string // url is what everybody may know.
+	in  dashboard.Entrance
 }
 
-// newDoor returns a dashboard of this user's state, with its guard.
-func newDoor(o dashboard.Options, addr net.Addr, token string) (door http.Handler, end func(), err error) {
+// newSite returns a dashboard of this user below a path.
+func newSite(path string, addr net.Addr) (*site, error) {
+	token, err := dashboardToken()
+	if err != nil {
+		return nil, err
+	}
+	s := &site{url: "http://" + addr.String() + path + "/"}
+	s.in = dashboard.Entrance{Addr: addr, Path: path, Codes: dashboard.NewCodes(token, addr.String()), Token: token, Again: "gauze dashboard --at " + s.url}
+	return s, nil
+}
+
+// address returns a new address, which logs in one browser.
+func (s *site) address() string { return s.url + "#code=" + s.in.Codes.New() }
+
+// print prints a new address.
+func (s *site) print(cmd *cobra.Command) {
+	fmt.Fprintln(cmd.OutOrStdout(), s.address())
+	fmt.Fprintf(cmd.ErrOrStderr(), "gauze: open this address in a browser on this machine, within %.0f minutes; it works once\n", dashboard.CodeLifetime.Minutes())
+}
+
+// open returns a dashboard of this user's state, with its guard.
+func (s *site) open(o dashboard.Options) (door http.Handler, end func(), err error) {
 	dir, err := backup.StateDir()
 	if err != nil {
 		return nil, nil, err
 	}
-	metrics := o.Prefix + "/metrics"
-	o.Dir, o.Version, o.Prefix = dir, versionText(), o.Prefix+dashboard.SecretPath(token)
+	o.Dir, o.Version, o.Prefix = dir, versionText(), s.in.Path+dashboard.SecretPath()
 	finish := addWork(&o)
 	d, err := dashboard.New(o)
 	if err != nil {
 		return nil, nil, err
 	}
-	return dashboard.NewDoor(d, addr, token, metrics), func() { d.Close(); finish() }, nil
+	return dashboard.NewDoor(d, s.in), func() { d.Close(); finish() }, nil
+}
+
+// printNewAddress prints a new address of the dashboard that is running at a URL. The dashboard is not
+// asked: it recognizes the code, and a different program that listens there learns nothing from it.
+func printNewAddress(cmd *cobra.Command, at string) error {
+	u, err := url.Parse(at)
+	invalid := fmt.Errorf("invalid --at %q: must be the URL of a dashboard on this machine, such as http://%s/", at, dashboardAddress)
+	if err != nil || u.Scheme != "http" {
+		return invalid
+	}
+	addr, err := netip.ParseAddrPort(u.Host)
+	if err != nil || !addr.Addr().IsLoopback() {
+		return invalid
+	}
+	s, err := newSite(strings.TrimSuffix(u.Path, "/"), net.TCPAddrFromAddrPort(addr))
+	if err != nil {
+		return err
+	}
+	s.print(cmd)
+	return nil
 }
 
 // dashboardToken returns the token of the dashboard. It is not one of gauze serve: an MCP client may
 // do less than the user.
-func dashboardToken() (ownTokens, error) {
+func dashboardToken() (string, error) {
 	t, err := keptTokens("dashboard-token")
 	if err != nil {
-		return t, fmt.Errorf("no token for the dashboard: %w", err)
+		return "", fmt.Errorf("no token for the dashboard: %w", err)
 	}
-	return t, nil
+	return t.all[0], nil
 }
 
 // lazyDashboard is the dashboard inside gauze serve. It takes no memory before the first request.
@@ -158,21 +207,18 @@ func (f *serveFlags) mountDashboard(front *gateway.Options, addr net.Addr) (say,
 	if f.noDashboard || !loopback(host) {
 		return nothing, nothing
 	}
-	token, err := dashboardToken()
+	site, err := newSite(gateway.DashboardPath, addr)
 	if err != nil {
 		return func() { fmt.Fprintln(os.Stderr, "gauze: the dashboard is not available:", err) }, nothing
 	}
-	lazy := &lazyDashboard{open: func() (http.Handler, func(), error) {
-		return newDoor(dashboard.Options{Prefix: gateway.DashboardPath}, addr, token.all[0])
-	}}
+	lazy := &lazyDashboard{open: func() (http.Handler, func(), error) { return site.open(dashboard.Options{}) }}
 	front.Dashboard = lazy
-	url := dashboardURL(addr, gateway.DashboardPath, token.all[0])
 	return func() {
-		// The token is shown on a terminal only: stderr of a service is often a log.
+		// A code is shown on a terminal only: stderr of a service is often a log.
 		if term.IsTerminal(os.Stderr.Fd()) {
-			fmt.Fprintf(os.Stderr, "gauze: dashboard at %s#token=%s\n", url, token.all[0])
+			fmt.Fprintf(os.Stderr, "gauze: dashboard at %s (works once; for a new address: %s)\n", site.address(), site.in.Again)
 			return
 		}
-		fmt.Fprintf(os.Stderr, "gauze: dashboard at %s; its token is in %s\n", url, token.file)
+		fmt.Fprintf(os.Stderr, "gauze: dashboard at %s; to log in, run: %s\n", site.url, site.in.Again)
 	}, lazy.close
 }

@@ -70,18 +70,18 @@ func showDemo(cmd *cobra.Command, o *demo.Options, stay bool) (end func(), err e
 	if err != nil {
 		return nil, err
 	}
-	token, err := dashboardToken()
+	site, err := newSite("", listener.Addr())
 	if err != nil {
 		return nil, err
 	}
-	door, closeDoor, err := newDoor(dashboard.Options{Fleet: noClients(dir)}, listener.Addr(), token.all[0])
+	site.in.Again = "gauze demo" // its state directory is its own
+	door, closeDoor, err := site.open(dashboard.Options{Fleet: noClients(dir)})
 	if err != nil {
 		return nil, err
 	}
 	server := httpguard.Server(door)
 	go server.Serve(httpguard.LimitConns(listener, maxDashboardConns))
-	address := dashboardURL(listener.Addr(), "", token.all[0]) + "#token=" + token.all[0]
-	fmt.Fprintf(cmd.OutOrStdout(), "Watch it in a browser: %s\n", address)
+	fmt.Fprintf(cmd.OutOrStdout(), "Watch it in a browser: %s\n", site.address())
 	o.StateDir = dir
 	o.Show = func(s *proxy.Session, events *event.Stream) func() {
 		recorded := recordEvents(events, false)
@@ -90,7 +90,7 @@ func showDemo(cmd *cobra.Command, o *demo.Options, stay bool) (end func(), err e
 	}
 	if stay {
 		o.Stay = func(ctx context.Context) {
-			fmt.Fprintf(cmd.OutOrStdout(), "  See what was healed:             %s\n  Ctrl-C ends the demo.\n", address)
+			fmt.Fprintf(cmd.OutOrStdout(), "  See what was healed:             %s\n  Ctrl-C ends the demo.\n", site.address())
 			<-ctx.Done()
 		}
 	}

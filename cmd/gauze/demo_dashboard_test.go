@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/demo"
+	"github.com/gauze-mcp/gauze/internal/testonly/dashlogin"
 )
 
 // What the dashboard of the demo changed in a client's file could not be undone after the demo.
@@ -36,22 +36,12 @@ func TestTheDemoDoesNotShowTheUsersConfigs(t *testing.T) {
 	}
 	defer end()
 	_, address, _ := strings.Cut(strings.TrimSpace(out.String()), ": ")
-	base, token, found := strings.Cut(address, "/#token=")
-	if !found {
-		t.Fatalf("no address in %q", out.String())
-	}
-	r, err := http.NewRequest(http.MethodGet, base+"/configs", nil)
+	client, base, err := dashlogin.Open(address)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v: %s", err, out.String())
 	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	page, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK || strings.Contains(string(page), "users-notes") {
-		t.Errorf("%d, %v: %s", response.StatusCode, err, page)
+	status, page, err := dashlogin.Get(client, base+"/configs")
+	if err != nil || status != http.StatusOK || strings.Contains(page, "users-notes") {
+		t.Errorf("%d, %v: %s", status, err, page)
 	}
 }

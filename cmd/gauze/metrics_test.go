@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"io"
 	"net/http"
 	"os"
@@ -76,18 +75,9 @@ func TestPrometheusReadsServeAndDashboard(t *testing.T) {
 	check(url, token)
 
 	announced(t, state, 1)
-	cmd := program(t, "gauze", "dashboard", "--listen", "127.0.0.1:0")
-	cmd.Env = append(os.Environ(), "GAUZE_STATE_DIR="+state)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cmd.Wait() })
-	line, _ := bufio.NewReader(out).ReadString('\n')
-	address, key, _ := strings.Cut(strings.TrimSpace(line), "#token=")
+	printed, _ := startDashboard(t, state)
+	address, _, _ := strings.Cut(printed, "#")
+	key := readToken(t, state, "dashboard-token")
 	check(address+"metrics", key)
 	if status, text := get(t, "GET", address+"metrics", token); status != 401 || strings.Contains(text, "gauze_") {
 		t.Errorf("a client's token reads the dashboard: %d %s", status, text)

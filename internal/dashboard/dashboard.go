@@ -5,6 +5,7 @@
 //
 //	dashboard.go  Dashboard: its sources and its paths
 //	door.go       Door: which requests reach it, and how a browser logs in
+//	codes.go      Codes: what is in an address, and is used once
 //	page.go       page and action: how a request becomes a page
 //	functions.go  what templates may call
 //	records.go    the newest events of the journal

@@ -1,14 +1,10 @@
 package dashboard
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"mime"
 	"net"
 	"net/http"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -19,18 +15,27 @@ import (
 )
 
 // Door lets the user's browser reach a Dashboard, and nothing else: no other page, no other user, no
-// other machine. The browser sends a token once and gets a cookie. Browsers send a cookie to every port
-// of a host, so the pages are below SecretPath, and so is the cookie: a different server of this
-// machine cannot make the browser send it.
+// other machine. The browser sends a code once and gets a cookie. Browsers send a cookie to every port
+// of a host, so the pages are below a path that only a browser that is logged in knows (see SecretPath),
+// and so is the cookie: a different server of this machine cannot make the browser send it.
 type Door struct {
+	Entrance
 	dashboard *Dashboard
 	names     httpguard.Names
 	tokens    httpguard.Tokens
 	cookie    string // cookie is its name. Cookies do not differ by port, so the name does.
-	metrics   string // metrics is the path at which programs with the token find the metrics.
 
 	mu       sync.Mutex
 	sessions []httpguard.Principal // sessions has the oldest first.
+}
+
+// Entrance is what everybody may know about a Door, and how its user is recognized.
+type Entrance struct {
+	Addr  net.Addr
+	Path  string // Path is where a browser logs in, without a slash at the end; usually empty. Below it are the metrics.
+	Codes *Codes // Codes are what browsers log in with.
+	Token string // Token is what programs that read the metrics send.
+	Again string // Again is the command that prints a new address.
 }
 
 const (
@@ -40,18 +45,15 @@ const (
 	pageTimeout = 30 * time.Second
 )
 
-// SecretPath returns a path that only those who have the token know.
-func SecretPath(token string) string {
-	code := hmac.New(sha256.New, []byte(token))
-	code.Write([]byte("path of the dashboard"))
-	return "/" + hex.EncodeToString(code.Sum(nil))[:24]
-}
+// SecretPath returns a path for the pages of a process. It is in no log and no message: only in the
+// pages, and in the history of the user's browser, where it is useless once the process has ended.
+func SecretPath() string { return "/" + strings.ToLower(rand.Text()) }
 
-// NewDoor returns a Door for browsers that reach it at addr and have the token. Programs that send the
-// token find the metrics at the path metrics as well.
-func NewDoor(d *Dashboard, addr net.Addr, token, metrics string) *Door {
-	_, port, _ := net.SplitHostPort(addr.String())
-	return &Door{dashboard: d, metrics: metrics, names: httpguard.NewNames(addr, nil, nil), tokens: httpguard.NewTokens([]string{token}), cookie: "gauze-dashboard-" + port}
+// NewDoor returns a Door for browsers that log in at e, and get to the pages of d.
+func NewDoor(d *Dashboard, e Entrance) *Door {
+	_, port, _ := net.SplitHostPort(e.Addr.String())
+	return &Door{Entrance: e, dashboard: d, names: httpguard.NewNames(e.Addr, nil, nil), tokens: httpguard.NewTokens([]string{e.Token}),
+		cookie: "gauze-dashboard-" + port}
 }
 
 // headers are sent with every response.
@@ -76,9 +78,6 @@ func (o *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		control.SetReadDeadline(now.Add(formTimeout))
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	}
-	if r.URL.EscapedPath() == o.metrics && r.Header.Get("Authorization") != "" {
-		r.URL.Path, r.URL.RawPath = o.dashboard.Prefix+"/metrics", ""
-	}
 	if refused := o.refuse(r); refused != nil {
 		if refused.Status == http.StatusMethodNotAllowed {
 			w.Header().Set("Allow", "GET, POST")
@@ -86,15 +85,20 @@ func (o *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, refused.Text, refused.Status)
 		return
 	}
-	switch below := strings.TrimPrefix(r.URL.Path, o.dashboard.Prefix); {
-	case r.Method == http.MethodPost && below == "/session":
+	below, inside := strings.CutPrefix(r.URL.Path, o.dashboard.Prefix+"/")
+	outer := strings.TrimPrefix(r.URL.EscapedPath(), o.Path+"/")
+	switch {
+	case r.Method == http.MethodPost && outer == "session":
 		o.login(w, r)
-	case strings.HasPrefix(below, "/static/"), o.allows(r): // static files reveal nothing
+	case outer == "metrics" && o.isProgram(r), isStatic(r.Method, outer):
+		r.URL.Path, r.URL.RawPath = o.dashboard.Prefix+"/"+outer, ""
 		o.dashboard.ServeHTTP(w, r)
-	case r.Method == http.MethodGet && below != "/live":
-		o.askToken(w, http.StatusUnauthorized, "", r.URL.RequestURI())
+	case inside && o.isLoggedIn(r):
+		o.dashboard.ServeHTTP(w, r)
+	case r.Method == http.MethodGet && !(inside && below == "live"):
+		o.askCode(w, http.StatusUnauthorized, "")
 	default:
-		http.Error(w, "log in first: open the address that gauze dashboard prints", http.StatusUnauthorized)
+		http.Error(w, "log in first: run "+o.Again, http.StatusUnauthorized)
 	}
 }
 
@@ -104,11 +108,9 @@ func (o *Door) refuse(r *http.Request) *httpguard.Refusal {
 	if refused := o.names.Check(r); refused != nil {
 		return refused
 	}
-	target := r.URL.EscapedPath()
-	prefix := o.dashboard.Prefix + "/"
 	switch {
-	case target != prefix && (path.Clean(target) != target || !strings.HasPrefix(target, prefix)):
-		return &httpguard.Refusal{Status: http.StatusNotFound, Text: "not found: open the address that gauze dashboard prints"}
+	case !o.isPath(r.URL.EscapedPath()):
+		return &httpguard.Refusal{Status: http.StatusNotFound, Text: "not found"}
 	case r.Method == http.MethodGet && r.ContentLength == 0:
 		return nil
 	case r.Method == http.MethodGet:
@@ -123,6 +125,21 @@ func (o *Door) refuse(r *http.Request) *httpguard.Refusal {
 	return nil
 }
 
+// isPath reports whether target is a clean path here. The only ones with a slash at the end are the first
+// pages, also those of a process that has ended: the browser remembers them, and is told what to do.
+func (o *Door) isPath(target string) bool {
+	below, found := strings.CutPrefix(target, o.Path+"/")
+	if home, slash := strings.CutSuffix(below, "/"); slash && home != "" && !strings.Contains(home, "/") {
+		below = home
+	}
+	return target == o.Path || found && path.Clean("/"+below) == "/"+below
+}
+
+// isStatic reports whether a request is for a file that is the same for everybody.
+func isStatic(method, below string) bool {
+	return method == http.MethodGet && strings.HasPrefix(below, "static/") && !strings.HasSuffix(below, "/")
+}
+
 func isForm(r *http.Request) bool {
 	types := r.Header.Values("Content-Type")
 	if len(types) != 1 || r.Header.Get("Content-Encoding") != "" {
@@ -132,14 +149,19 @@ func isForm(r *http.Request) bool {
 	return err == nil && kind == "application/x-www-form-urlencoded"
 }
 
-// allows reports whether the sender has logged in. A program may send the token as a header instead,
-// to read.
-func (o *Door) allows(r *http.Request) bool {
-	if given := r.Header.Values("Authorization"); len(given) == 1 && r.Method == http.MethodGet {
-		token, bearer := strings.CutPrefix(given[0], "Bearer ")
-		_, known := o.tokens.Find(token)
-		return known && bearer
+// isProgram reports whether a program sent the token, to read.
+func (o *Door) isProgram(r *http.Request) bool {
+	given := r.Header.Values("Authorization")
+	if len(given) != 1 || r.Method != http.MethodGet {
+		return false
 	}
+	token, bearer := strings.CutPrefix(given[0], "Bearer ")
+	_, known := o.tokens.Find(token)
+	return known && bearer
+}
+
+// isLoggedIn reports whether the browser has the cookie of a session.
+func (o *Door) isLoggedIn(r *http.Request) bool {
 	cookies := r.CookiesNamed(o.cookie)
 	if len(cookies) != 1 {
 		return false
@@ -151,23 +173,19 @@ func (o *Door) allows(r *http.Request) bool {
 	return known
 }
 
-// login exchanges the token for a cookie.
+// login exchanges a code for a cookie.
 func (o *Door) login(w http.ResponseWriter, r *http.Request) {
-	next := o.dashboard.Prefix + "/"
 	if err := r.ParseForm(); err != nil {
 		http.Error(w, "the form cannot be read", http.StatusBadRequest)
 		return
 	}
-	if o.isPage(r.PostForm.Get("next")) {
-		next = r.PostForm.Get("next")
-	}
-	if _, known := o.tokens.Find(r.PostForm.Get("token")); !known {
+	if why := o.Codes.use(r.PostForm.Get("code")); why != "" {
 		if !o.tokens.Guesses.Allow() {
 			w.Header().Set("Retry-After", "1")
-			o.askToken(w, http.StatusTooManyRequests, "Too many attempts. Wait a moment, then try again.", next)
+			o.askCode(w, http.StatusTooManyRequests, "Too many attempts. Wait a moment, then try again.")
 			return
 		}
-		o.askToken(w, http.StatusForbidden, "This token is not valid. It may be from a different state directory.", next)
+		o.askCode(w, http.StatusForbidden, why)
 		return
 	}
 	id := rand.Text()
@@ -176,20 +194,12 @@ func (o *Door) login(w http.ResponseWriter, r *http.Request) {
 	o.sessions = append(o.sessions[max(0, len(o.sessions)-maxLogins+1):len(o.sessions):len(o.sessions)], hash)
 	o.mu.Unlock()
 	http.SetCookie(w, &http.Cookie{Name: o.cookie, Value: id, Path: o.dashboard.Prefix + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	http.Redirect(w, r, next, http.StatusSeeOther)
+	http.Redirect(w, r, o.dashboard.Prefix+"/", http.StatusSeeOther)
 }
 
-// isPage reports whether target is a page of this dashboard, so that a login leads nowhere else.
-func (o *Door) isPage(target string) bool {
-	u, err := url.Parse(target)
-	return err == nil && u.Scheme == "" && u.Host == "" && u.User == nil && strings.HasPrefix(target, o.dashboard.Prefix+"/") &&
-		!strings.HasPrefix(target, "//") && !strings.ContainsAny(target, "\\\r\n\t")
-}
-
-// askToken shows the page on which a browser logs in. It does so by itself if the address has the
-// token in its fragment, which browsers do not send.
-func (o *Door) askToken(w http.ResponseWriter, status int, what, next string) {
-	d := o.dashboard
-	d.write(w, status, "login", frame{Title: "Log in", Prefix: d.Prefix, Version: d.Version, Locked: true,
-		Data: struct{ What, Next string }{what, next}})
+// askCode shows the page on which a browser logs in. It does so by itself if the address has a code in
+// its fragment, which browsers do not send. It does not contain the path of the pages.
+func (o *Door) askCode(w http.ResponseWriter, status int, what string) {
+	o.dashboard.write(w, status, "login", frame{Title: "Log in", Prefix: o.Path, Version: o.dashboard.Version, Locked: true,
+		Data: struct{ What, Again string }{what, o.Again}})
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +22,13 @@ type front struct {
 	addr string
 	d    *Dashboard
 	door *Door
+
+	codes   *Codes
+	session string // session is the cookie that page sends.
 }
 
+// serve serves a dashboard with its pages below prefix. A browser logs in at the path above that, or,
+// as most tests do, there.
 func serve(t *testing.T, prefix string) *front {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -32,10 +36,12 @@ func serve(t *testing.T, prefix string) *front {
 		t.Fatal(err)
 	}
 	f := &front{t: t, dir: t.TempDir(), addr: l.Addr().String()}
+	path := prefix[:max(0, strings.LastIndexByte(prefix, '/'))]
 	if f.d, err = New(Options{Dir: f.dir, Prefix: prefix, Version: "test"}); err != nil {
 		t.Fatal(err)
 	}
-	f.door = NewDoor(f.d, l.Addr(), testToken, "/plain/metrics")
+	f.codes = NewCodes(testToken, f.addr)
+	f.door = NewDoor(f.d, Entrance{Addr: l.Addr(), Path: path, Codes: f.codes, Token: testToken, Again: "gauze again"})
 	server := httpguard.Server(f.door)
 	go server.Serve(l)
 	t.Cleanup(func() {
@@ -46,7 +52,7 @@ func serve(t *testing.T, prefix string) *front {
 }
 
 // exchange sends a request as it is written. HOST is the address, PORT its port, COOKIE a valid
-// session. It returns nil if the connection was closed without an answer.
+// session, CODE a new code. It returns nil if the connection was closed without an answer.
 func (f *front) exchange(text, cookie string) *http.Response {
 	f.t.Helper()
 	conn, err := net.Dial("tcp", f.addr)
@@ -58,7 +64,7 @@ func (f *front) exchange(text, cookie string) *http.Response {
 	_, port, _ := net.SplitHostPort(f.addr)
 	head, body, _ := strings.Cut(text, "\n\n")
 	head = strings.ReplaceAll(head+"\n\n", "\n", "\r\n")
-	sent := strings.NewReplacer("HOST", f.addr, "PORT", port, "COOKIE", f.door.cookie+"="+cookie, "TOKEN", testToken).Replace(head + body)
+	sent := strings.NewReplacer("HOST", f.addr, "PORT", port, "COOKIE", f.door.cookie+"="+cookie, "TOKEN", testToken, "CODE", f.codes.New()).Replace(head + body)
 	go io.WriteString(conn, sent)          // the response may come before all is written
 	method, _, _ := strings.Cut(text, " ") // HEAD has no body
 	response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
@@ -73,7 +79,7 @@ func (f *front) exchange(text, cookie string) *http.Response {
 // login returns the value of a new session's cookie.
 func (f *front) login() string {
 	f.t.Helper()
-	response := f.exchange(form(f.d.Prefix+"/session", own, "token=TOKEN"), "")
+	response := f.exchange(form(f.door.Path+"/session", own, "code=CODE"), "")
 	if response == nil || response.StatusCode != http.StatusSeeOther || len(response.Cookies()) != 1 {
 		f.t.Fatalf("the login was answered with %v", response)
 	}
@@ -83,7 +89,10 @@ func (f *front) login() string {
 // page returns a page to a browser that is logged in.
 func (f *front) page(path string) string {
 	f.t.Helper()
-	response := f.exchange("GET "+path+" HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\n\n", "")
+	if f.session == "" {
+		f.session = f.login()
+	}
+	response := f.exchange("GET "+path+" HTTP/1.1\nHost: HOST\nCookie: COOKIE\n\n", f.session)
 	if response == nil {
 		f.t.Fatalf("%s: no response", path)
 	}
@@ -98,7 +107,7 @@ func (f *front) page(path string) string {
 const own = "Host: HOST\nOrigin: http://HOST\nSec-Fetch-Site: same-origin\nContent-Type: application/x-www-form-urlencoded\n"
 
 func form(path, head, body string) string {
-	length := len(strings.ReplaceAll(body, "TOKEN", testToken))
+	length := len(strings.NewReplacer("TOKEN", testToken, "CODE", NewCodes("", "").New()).Replace(body))
 	return "POST " + path + " HTTP/1.1\n" + head + fmt.Sprintf("Content-Length: %d\n\n", length) + body
 }
 
@@ -109,12 +118,12 @@ func restart(head string) string {
 	return form("/servers/1-1/restart", head+"Cookie: COOKIE\n", "")
 }
 
-// entry is a login with the right token.
-func entry(head string) string { return form("/session", head, "token=TOKEN") }
+// entry is a login with a new code.
+func entry(head string) string { return form("/session", head, "code=CODE") }
 
 const formType = "Content-Type: application/x-www-form-urlencoded\n"
 
-// crafted are requests of which none must be accepted, although each has the valid token or session.
+// crafted are requests of which none must be accepted, although each has a valid code, token or session.
 var crafted = func() (all []struct{ name, text string }) {
 	add := func(name, text string) { all = append(all, struct{ name, text string }{name, text}) }
 	for name, host := range map[string]string{
@@ -155,11 +164,11 @@ var crafted = func() (all []struct{ name, text string }) {
 	for _, cookie := range []string{"gauze-dashboard-PORT=x", "gauze-dashboard-PORT=", "COOKIE; COOKIE", "COOKIEx", "other=TOKEN", "gauze-dashboard-PORT=TOKEN"} {
 		add("the cookie "+cookie, get("Host: HOST\nCookie: "+cookie+"\n"))
 	}
-	for _, sent := range []string{"Bearer", "Bearer x", "Basic TOKEN", "TOKEN", "Bearer TOKENx", "Bearer x\nAuthorization: Bearer TOKEN"} {
+	for _, sent := range []string{"Bearer TOKEN", "Bearer CODE", "Bearer", "Bearer x", "Basic TOKEN", "TOKEN", "Bearer TOKENx", "Bearer x\nAuthorization: Bearer TOKEN"} {
 		add("the header "+sent, get("Host: HOST\nAuthorization: "+sent+"\n"))
 	}
 	for _, path := range []string{"//", "/./", "/static/../", "/static/", "/static", "/static/%2e%2e/timeline", "/timeline/", "//evil.example.com/", "/%2f", "/session", "/static/../templates/layout.html",
-		"/static/%2e%2e/templates/layout.html", "/templates/layout.html", "/\\", "/?token=TOKEN"} {
+		"/static/%2e%2e/templates/layout.html", "/templates/layout.html", "/\\", "/?token=TOKEN", "/?code=CODE", "/metrics"} {
 		add("the path "+path, "GET "+path+" HTTP/1.1\nHost: HOST\n\n")
 	}
 	add("an absolute target", "GET http://HOST/ HTTP/1.1\nHost: HOST\nCookie: COOKIE\n\n")
@@ -173,12 +182,13 @@ var crafted = func() (all []struct{ name, text string }) {
 	add("a length and chunks", "POST /session HTTP/1.1\n"+own+"Content-Length: 4\nTransfer-Encoding: chunked\n\n0\r\n\r\n")
 	add("a GET with a body", "GET / HTTP/1.1\nHost: HOST\nCookie: COOKIE\nContent-Length: 2\n\nxx")
 	add("giant headers", get("Host: HOST\nCookie: COOKIE\nX-A: "+strings.Repeat("a", httpguard.MaxHeaderBytes+8<<10)+"\n"))
-	add("a giant form", form("/session", own, "x="+strings.Repeat("a", maxForm)+"&token=TOKEN"))
+	add("a giant form", form("/session", own, "x="+strings.Repeat("a", maxForm)+"&code=CODE"))
 	add("an encoded form", entry(own+"Content-Encoding: gzip\n"))
-	add("a login without a token", form("/session", own, ""))
-	add("a login with an empty token", form("/session", own, "token="))
-	add("a login with the token in the address", form("/session?token=TOKEN", own, ""))
-	add("a login with a GET", "GET /session?token=TOKEN HTTP/1.1\nHost: HOST\n\n")
+	for _, body := range []string{"", "code=", "code=TOKEN", "token=TOKEN", "token=CODE", "code=x.y.z", "code=CODEx", "code=.CODE", "code=..", "code=TOKEN&code=CODE"} {
+		add("a login with "+body, form("/session", own, body))
+	}
+	add("a login with the code in the address", form("/session?code=CODE", own, ""))
+	add("a login with a GET", "GET /session?code=CODE HTTP/1.1\nHost: HOST\n\n")
 	add("the stream without a session", "GET /live HTTP/1.1\nHost: HOST\n\n")
 	return all
 }()
@@ -211,23 +221,27 @@ func TestNoCraftedRequestIsAccepted(t *testing.T) {
 }
 
 func TestLogin(t *testing.T) {
-	f := serve(t, "/dashboard")
-	response := f.exchange("GET /dashboard/timeline?healed=1 HTTP/1.1\nHost: HOST\nSec-Fetch-Site: none\n\n", "")
-	text, _ := io.ReadAll(response.Body)
-	if response.StatusCode != 401 || !strings.Contains(string(text), `value="/dashboard/timeline?healed=1"`) || !strings.Contains(string(text), "login.js") {
-		t.Errorf("the page for the login: %d %s", response.StatusCode, text)
-	}
-	for next, want := range map[string]string{
-		"/dashboard/timeline?healed=1": "/dashboard/timeline?healed=1", "": "/dashboard/", "//evil.example.com/dashboard/": "/dashboard/", "https://evil.example.com": "/dashboard/",
-		"/elsewhere": "/dashboard/", "/dashboard/\\evil": "/dashboard/", "/dashboard/\nX: y": "/dashboard/",
-	} {
-		response := f.exchange(form("/dashboard/session", own, "token=TOKEN&next="+url.QueryEscape(next)), "")
-		if response.StatusCode != 303 || response.Header.Get("Location") != want {
-			t.Errorf("%q leads to %q (%d), want %q", next, response.Header.Get("Location"), response.StatusCode, want)
+	f := serve(t, "/dashboard/secret")
+	for _, path := range []string{"/dashboard", "/dashboard/", "/dashboard/old/", "/dashboard/old/timeline?healed=1", "/dashboard/secret/", "/dashboard/secret/timeline"} {
+		response := f.exchange("GET "+path+" HTTP/1.1\nHost: HOST\nSec-Fetch-Site: none\n\n", "")
+		text, _ := io.ReadAll(response.Body)
+		if response.StatusCode != 401 || len(response.Cookies()) > 0 {
+			t.Errorf("%s: %d", path, response.StatusCode)
 		}
-		c := response.Cookies()[0]
-		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/dashboard/" || len(c.Value) < 26 || c.Value == testToken {
-			t.Errorf("the cookie is %v", c)
+		wantAll(t, string(text), "login.js", `action="/dashboard/session"`, "gauze again")
+		wantNone(t, string(text), "secret") // the path of the cookie
+	}
+	response := f.exchange(form("/dashboard/session", own, "code=CODE"), "")
+	if response.StatusCode != 303 || response.Header.Get("Location") != "/dashboard/secret/" {
+		t.Errorf("a code leads to %q (%d)", response.Header.Get("Location"), response.StatusCode)
+	}
+	c := response.Cookies()[0]
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/dashboard/secret/" || len(c.Value) < 26 {
+		t.Errorf("the cookie is %v", c)
+	}
+	for path, status := range map[string]int{"/dashboard/secret/": 200, "/dashboard/secret/timeline": 200, "/dashboard/": 401, "/dashboard/secret/static/": 404} {
+		if response := f.exchange("GET "+path+" HTTP/1.1\nHost: HOST\nCookie: COOKIE\n\n", c.Value); response.StatusCode != status {
+			t.Errorf("%s with the cookie: %d, want %d", path, response.StatusCode, status)
 		}
 	}
 	if response := f.exchange("GET /dashboard/static/login.js HTTP/1.1\nHost: HOST\n\n", ""); response.StatusCode != 200 {
@@ -235,23 +249,98 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-func TestTheTokenCannotBeGuessed(t *testing.T) {
+// Who has not logged in does not learn the path of the pages: with it, a server on a different port could
+// make the browser send the cookie.
+func TestThePathOfTheCookieIsNotShown(t *testing.T) {
+	f := serve(t, "/dashboard/5ecret")
+	for _, below := range []string{"", "/", "/x", "/x/", "/session", "/metrics", "/live", "/static", "/static/", "/static/x", "/static/vendor", "/static/login.js", "/static/index.html", "/static/%2e%2e/x",
+		"/static/%2e%2e%2fx", "/static/..%2f", "/%35ecret/timeline", "//", "/./"} {
+		for _, text := range []string{"GET /dashboard" + below + " HTTP/1.1\nHost: HOST\n\n", "GET /dashboard" + below + " HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\n\n", form("/dashboard"+below, own, "")} {
+			response := f.exchange(text, "")
+			page, _ := io.ReadAll(response.Body)
+			if strings.Contains(string(page)+fmt.Sprint(response.Header), "5ecret") {
+				t.Errorf("%q is answered with %d %v %s", text, response.StatusCode, response.Header, page)
+			}
+		}
+	}
+}
+
+// An address is in the history of the browser, so that it must be useless there.
+func TestACodeLogsInOnce(t *testing.T) {
+	f := serve(t, "/secret")
+	try := func(code string) (status int, page string) {
+		t.Helper()
+		response := f.exchange(form("/session", own, "code="+code), "")
+		text, _ := io.ReadAll(response.Body)
+		if (response.StatusCode == 303) != (len(response.Cookies()) == 1) {
+			t.Errorf("status %d with %d cookies", response.StatusCode, len(response.Cookies()))
+		}
+		return response.StatusCode, string(text)
+	}
+	refused := func(code, why string) {
+		t.Helper()
+		if status, page := try(code); status != 403 || !strings.Contains(page, why) || !strings.Contains(page, "gauze again") {
+			t.Errorf("%d, want a page that says %q and what to do:\n%s", status, why, page)
+		}
+	}
+	code := f.codes.New()
+	if status, page := try(code); status != 303 {
+		t.Fatalf("a new code: %d %s", status, page)
+	}
+	refused(code, "was used before")
+
+	now := time.Now()
+	f.codes.now = func() time.Time { return now }
+	code, late := f.codes.New(), f.codes.New()
+	now = now.Add(CodeLifetime)
+	if status, page := try(code); status != 303 {
+		t.Errorf("just in time: %d %s", status, page)
+	}
+	now = now.Add(1)
+	refused(late, "has expired")
+	now = now.Add(-3 * CodeLifetime) // the clock was set
+	refused(late, "has expired")
+	f.codes.now = time.Now
+
+	other := NewCodes(testToken, "127.0.0.1:1")
+	refused(other.New(), "is not valid here")
+	refused(NewCodes("a different token", f.addr).New(), "is not valid here")
+	if status, page := try(NewCodes(testToken, f.addr).New()); status != 303 {
+		t.Errorf("a code that a different process made: %d %s", status, page)
+	}
+	// After a restart, the codes of before are useless, used or not.
+	code = f.codes.New()
+	*f.codes = *NewCodes(testToken, f.addr)
+	refused(code, "has expired")
+}
+
+func TestTheMetricsAreForProgramsWithTheToken(t *testing.T) {
+	f := serve(t, "/dashboard/secret")
+	for request, status := range map[string]int{
+		"GET /dashboard/metrics HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\n\n":         200,
+		"GET /dashboard/metrics HTTP/1.1\nHost: HOST\nAuthorization: Bearer CODE\n\n":          401,
+		"GET /dashboard/metrics HTTP/1.1\nHost: HOST\n\n":                                      401,
+		"GET /dashboard/secret/metrics HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\n\n":  401,
+		"GET /dashboard/secret/timeline HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\n\n": 401,
+		"GET /dashboard/secret/ HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\n\n":         401,
+	} {
+		if response := f.exchange(request, ""); response.StatusCode != status {
+			t.Errorf("%q: %d, want %d", request, response.StatusCode, status)
+		}
+	}
+}
+
+func TestACodeCannotBeGuessed(t *testing.T) {
 	f := serve(t, "")
 	got := map[int]int{}
 	burst := f.door.tokens.Guesses.Burst()
 	for i := range 2 * burst {
-		got[f.exchange(form("/session", own, fmt.Sprintf("token=guess%d", i)), "").StatusCode]++
+		got[f.exchange(form("/session", own, fmt.Sprintf("code=guess%d", i)), "").StatusCode]++
 	}
 	if got[403] < burst || got[429] == 0 || got[403]+got[429] != 2*burst {
 		t.Errorf("answered %v", got)
 	}
-	// Whoever guesses must not lock out those who know the token.
-	for range burst {
-		f.exchange(get("Host: HOST\nAuthorization: Bearer guess\n"), "")
-	}
-	if response := f.exchange(get("Host: HOST\nAuthorization: Bearer TOKEN\n"), ""); response.StatusCode != 200 {
-		t.Errorf("the right token: %d", response.StatusCode)
-	}
+	f.login() // whoever guesses must not lock out those who have a code
 }
 
 func TestAnOldSessionEndsWhenThereAreTooMany(t *testing.T) {
@@ -270,8 +359,9 @@ func TestAnOldSessionEndsWhenThereAreTooMany(t *testing.T) {
 
 func TestEveryResponseHasTheHeaders(t *testing.T) {
 	f := serve(t, "")
-	for _, text := range []string{get("Host: HOST\nAuthorization: Bearer TOKEN\n"), get("Host: HOST\n"), get("Host: evil.example.com\n"), "GET /static/style.css HTTP/1.1\nHost: HOST\n\n", "GET /nothing HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\n\n"} {
-		response := f.exchange(text, "")
+	session := f.login()
+	for _, text := range []string{get("Host: HOST\nCookie: COOKIE\n"), get("Host: HOST\n"), get("Host: evil.example.com\n"), "GET /static/style.css HTTP/1.1\nHost: HOST\n\n", "GET /nothing HTTP/1.1\nHost: HOST\nCookie: COOKIE\n\n"} {
+		response := f.exchange(text, session)
 		for name, value := range headers {
 			if response.Header.Get(name) != value {
 				t.Errorf("%q: %s is %q", text, name, response.Header.Get(name))

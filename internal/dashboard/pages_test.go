@@ -102,7 +102,7 @@ func TestTheTimelineShowsProblemsAndActions(t *testing.T) {
 	}
 	wantAll(t, f.page("/servers?"+url.Values{"name": {"notes"}}.Encode()), "No wrap of this server is running", "exit status 1", "dead")
 	for _, path := range []string{"/timeline/7", "/timeline/x", "/servers/1-1", "/servers?name=x", "/nothing"} {
-		if response := f.exchange("GET "+path+" HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\n\n", ""); response.StatusCode != 404 {
+		if response := f.exchange("GET "+path+" HTTP/1.1\nHost: HOST\nCookie: COOKIE\n\n", f.login()); response.StatusCode != 404 {
 			t.Errorf("%s: %d", path, response.StatusCode)
 		}
 	}
@@ -261,7 +261,7 @@ func TestTheStreamReportsChanges(t *testing.T) {
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(time.Minute))
-	fmt.Fprintf(conn, "GET /live HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", f.addr, testToken)
+	fmt.Fprintf(conn, "GET /live HTTP/1.1\r\nHost: %s\r\nCookie: %s=%s\r\n\r\n", f.addr, f.door.cookie, f.login())
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || response.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("%v, %v", response, err)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -84,8 +85,13 @@ func startWatching(gauze string) (*watching, error) {
 		w.stop()
 		return nil, fmt.Errorf("gauze dashboard did not print its address: %w", err)
 	}
-	address, token, _ := strings.Cut(strings.TrimSpace(line), "#token=")
-	w.url, w.token = address+"metrics", token
+	token, err := os.ReadFile(filepath.Join(os.Getenv("GAUZE_STATE_DIR"), "dashboard-token"))
+	if err != nil {
+		w.stop()
+		return nil, err
+	}
+	address, _, _ := strings.Cut(line, "#")
+	w.url, w.token = address+"metrics", strings.TrimSpace(string(token))
 	go func() {
 		tick := time.NewTicker(lookInterval)
 		defer tick.Stop()

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/journal"
 	"github.com/gauze-mcp/gauze/internal/live"
+	"github.com/gauze-mcp/gauze/internal/testonly/dashlogin"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/timeline"
@@ -56,6 +56,7 @@ func TestEveryViewAgrees(t *testing.T) {
 	}
 	address, err := r.Dashboard(ctx)
 	must(t, err)
+	pages := newReader(t, address)
 	var load sync.WaitGroup
 	for _, c := range clients {
 		load.Go(func() {
@@ -79,8 +80,8 @@ func TestEveryViewAgrees(t *testing.T) {
 	}{
 		{"gauze status", func(t *testing.T) map[string]numbers { return fromStatus(t, r) }},
 		{"gauze top", func(t *testing.T) map[string]numbers { return fromLive(t, r) }},
-		{"the dashboard", func(t *testing.T) map[string]numbers { return fromPages(t, address) }},
-		{"/metrics", func(t *testing.T) map[string]numbers { return fromMetrics(t, address) }},
+		{"the dashboard", func(t *testing.T) map[string]numbers { return fromPages(t, pages) }},
+		{"/metrics", func(t *testing.T) map[string]numbers { return fromMetrics(t, pages) }},
 	} {
 		t.Run(view.name, func(t *testing.T) {
 			got := view.got(t)
@@ -103,7 +104,7 @@ func TestEveryViewAgrees(t *testing.T) {
 	for ; limit.Err() == nil && (sums.Crashes < want || sums.Repaired < want || sums.Saved < saved); sums = recordedSums(t, r) {
 		<-look.C
 	}
-	checkOverview(t, get(t, address, "/"))
+	checkOverview(t, pages.get(t, "/"))
 	for _, c := range clients {
 		c.Close()
 	}
@@ -228,11 +229,11 @@ var (
 )
 
 // fromPages reads the overview and the page of each server.
-func fromPages(t *testing.T, address string) map[string]numbers {
+func fromPages(t *testing.T, pages reader) map[string]numbers {
 	t.Helper()
 	got := map[string]numbers{}
-	for _, row := range overviewRow.FindAllStringSubmatch(get(t, address, "/"), -1) {
-		page := get(t, address, "/servers/"+row[1])
+	for _, row := range overviewRow.FindAllStringSubmatch(pages.get(t, "/"), -1) {
+		page := pages.get(t, "/servers/"+row[1])
 		saved, repaired := savedIs.FindStringSubmatch(page), repairedIs.FindStringSubmatch(page)
 		if saved == nil || repaired == nil || saved[1] != row[5] || repaired[1] != row[6] {
 			t.Fatalf("the page of %s has %s saved and %s repaired calls, the overview %s and %s", row[2], saved, repaired, row[5], row[6])
@@ -261,10 +262,10 @@ func checkOverview(t *testing.T, page string) {
 	}
 }
 
-func fromMetrics(t *testing.T, address string) map[string]numbers {
+func fromMetrics(t *testing.T, pages reader) map[string]numbers {
 	t.Helper()
 	got := map[string]numbers{}
-	for _, line := range metricLine.FindAllStringSubmatch(get(t, address, "/metrics"), -1) {
+	for _, line := range metricLine.FindAllStringSubmatch(pages.get(t, "/metrics"), -1) {
 		n := got[line[2]]
 		switch value := count(line[3]); line[1] {
 		case "calls":
@@ -288,22 +289,27 @@ func count(text string) uint64 {
 	return n
 }
 
-// get reads a page of the dashboard as a program does.
-func get(t *testing.T, address, path string) string {
+// reader reads the pages of a dashboard as a browser that is logged in does.
+type reader struct {
+	client *http.Client
+	home   string
+}
+
+func newReader(t *testing.T, address string) reader {
 	t.Helper()
-	home, token, _ := strings.Cut(address, "/#token=")
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, home+path, nil)
+	client, home, err := dashlogin.Open(address)
 	must(t, err)
-	request.Header.Set("Authorization", "Bearer "+token)
-	response, err := http.DefaultClient.Do(request)
+	return reader{client, home}
+}
+
+func (r reader) get(t *testing.T, path string) string {
+	t.Helper()
+	status, page, err := dashlogin.Get(r.client, r.home+path)
 	must(t, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	must(t, err)
-	if response.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s: %s", path, response.Status, body)
+	if status != http.StatusOK {
+		t.Fatalf("%s: %d: %s", path, status, page)
 	}
-	return string(body)
+	return page
 }
 
 func recordedSums(t *testing.T, r *browsertest.Run) timeline.Sums {

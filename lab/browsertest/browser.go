@@ -3,6 +3,7 @@ package browsertest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -54,7 +55,7 @@ type Page struct {
 	browser *Browser
 	ctx     context.Context
 	close   context.CancelFunc
-	origin  string // the only place that it may load from
+	origin  string // the only place that it may load from, as http://HOST/
 
 	mu       sync.Mutex
 	problems []string
@@ -80,9 +81,8 @@ var Looks = []Look{{1280, false}, {1280, true}, {390, false}, {390, true}}
 // NewPage opens an address in a tab. The tab may load nothing from elsewhere.
 func (b *Browser) NewPage(url string, look Look) (*Page, error) {
 	ctx, end := chromedp.NewContext(b.ctx)
-	host, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
-	secret, _, _ := strings.Cut(path, "/") // all pages are below it
-	p := &Page{browser: b, ctx: ctx, close: end, origin: "http://" + host + "/" + secret + "/"}
+	host, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
+	p := &Page{browser: b, ctx: ctx, close: end, origin: "http://" + host + "/"}
 	err := chromedp.Do(ctx, enable, look.set)
 	if err == nil {
 		p.listen()
@@ -196,16 +196,36 @@ func (p *Page) do(steps ...chromedp.Action[chromedp.Void]) error {
 	return chromedp.Do(ctx, steps...)
 }
 
-// Go opens an address, or a path of the same dashboard.
+// Go opens an address, or a link of the page.
 func (p *Page) Go(url string) error {
-	if strings.HasPrefix(url, "/") {
-		_, secret, _ := strings.Cut(strings.TrimPrefix(p.origin, "http://"), "/")
-		url = p.origin + strings.TrimPrefix(url[1:], secret) // links have it, tests need not
+	if link, found := strings.CutPrefix(url, "/"); found {
+		url = p.origin + link
 	}
 	if err := p.do(chromedp.Navigate(url)); err != nil {
 		return fmt.Errorf("%s: %w", url, err)
 	}
 	return nil
+}
+
+// LogIn opens the address that gauze dashboard prints, and returns where the pages are, without a slash at
+// the end. The page that asks for the code has the status 401, which browsers report as an error of the
+// page; nothing else may be wrong.
+func (b *Browser) LogIn(address string) (home string, err error) {
+	p, err := b.NewPage(address, Looks[0])
+	if err != nil {
+		return "", err
+	}
+	defer p.Close()
+	if err := p.Wait(`document.querySelector("nav a[aria-current]") && !location.hash`); err != nil {
+		return "", err
+	}
+	for _, problem := range p.Problems() {
+		if !strings.Contains(problem, "401 (Unauthorized)") {
+			return "", errors.New(problem)
+		}
+	}
+	err = p.Eval("location.href", &home)
+	return strings.TrimSuffix(home, "/"), err
 }
 
 // Eval evaluates JavaScript, waits if it is a promise, and decodes its value into value unless that

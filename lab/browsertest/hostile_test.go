@@ -94,10 +94,8 @@ func (o *opened) showHostileTexts(t *testing.T) {
 	defer own.Close()
 	writeHostile(t, own.State)
 	wrap := announceHostile(t, own.State)
-	address, err := own.Dashboard(t.Context())
-	must(t, err)
-	h := &opened{Played: &browsertest.Played{Run: own}, Browser: o.Browser, url: address}
-	must(t, h.logIn())
+	h := &opened{Played: &browsertest.Played{Run: own}, Browser: o.Browser}
+	must(t, h.logIn(t.Context()))
 	for _, path := range []string{"/", "/timeline", "/timeline?period=all", "/servers/" + wrap.ID, "/servers?name=" + url.QueryEscape(hostileTexts[0])} {
 		t.Run(path, func(t *testing.T) {
 			p := h.page(t, path)
@@ -134,7 +132,7 @@ func checkShape(t *testing.T, p *browsertest.Page) {
 	var foreign []string
 	must(t, p.Eval(`[...document.querySelectorAll("*")].filter(e =>
 		e.matches("img, iframe, object, embed, base, style, meta[http-equiv]") ||
-		e.matches("script") && !/^\/[0-9a-f]{24}\/static\//.test(e.getAttribute("src") || "") ||
+		e.matches("script") && !/^\/[a-z2-7]{26}\/static\//.test(e.getAttribute("src") || "") ||
 		e.matches("form") && !e.getAttribute("action").startsWith("/") ||
 		e.matches("a[href]") && !/^[/#]/.test(e.getAttribute("href")) ||
 		[...e.attributes].some(a => /^on/i.test(a.name) || /hx-on/i.test(a.name) || /^(data-)?hx-(get|post)$/.test(a.name) && !e.matches("#page, form.filters"))

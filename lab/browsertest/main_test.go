@@ -4,8 +4,6 @@ package browsertest_test
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/lab/browsertest"
@@ -16,7 +14,7 @@ import (
 type opened struct {
 	*browsertest.Played
 	*browsertest.Browser
-	url string // the dashboard's, with the token
+	home string // where the dashboard's pages are
 }
 
 // The order matters: the flows change what the pages show.
@@ -26,6 +24,7 @@ func TestDashboard(t *testing.T) {
 	must(t, err)
 	defer o.Run.Close()
 	defer o.Browser.Close()
+	t.Run("login", o.logInOnce)
 	t.Run("pages", o.showPages)
 	t.Run("live", o.updateThemselves)
 	t.Run("filter", o.filterTheTimeline)
@@ -43,13 +42,10 @@ func begin(chromium, axe string) (*opened, error) {
 	}
 	o := &opened{}
 	if o.Played, err = browsertest.Play(ctx, r); err == nil {
-		o.url, err = r.Dashboard(ctx)
-	}
-	if err == nil {
 		o.Browser, err = browsertest.Open(ctx, chromium, axe)
 	}
 	if err == nil {
-		err = o.logIn()
+		err = o.logIn(ctx)
 	}
 	if err != nil {
 		r.Close()
@@ -58,31 +54,20 @@ func begin(chromium, axe string) (*opened, error) {
 	return o, nil
 }
 
-// logIn opens the address that gauze dashboard prints. The page that asks for the token has the
-// status 401, which browsers report as an error of the page.
-func (o *opened) logIn() error {
-	p, err := o.NewPage(o.url, browsertest.Looks[0])
-	if err != nil {
-		return err
+// logIn starts gauze dashboard and opens the address that it prints.
+func (o *opened) logIn(ctx context.Context) error {
+	address, err := o.Dashboard(ctx)
+	if err == nil {
+		o.home, err = o.LogIn(address)
 	}
-	defer p.Close()
-	if err := p.Wait(`document.querySelector("nav a[aria-current]") && !location.href.includes("token")`); err != nil {
-		return err
-	}
-	for _, problem := range p.Problems() {
-		if !strings.Contains(problem, "401 (Unauthorized)") {
-			return errors.New(problem)
-		}
-	}
-	return nil
+	return err
 }
 
 // page opens a page of the dashboard, after the login. At the end of the test nothing may have been
 // wrong with it.
 func (o *opened) page(t *testing.T, path string) *browsertest.Page {
 	t.Helper()
-	home, _, _ := strings.Cut(o.url, "/#")
-	p, err := o.NewPage(home+path, browsertest.Looks[0])
+	p, err := o.NewPage(o.home+path, browsertest.Looks[0])
 	must(t, err)
 	t.Cleanup(func() {
 		for _, problem := range p.Problems() {

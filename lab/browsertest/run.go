@@ -120,7 +120,7 @@ func (r *Run) Output(ctx context.Context, args ...string) (string, error) {
 
 var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+/\S*#\S+`)
 
-// Dashboard starts gauze dashboard and returns the address that it prints, with the token.
+// Dashboard starts gauze dashboard and returns the address that it prints, with a code.
 func (r *Run) Dashboard(ctx context.Context) (url string, err error) {
 	cmd := r.Command(ctx, "dashboard", "--listen", "127.0.0.1:0")
 	return r.listen(cmd, address)

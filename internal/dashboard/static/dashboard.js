@@ -1,11 +1,6 @@
 // The page reloads its content when the server reports a change, without moving focus or scroll.
 "use strict";
 (() => {
-  // A link with a token that was opened in a browser that is logged in already.
-  if (location.hash.startsWith("#token=")) {
-    history.replaceState(null, "", location.pathname + location.search);
-  }
-
   // What the user typed, opened or marks with data-keep stays as it is.
   Object.assign(Idiomorph.defaults, { ignoreActiveValue: true });
   Object.assign(Idiomorph.defaults.callbacks, {

@@ -8,11 +8,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/gauze-mcp/gauze/lab/browsertest"
 	"github.com/gauze-mcp/gauze/lab/realparts"
@@ -66,17 +66,18 @@ func write(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	home, err := browser.LogIn(address)
+	if err != nil {
+		return err
+	}
 	total := 0
 	for _, look := range browsertest.Looks {
-		p, err := browser.NewPage(address, look)
+		p, err := browser.NewPage(home+"/", look)
 		if err != nil {
 			return err
 		}
-		if err := p.Wait(`document.querySelector("nav a[aria-current]")`); err != nil { // logged in
-			return err
-		}
 		for _, shown := range pages {
-			n, err := shown.write(p, filepath.Join(dir, fmt.Sprintf("%s-%v.png", shown.name, look)))
+			n, err := shown.write(p, home, filepath.Join(dir, fmt.Sprintf("%s-%v.png", shown.name, look)))
 			if err != nil {
 				return fmt.Errorf("%s: %w", shown.name, err)
 			}
@@ -122,8 +123,8 @@ func pagesOf(ctx context.Context, p *browsertest.Played) ([]shown, error) {
 }
 
 // write opens the page and writes its picture. It returns the size of the file.
-func (s shown) write(p *browsertest.Page, file string) (int, error) {
-	if err := p.Go(s.path); err != nil {
+func (s shown) write(p *browsertest.Page, home, file string) (int, error) {
+	if err := p.Go(home + s.path); err != nil {
 		return 0, err
 	}
 	for _, link := range s.links {
@@ -141,12 +142,8 @@ func (s shown) write(p *browsertest.Page, file string) (int, error) {
 	if err := p.WaitText(s.text); err != nil {
 		return 0, err
 	}
-	if problems := p.Problems(); len(problems) > 0 {
-		for _, problem := range problems {
-			if !strings.Contains(problem, "401") { // the page that asks for the token
-				return 0, fmt.Errorf("%s", problem)
-			}
-		}
+	for _, problem := range p.Problems() {
+		return 0, errors.New(problem)
 	}
 	picture, err := p.Picture(maxHeight)
 	if err != nil {

@@ -1,0 +1,68 @@
+package dashboard
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Codes makes and accepts the codes in the addresses of a dashboard. A process that has the user's token can
+// make a code for a dashboard that is running, without asking it. A code is accepted once,
+// at one address, for CodeLifetime, and not by a process that started after it was made: browsers keep
+// the addresses that they open.
+type Codes struct {
+	token, addr string
+	since       time.Time
+	now         func() time.Time
+
+	mu   sync.Mutex
+	used map[string]bool // used is never emptied: a person makes each of them.
+}
+
+// CodeLifetime is how long a code that was not used is accepted.
+const CodeLifetime = 10 * time.Minute
+
+// NewCodes returns the codes of the dashboard at addr, such as 127.0.0.1:7301.
+func NewCodes(token, addr string) *Codes {
+	return &Codes{token: token, addr: addr, since: time.Now(), now: time.Now, used: map[string]bool{}}
+}
+
+// New returns a new code.
+func (c *Codes) New() string {
+	issued := strconv.FormatInt(c.now().UnixNano(), 36) + "." + rand.Text()[:10]
+	return issued + "." + c.sign(issued)
+}
+
+// sign returns a signature that counts for this address alone: a program that has taken the port
+// of a dashboard cannot use the code elsewhere.
+func (c *Codes) sign(issued string) string {
+	code := hmac.New(sha256.New, []byte(c.token))
+	code.Write([]byte("code for the dashboard at " + c.addr + " " + issued))
+	return hex.EncodeToString(code.Sum(nil))[:32]
+}
+
+// use makes a code useless. It returns why the code is not accepted, as a sentence, or nothing.
+func (c *Codes) use(code string) (why string) {
+	end := strings.LastIndexByte(code, '.') + 1
+	issued := strings.TrimSuffix(code[:end], ".")
+	if !hmac.Equal([]byte(c.sign(issued)), []byte(code[end:])) {
+		return "This code is not valid here. It may be from a different state directory."
+	}
+	at, _, _ := strings.Cut(issued, ".")
+	made, err := strconv.ParseInt(at, 36, 64)
+	if age := c.now().Sub(time.Unix(0, made)).Abs(); err != nil || age > CodeLifetime || made < c.since.UnixNano() {
+		return "This address has expired."
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.used[issued] {
+		return "This address was used before. It logs in one browser, once."
+	}
+	c.used[issued] = true
+	return ""
+}
