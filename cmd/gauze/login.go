@@ -269,15 +269,17 @@ func (f *loginCommandFlags) failed(ctx context.Context, cmd *cobra.Command, at r
 func (f *loginCommandFlags) show(cmd *cobra.Command) login.Show {
 	out := cmd.OutOrStdout()
 	paste := login.Paste(cmd.InOrStdin(), out)
-	if f.noBrowser || headless(runtime.GOOS, os.Getenv) {
-		return paste
-	}
-	return func(ctx context.Context, address string) error {
-		if err := login.OpenBrowser(address); err != nil {
-			fmt.Fprintf(out, "The browser could not be opened: %s\n", redact.Passage(err.Error()))
-			return paste(ctx, address)
+	hidden := f.noBrowser || headless(runtime.GOOS, os.Getenv)
+	return func(ctx context.Context, p login.Page) error {
+		fmt.Fprintln(out, redact.Passage(p.Who()))
+		if hidden {
+			return paste(ctx, p)
 		}
-		fmt.Fprintf(out, "\nYour browser opens. If it does not, open this address yourself:\n\n%s\n\nWaiting for the browser. Press Ctrl-C to cancel.\n", indent(address))
+		if err := login.OpenBrowser(p.Opens); err != nil {
+			fmt.Fprintf(out, "The browser could not be opened: %s\n", redact.Passage(err.Error()))
+			return paste(ctx, p)
+		}
+		fmt.Fprintf(out, "\nYour browser opens. If it does not, open this address yourself:\n\n%s\n\nWaiting for the browser. Press Ctrl-C to cancel.\n", indent(p.Address))
 		return nil
 	}
 }

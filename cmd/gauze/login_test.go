@@ -69,7 +69,7 @@ func TestLogInAndOut(t *testing.T) {
 	wantText(t, p.must("login", "--status", "notes"), "Not logged in to notes", "gauze login notes")
 
 	said = p.must("login", "notes")
-	wantText(t, said, "Logging in to notes ("+s.MCP()+")", s.URL+"/authorize?", "Logged in as ada@example.com at "+s.URL, "Scopes: read, write", "renews it automatically", "lists 4 tools")
+	wantText(t, said, "Logging in to notes ("+s.MCP()+")", s.MCP()+" asks you to log in at "+s.URL+".\n", s.URL+"/authorize?", "Logged in as ada@example.com at "+s.URL, "Scopes: read, write", "renews it automatically", "lists 4 tools")
 
 	wantText(t, p.must("login", "--status"), "✓ "+s.MCP(), "Not wrapped: cursor/notes", "\n        gauze wrap --remote cursor/notes\n", "ada@example.com", "read, write", "in 60 min", "renews the login automatically", "only you can read")
 	var shown struct{ Logins []shownLogin }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -47,7 +48,7 @@ func TestALoginCountsOnlyForWrappedServers(t *testing.T) {
 	want(before["again"], Broken, "", "gauze wrap --remote cursor/again`")
 	want(before["wrapped"], Broken, launch.LoginMissing, "gauze login cursor/wrapped`")
 
-	if err := login.New(s.MCP(), launch.Login{}, login.Config{Store: h.fleet.Logins}).Login(t.Context(), s.Browser); err != nil {
+	if err := login.New(s.MCP(), launch.Login{}, login.Config{Store: h.fleet.Logins}).Login(t.Context(), func(ctx context.Context, p login.Page) error { return s.Browser(ctx, p.Address) }); err != nil {
 		t.Fatal(err)
 	}
 	after := verdicts(CheckOptions{})

@@ -106,16 +106,16 @@ func start(command []string) error {
 // to out, and reads from in the address that the browser could not open after the login.
 func Paste(in io.Reader, out io.Writer) Show {
 	lines := bufio.NewScanner(in)
-	return func(ctx context.Context, address string) error {
-		if err := openable(address); err != nil {
+	return func(ctx context.Context, p Page) error {
+		if err := openable(p.Address); err != nil {
 			return err
 		}
-		u, err := url.Parse(address)
+		u, err := url.Parse(p.Address)
 		if err != nil {
 			return err
 		}
 		redirect := u.Query().Get("redirect_uri")
-		fmt.Fprintf(out, "Open this address in a browser and log in:\n\n%s\n\nAfter the login, the browser opens an address that begins with %s\nIf it is on a different machine, it shows an error there. Paste the whole address here:\n", address, redirect)
+		fmt.Fprintf(out, "Open this address in a browser and log in:\n\n%s\n\nAfter the login, the browser opens an address that begins with %s\nIf it is on a different machine, it shows an error there. Paste the whole address here:\n", p.Address, redirect)
 		go func() {
 			for lines.Scan() && ctx.Err() == nil {
 				pasted := strings.TrimSpace(lines.Text())

@@ -30,6 +30,8 @@ type callback struct {
 	state    string
 	answers  chan answer
 
+	opens    *url.URL               // opens leads to the page of the login; its path is random.
+	leads    atomic.Pointer[string] // leads is that page until it was opened.
 	at       *url.URL
 	server   *http.Server
 	answered atomic.Bool
@@ -79,6 +81,7 @@ func listen(redirect string) (*callback, error) {
 	}
 	c := &callback{
 		redirect: u.String(),
+		opens:    &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/" + rand.Text()},
 		state:    rand.Text(),
 		answers:  make(chan answer, 1),
 		at:       u,
@@ -115,10 +118,12 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !strings.EqualFold(r.Host, c.at.Host):
 		page(w, http.StatusForbidden, "This Host is not allowed.")
-	case r.URL.Path != c.at.Path || r.URL.Host != "":
+	case r.URL.Path != c.at.Path && r.URL.Path != c.opens.Path || r.URL.Host != "":
 		page(w, http.StatusNotFound, "There is nothing at this address.")
 	case r.Method != http.MethodGet:
 		page(w, http.StatusMethodNotAllowed, "Only GET is allowed.")
+	case r.URL.Path == c.opens.Path:
+		c.open(w)
 	case err != nil || len(query["state"]) != 1 || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(c.state)) != 1:
 		page(w, http.StatusBadRequest, "This response does not belong to the login that is waiting. Use the page that gauze opened last.")
 	case len(query["code"]) > 1 || len(query["iss"]) > 1 || len(query["error"]) > 1:
@@ -134,6 +139,18 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 		}
 	}
+}
+
+// open leads the browser to the page of the login, once: other users of this machine can read the
+// command line that the browser was opened with.
+func (c *callback) open(w http.ResponseWriter) {
+	to := c.leads.Swap(nil)
+	if to == nil {
+		page(w, http.StatusGone, "This address was already opened. If you did not open it, cancel the login.")
+		return
+	}
+	w.Header().Set("Location", *to)
+	page(w, http.StatusSeeOther, "The login continues at the authorization server.")
 }
 
 // page writes a page that contains text and loads nothing.

@@ -95,7 +95,7 @@ func (w *world) abandon(timeout time.Duration) (address string) {
 		w.t.Fatal(err)
 	}
 	shown := make(chan string, 1) // a login does not wait for the browser to open
-	err = f.run(w.t.Context(), func(_ context.Context, address string) error { shown <- address; return nil })
+	err = f.run(w.t.Context(), func(_ context.Context, p Page) error { shown <- p.Address; return nil })
 	if err == nil || !strings.Contains(err.Error(), "not completed within "+timeout.String()) {
 		w.t.Errorf("error %v", err)
 	}
@@ -109,7 +109,7 @@ func (w *world) abandon(timeout time.Duration) (address string) {
 func TestALoginCanBeCancelled(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	err := w.source(launch.Login{}).Login(ctx, func(context.Context, string) error { cancel(); return nil })
+	err := w.source(launch.Login{}).Login(ctx, func(context.Context, Page) error { cancel(); return nil })
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "cancelled") {
 		t.Errorf("error %v", err)
 	}
@@ -137,7 +137,7 @@ func TestThePersonSaysNo(t *testing.T) {
 func TestThePersonDoesNotOpenTheAddress(t *testing.T) {
 	w := newWorld(t)
 	declined := errors.New("declined")
-	err := w.source(launch.Login{}).Login(t.Context(), func(context.Context, string) error { return declined })
+	err := w.source(launch.Login{}).Login(t.Context(), func(context.Context, Page) error { return declined })
 	if !errors.Is(err, declined) {
 		t.Errorf("error %v", err)
 	}
@@ -147,8 +147,8 @@ func TestThePersonDoesNotOpenTheAddress(t *testing.T) {
 // What any web page or program can send to the callback does not end a login, let alone complete it.
 func TestOnlyTheResponseOfTheLoginIsAccepted(t *testing.T) {
 	w := newWorld(t)
-	err := w.source(launch.Login{}).Login(t.Context(), func(_ context.Context, address string) error {
-		back, err := w.visit(address)
+	err := w.source(launch.Login{}).Login(t.Context(), func(_ context.Context, p Page) error {
+		back, err := w.visit(p.Address)
 		if err != nil {
 			return err
 		}
@@ -246,23 +246,54 @@ func TestAResponseIsAcceptedOnce(t *testing.T) {
 	first.Wait()
 }
 
+// The address that the browser is opened with works once, and only for a browser.
+func TestTheAddressThatIsOpenedLeadsToTheLoginOnce(t *testing.T) {
+	w := newWorld(t)
+	w.source(launch.Login{}).Login(t.Context(), func(_ context.Context, p Page) error {
+		if u := mustParse(p.Opens); !isLoopback(u.Hostname()) || u.RawQuery != "" || len(u.Path) < 20 || p.Server != w.site || p.Issuer != "https://as.test" {
+			t.Errorf("%+v", p)
+		}
+		open := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		for _, want := range []struct {
+			method, location string
+			status           int
+		}{
+			{http.MethodPost, "", http.StatusMethodNotAllowed},
+			{http.MethodGet, p.Address, http.StatusSeeOther},
+			{http.MethodGet, "", http.StatusGone},
+		} {
+			req, _ := http.NewRequest(want.method, p.Opens, nil)
+			res, err := open.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			h := res.Header
+			if res.StatusCode != want.status || h.Get("Location") != want.location || h.Get("Cache-Control") != "no-store" || h.Get("Referrer-Policy") != "no-referrer" {
+				t.Errorf("%s: %s %v", want.method, res.Status, h)
+			}
+		}
+		return errors.New("enough")
+	})
+}
+
 func TestAPastedAddress(t *testing.T) {
 	w := newWorld(t)
 	in, typed := io.Pipe()
 	var out lockedBuffer
 	defer typed.Close()
 	paste := Paste(in, &out)
-	err := w.source(launch.Login{}).Login(t.Context(), func(ctx context.Context, address string) error {
-		if err := paste(ctx, address); err != nil {
+	err := w.source(launch.Login{}).Login(t.Context(), func(ctx context.Context, p Page) error {
+		if err := paste(ctx, p); err != nil {
 			return err
 		}
-		back, err := w.visit(address)
+		back, err := w.visit(p.Address)
 		if err != nil {
 			return err
 		}
 		go func() {
 			for _, line := range []string{
-				"", "what?", "https://evil.test/callback?code=a&state=b", address,
+				"", "what?", "https://evil.test/callback?code=a&state=b", p.Address,
 				strings.Replace(back, "state=", "state=x", 1), mustParse(back).Query().Get("redirect_uri"), "  " + back + " ",
 			} {
 				io.WriteString(typed, line+"\n")

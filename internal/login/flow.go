@@ -279,7 +279,10 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	if err != nil {
 		return Login{}, err
 	}
-	got, err := f.answer(ctx, show, address, callback)
+	callback.leads.Store(&address)
+	got, err := f.answer(ctx, show, Page{
+		Server: f.key.Resource, Issuer: a.meta.Issuer, Address: address, Opens: callback.opens.String(),
+	}, callback)
 	if err != nil {
 		return Login{}, err
 	}
@@ -291,11 +294,11 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	}, got.code, verifier)
 }
 
-// answer shows an address to a person and returns the answer of the browser, which may be there before
+// answer shows a page to a person and returns the answer of the browser, which may be there before
 // the program that opened it has returned.
-func (f *flow) answer(ctx context.Context, show Show, address string, c *callback) (answer, error) {
+func (f *flow) answer(ctx context.Context, show Show, p Page, c *callback) (answer, error) {
 	shown := make(chan error, 1)
-	go func() { shown <- show(ctx, address) }()
+	go func() { shown <- show(ctx, p) }()
 	for {
 		select {
 		case got := <-c.answers:

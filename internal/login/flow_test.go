@@ -63,8 +63,8 @@ func TestAPersonLogsInOverRealSockets(t *testing.T) {
 	w.prmPath = "/.well-known/oauth-protected-resource"
 	w.meta = map[string]any{"issuer": both.URL, "authorization_endpoint": both.URL + "/authorize", "token_endpoint": both.URL + "/token", "registration_endpoint": both.URL + "/register"}
 	s := New(both.URL+"/mcp", launch.Login{}, Config{Store: w.store})
-	err := s.Login(t.Context(), func(_ context.Context, address string) error {
-		go http.Get(address)
+	err := s.Login(t.Context(), func(_ context.Context, p Page) error {
+		go http.Get(p.Opens)
 		return nil
 	})
 	if err != nil {

@@ -296,10 +296,6 @@ func (s *Source) Changed(ctx context.Context) <-chan struct{} {
 // Options returns how the login was configured.
 func (s *Source) Options() launch.Login { return s.options }
 
-// Show presents the address at which a person logs in. It returns immediately, with an error if the
-// person cannot or does not want to open it.
-type Show func(ctx context.Context, address string) error
-
 // NotLoggedIn is why a login is needed if there is none.
 const NotLoggedIn = "the user is not logged in to this server"
 

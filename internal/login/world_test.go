@@ -182,11 +182,11 @@ func (w *world) source(o launch.Login) *Source {
 }
 
 // browser opens an address as a person who agrees to everything does.
-func (w *world) browser(ctx context.Context, address string) error {
+func (w *world) browser(_ context.Context, p Page) error {
 	w.mu.Lock()
-	w.shown = append(w.shown, address)
+	w.shown = append(w.shown, p.Address)
 	w.mu.Unlock()
-	back, err := w.visit(address)
+	back, err := w.visit(p.Address)
 	if err != nil {
 		return err
 	}
@@ -196,8 +196,8 @@ func (w *world) browser(ctx context.Context, address string) error {
 
 // reading is browser, and keeps the page that the person sees in the end.
 func (w *world) reading(text *string) Show {
-	return func(_ context.Context, address string) error {
-		back, err := w.visit(address)
+	return func(_ context.Context, p Page) error {
+		back, err := w.visit(p.Address)
 		if err != nil {
 			return err
 		}

@@ -30,9 +30,9 @@ var errDeclined = errors.New("it was declined in the client")
 // id, and the attempt to log in ends if the user declines.
 func (s *Session) elicit(about []byte) func(*upstream.LoginAttempt) login.Show {
 	return func(attempt *upstream.LoginAttempt) login.Show {
-		return func(_ context.Context, address string) error {
+		return func(_ context.Context, p login.Page) error {
 			e := &elicitation{attempt: attempt, name: rand.Text(), question: &question{about: bytes.Clone(about), own: make(chan wire.Message, 1)}}
-			if err := s.sendElicitation(e, address); err != nil {
+			if err := s.sendElicitation(e, p); err != nil {
 				return err
 			}
 			s.background.Go(func() { s.awaitElicitation(e) })
@@ -42,15 +42,15 @@ func (s *Session) elicit(about []byte) func(*upstream.LoginAttempt) login.Show {
 }
 
 // loginMessage is what the user is asked.
-func (s *Session) loginMessage() string {
-	return "The MCP server " + s.label + " requires a login. Open this address to log in."
+func (s *Session) loginMessage(p login.Page) string {
+	return "The MCP server " + s.label + " requires a login: " + p.Who() + " Open this address to log in."
 }
 
 // sendElicitation sends the request.
-func (s *Session) sendElicitation(e *elicitation, address string) (err error) {
+func (s *Session) sendElicitation(e *elicitation, p login.Page) (err error) {
 	params, err := json.Marshal(map[string]string{
-		"mode": "url", "elicitationId": e.name, "url": address,
-		"message": s.loginMessage(),
+		"mode": "url", "elicitationId": e.name, "url": p.Address,
+		"message": s.loginMessage(p),
 	})
 	if err != nil {
 		return err

@@ -26,10 +26,10 @@ type offers struct {
 	order   []string // the keys of made, the oldest first
 }
 
-// offer is the address of an attempt to log in.
+// offer is the page of an attempt to log in.
 type offer struct {
 	attempt  *upstream.LoginAttempt
-	address  string
+	page     login.Page
 	at       time.Time // when a client was first asked; zero: not yet
 	answered bool      // a user has opened it or declined
 }
@@ -73,9 +73,9 @@ func dialogueOf(c *call) (responses, state []byte, err error) {
 
 // offer asks with the result of a call that waits for the attempt.
 func (s *Session) offer(attempt *upstream.LoginAttempt) login.Show {
-	return func(_ context.Context, address string) error {
+	return func(_ context.Context, p login.Page) error {
 		s.update(func() {
-			s.offers.current = &offer{attempt: attempt, address: address}
+			s.offers.current = &offer{attempt: attempt, page: p}
 			s.askByResult()
 		})
 		return nil
@@ -94,7 +94,7 @@ func (s *Session) askByResult() {
 		if o.at.IsZero() {
 			o.at = now
 		}
-		line := reply(c.id, "result", s.inputRequired(s.noteOffer(c), o.address))
+		line := reply(c.id, "result", s.inputRequired(s.noteOffer(c), o.page))
 		s.move(c, done)
 		s.noteEnd(c, string(fault.AuthRequired), now)
 		s.later(func() { s.out.send(answer(c.id, line)) })
@@ -102,13 +102,13 @@ func (s *Session) askByResult() {
 }
 
 // inputRequired returns the result that asks for a login.
-func (s *Session) inputRequired(state, address string) []byte {
+func (s *Session) inputRequired(state string, p login.Page) []byte {
 	type object map[string]any
 	result, _ := json.Marshal(object{ // of strings, which cannot fail
 		"resultType": "input_required", "requestState": state,
 		"inputRequests": object{loginInput: object{
 			"method": "elicitation/create",
-			"params": object{"mode": "url", "message": s.loginMessage(), "url": address},
+			"params": object{"mode": "url", "message": s.loginMessage(p), "url": p.Address},
 		}},
 	})
 	return result

@@ -41,9 +41,9 @@ func (s *Session) asker(c *call) func(*upstream.LoginAttempt) login.Show {
 	return nil
 }
 
-// browse opens the address in the browser.
+// browse opens the page in the browser.
 func (s *Session) browse(*upstream.LoginAttempt) login.Show {
-	return func(_ context.Context, address string) error { return s.OpenBrowser(address) }
+	return func(_ context.Context, p login.Page) error { return s.OpenBrowser(p.Opens) }
 }
 
 // mayAwaitLogin reports whether a call may wait for a login. The caller holds the lock.

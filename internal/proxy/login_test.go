@@ -62,7 +62,8 @@ func logInTo(t *testing.T, as *logintest.Server, o launch.Login, store *login.St
 	t.Helper()
 	transport := &http.Transport{DisableKeepAlives: true}
 	source := login.New(as.MCP(), o, login.Config{Store: store, Client: &http.Client{Transport: transport}})
-	show := func(_ context.Context, address string) error {
+	show := func(_ context.Context, p login.Page) error {
+		address := p.Address
 		go browse(address)
 		return nil
 	}
@@ -614,4 +615,16 @@ func TestOneToolIsRejected(t *testing.T) {
 		s.call("echo", `{}`)
 	}
 	s.wantOneSession()
+}
+
+// Other users can read the command line of a program that opens the browser.
+func TestTheBrowserIsOpenedWithoutTheState(t *testing.T) {
+	as := authServer(t, logintest.Config{})
+	s := beginLogin(t, as, auto())
+	s.initialize()
+	for _, address := range s.opened.all {
+		if strings.Contains(address, "state=") || strings.Contains(address, "code_challenge") || len(address) > 80 {
+			t.Errorf("opened with %s", address)
+		}
+	}
 }

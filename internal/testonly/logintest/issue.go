@@ -125,8 +125,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusFound)
 }
 
-// Browser is a person who opens an address, answers as configured and is led back to gauze. It is a
-// login.Show.
+// Browser is a person who opens an address, answers as configured and is led back to gauze.
 func (s *Server) Browser(ctx context.Context, address string) error {
 	go func() {
 		req, err := http.NewRequest(http.MethodGet, address, nil)
