@@ -272,6 +272,9 @@ func (f *loginCommandFlags) show(cmd *cobra.Command) login.Show {
 	hidden := f.noBrowser || headless(runtime.GOOS, os.Getenv)
 	return func(ctx context.Context, p login.Page) error {
 		fmt.Fprintln(out, redact.Passage(p.Who()))
+		if err := agree(cmd, p); err != nil {
+			return err
+		}
 		if hidden {
 			return paste(ctx, p)
 		}
@@ -282,6 +285,22 @@ func (f *loginCommandFlags) show(cmd *cobra.Command) login.Show {
 		fmt.Fprintf(out, "\nYour browser opens. If it does not, open this address yourself:\n\n%s\n\nWaiting for the browser. Press Ctrl-C to cancel.\n", indent(p.Address))
 		return nil
 	}
+}
+
+// agree asks the user about what is doubtful in a login.
+func agree(cmd *cobra.Command, p login.Page) error {
+	warning := redact.Passage(p.Warning())
+	switch {
+	case warning == "":
+		return nil
+	case !interactive(cmd):
+		return fmt.Errorf("%s If that is what you want, run the command again with %s", warning, shell.Here().Line(p.Flags()...))
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n\n", fold(warning))
+	if !ask(cmd, "Log in nevertheless?") {
+		return errors.New("you did not agree")
+	}
+	return nil
 }
 
 // headless reports whether no browser can be opened where the user is.

@@ -101,6 +101,27 @@ func TestLogInAndOut(t *testing.T) {
 	}
 }
 
+// A server that names the issuer of a different login is asked about, once.
+func TestLoginAtTheIssuerOfADifferentServer(t *testing.T) {
+	t.Setenv("GAUZE_KEYRING", "off")
+	s := logintest.New(t, logintest.Config{})
+	p := newUser(t, s)
+	other := login.Login{Key: login.Key{Resource: "https://other.test/mcp", Issuer: s.URL}}
+	if err := login.Open(p.state).Add(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	said, status := p.gauze("login", "notes")
+	host := strings.TrimPrefix(s.URL, "http://")
+	if wantText(t, said, "You already use "+s.URL+" to log in to https://other.test.", "--login-issuer "+host); status != 1 || s.Logins() != 0 {
+		t.Errorf("%d, %d logins", status, s.Logins())
+	}
+	p.must("login", "notes", "--login-issuer", host)
+	p.must("login", "notes")
+	if s.Logins() != 2 {
+		t.Errorf("%d logins", s.Logins())
+	}
+}
+
 // A wrapped server is logged in to as its entry says. Flags come first.
 func TestLoginUsesTheSettingsOfTheEntry(t *testing.T) {
 	t.Parallel()

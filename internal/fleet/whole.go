@@ -88,6 +88,9 @@ func rendered(s launch.Spec, sends []string, header func(value string) string, v
 		if id := s.Login.ClientID; id != "" {
 			fmt.Fprintf(&b, "\n  logs in as the client %s", Visible(id))
 		}
+		if host := s.Login.Issuer; host != "" {
+			fmt.Fprintf(&b, "\n  logs in at %s", Visible(host))
+		}
 		if file := s.Login.AssertionFile; file != "" {
 			fmt.Fprintf(&b, "\n  sends the content of the file %s to log in", Visible(file))
 		}

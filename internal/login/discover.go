@@ -97,6 +97,7 @@ type authority struct {
 	meta      oauthex.AuthServerMeta
 	indicator string   // indicator is the resource parameter, exactly as the server published it.
 	scopes    []string // scopes are those of the server's metadata.
+	doubts    []Doubt  // doubts are what a person must agree to before they log in there.
 	guessed   bool     // guessed means that neither the server nor an authorization server published anything.
 }
 
@@ -109,6 +110,7 @@ type discovery struct {
 	server *url.URL
 	guard  *guard
 	client *http.Client
+	issuer string // issuer is the only host of an authorization server that the user accepts; empty: any.
 }
 
 // also adds an error to those before it, on one line.
@@ -162,6 +164,9 @@ func (d *discovery) choose(ctx context.Context, issuers []string, prefer string)
 		u, err := d.guard.address(ctx, "the authorization server", issuer)
 		if err == nil && u.RawQuery != "" {
 			err = fmt.Errorf("the authorization server %q is not acceptable: it contains a query", shown(issuer))
+		}
+		if err == nil && d.issuer != "" && hostOf(issuer) != d.issuer {
+			err = fmt.Errorf("the authorization server %s is not the one that --login-issuer names", issuer)
 		}
 		if err != nil {
 			first = also(first, err)

@@ -13,6 +13,7 @@
 //	guard.go     which addresses metadata may lead to
 //	register.go  who gauze is to an authorization server
 //	flow.go      a person logs in: PKCE, state, issuer, code
+//	doubt.go     what only a person can know about a login
 //	page.go      what a person is shown before they log in
 //	callback.go  the loopback address that the browser returns to
 //	browser.go   opens the browser, or lets the person paste the address

@@ -60,7 +60,7 @@ func (s *Source) newFlow(timeout time.Duration) (*flow, error) {
 		return nil, fmt.Errorf("cannot log in to %s: %w", server.Redacted(), err)
 	}
 	return &flow{
-		discovery: discovery{server, guard, guard.client(s.config.Client)},
+		discovery: discovery{server, guard, guard.client(s.config.Client), s.options.Issuer},
 		key:       Key{Resource: Resource(s.url), Account: s.options.Account},
 		options:   s.options,
 		store:     store,
@@ -179,9 +179,13 @@ func (f *flow) person(ctx context.Context, before Login, show Show) (Login, erro
 		return Login{}, fmt.Errorf("the authorization server %s has no page for people to log in", a.meta.Issuer)
 	}
 	known, _ := f.store.All()
-	// The registration of this very login comes first.
-	slices.SortStableFunc(known, func(x, y Login) int { return order(y.Key == before.Key) - order(x.Key == before.Key) })
-	r := &registrar{f.options, f.client, known}
+	if a.doubts, err = f.doubts(a, known); err != nil {
+		return Login{}, err
+	}
+	r := &registrar{f.options, f.client, before.Client}
+	if before.Issuer != a.meta.Issuer || before.Ended != "" {
+		r.known = Client{}
+	}
 	scopes := f.scopes(challenge, a)
 	if before.Ended == "" && before.Issuer == a.meta.Issuer {
 		scopes = cleanScopes(slices.Concat(before.Scopes, scopes)) // nothing that was granted is lost
@@ -192,13 +196,6 @@ func (f *flow) person(ctx context.Context, before Login, show Show) (Login, erro
 		l, err = f.ask(ctx, a, r, scopes, true, show) // the registration was deleted
 	}
 	return l, err
-}
-
-func order(first bool) int {
-	if first {
-		return 1
-	}
-	return 0
 }
 
 // challenge returns how the server rejects requests: the last one of this process, or one that is
@@ -281,11 +278,12 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	}
 	callback.leads.Store(&address)
 	got, err := f.answer(ctx, show, Page{
-		Server: f.key.Resource, Issuer: a.meta.Issuer, Address: address, Opens: callback.opens.String(),
+		Server: f.key.Resource, Issuer: a.meta.Issuer, Address: address, Opens: callback.opens.String(), Doubts: a.doubts,
 	}, callback)
 	if err != nil {
 		return Login{}, err
 	}
+	f.agreed(a)
 	if err := got.check(a); err != nil {
 		return Login{}, err
 	}
@@ -295,19 +293,23 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 }
 
 // answer shows a page to a person and returns the answer of the browser, which may be there before
-// the program that opened it has returned.
+// the program that opened it has returned, but counts only if the person agrees to what is doubtful.
 func (f *flow) answer(ctx context.Context, show Show, p Page, c *callback) (answer, error) {
 	shown := make(chan error, 1)
 	go func() { shown <- show(ctx, p) }()
+	answers := c.answers
+	if len(p.Doubts) > 0 {
+		answers = nil
+	}
 	for {
 		select {
-		case got := <-c.answers:
+		case got := <-answers:
 			return got, nil
 		case err := <-shown:
 			if err != nil {
 				return answer{}, err
 			}
-			shown = nil
+			shown, answers = nil, c.answers
 		case <-ctx.Done():
 			return answer{}, context.Cause(ctx)
 		}
@@ -358,6 +360,7 @@ func (f *flow) issued(ctx context.Context, a *authority, client Client, asked []
 	return Login{
 		Key:           key,
 		Client:        client,
+		AuthorizeURL:  a.meta.AuthorizationEndpoint,
 		TokenURL:      a.meta.TokenEndpoint,
 		RevocationURL: a.meta.RevocationEndpoint,
 		Indicator:     a.indicator,

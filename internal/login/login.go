@@ -39,6 +39,7 @@ func Resource(address string) string {
 type Login struct {
 	Key
 	Client        Client `json:"client"`
+	AuthorizeURL  string `json:"authorize_url,omitempty"`
 	TokenURL      string `json:"token_url"`
 	RevocationURL string `json:"revocation_url,omitempty"`
 	// Indicator is the resource parameter that the login was requested with, if it is not

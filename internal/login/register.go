@@ -25,12 +25,14 @@ const (
 type registrar struct {
 	options launch.Login
 	client  *http.Client
-	known   []Login // known are the logins in the store.
+	known   Client // known is the client of the login that is replaced.
 }
 
-// identify returns a client and a callback that listens at its redirect address. Unless fresh, a
-// registration that a login in the store uses is used again, if its port is free. One without a login
-// may have been deleted, which only the person in front of the browser would see.
+// identify returns a client and a callback that listens at its redirect address. Unless fresh, the
+// registration of the login that is replaced is used again, if its port is free. That of a login to
+// a different server is not: the authorization server may remember that the person agreed to it, and
+// not ask again. One without a login may have been deleted, which only the person in front of the
+// browser would see.
 func (r *registrar) identify(ctx context.Context, meta *oauthex.AuthServerMeta, fresh bool) (Client, *callback, error) {
 	if id := r.options.ClientID; id != "" && (!isDocument(id) || meta.ClientIDMetadataDocumentSupported) {
 		c, err := listen(r.options.RedirectURL)
@@ -41,14 +43,9 @@ func (r *registrar) identify(ctx context.Context, meta *oauthex.AuthServerMeta, 
 		client.RedirectURL = c.redirect
 		return client, c, nil
 	}
-	if !fresh && r.options.RedirectURL == "" {
-		for _, l := range r.known {
-			if !l.Client.Registered || l.Issuer != meta.Issuer || l.Ended != "" {
-				continue
-			}
-			if c, err := listen(l.Client.RedirectURL); err == nil {
-				return l.Client, c, nil
-			}
+	if !fresh && r.options.RedirectURL == "" && r.known.Registered {
+		if c, err := listen(r.known.RedirectURL); err == nil {
+			return r.known, c, nil
 		}
 	}
 	if meta.RegistrationEndpoint == "" {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/robustio"
+
+	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
 // Store has the logins of one user. All gauze processes share it.
@@ -22,9 +24,10 @@ import (
 // Each login is a file that is only ever replaced as a whole. Its name is derived from the key, so
 // that a login is found without reading the others.
 type Store struct {
-	dir   string
-	key   *keyring
-	write func(path string, content []byte) error // tests replace it
+	dir    string
+	key    *keyring
+	memory *trust.Memory                           // memory has what people agreed to about logins.
+	write  func(path string, content []byte) error // tests replace it
 }
 
 // ErrNone means that the store does not have the login.
@@ -32,8 +35,9 @@ var ErrNone = errors.New("not logged in")
 
 // Open returns the store in the state directory dir. It reads nothing yet.
 func Open(dir string) *Store {
+	memory := trust.NewMemory(dir)
 	dir = filepath.Join(dir, "logins")
-	return &Store{dir: dir, key: &keyring{ring: systemKeyring(), dir: dir, timeout: keyringTimeout}, write: replaceFile}
+	return &Store{memory: memory, dir: dir, key: &keyring{ring: systemKeyring(), dir: dir, timeout: keyringTimeout}, write: replaceFile}
 }
 
 const (

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -57,6 +58,8 @@ type world struct {
 	client    map[string]any // client is the response to a registration.
 	answer    url.Values     // answer is in the response of the authorization endpoint, beside code and state.
 	pkce      string
+	agrees    bool    // agrees means that the person agrees to whatever is doubtful.
+	doubts    []Doubt // doubts were shown.
 
 	sent     []sent
 	shown    []string
@@ -185,7 +188,11 @@ func (w *world) source(o launch.Login) *Source {
 func (w *world) browser(_ context.Context, p Page) error {
 	w.mu.Lock()
 	w.shown = append(w.shown, p.Address)
+	w.doubts = append(w.doubts, p.Doubts...)
 	w.mu.Unlock()
+	if len(p.Doubts) > 0 && !w.agrees {
+		return errors.New("the person does not agree")
+	}
 	back, err := w.visit(p.Address)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ type elicitation struct {
 	name     string // its elicitationId
 	id       []byte // of the request
 	question *question
+	accepted chan struct{} // closed when the user has accepted
 }
 
 // actionAccept is the raw action of a user who agrees.
@@ -30,20 +31,37 @@ var errDeclined = errors.New("it was declined in the client")
 // id, and the attempt to log in ends if the user declines.
 func (s *Session) elicit(about []byte) func(*upstream.LoginAttempt) login.Show {
 	return func(attempt *upstream.LoginAttempt) login.Show {
-		return func(_ context.Context, p login.Page) error {
-			e := &elicitation{attempt: attempt, name: rand.Text(), question: &question{about: bytes.Clone(about), own: make(chan wire.Message, 1)}}
+		return func(ctx context.Context, p login.Page) error {
+			e := &elicitation{attempt: attempt, name: rand.Text(), question: &question{about: bytes.Clone(about), own: make(chan wire.Message, 1)}, accepted: make(chan struct{})}
 			if err := s.sendElicitation(e, p); err != nil {
 				return err
 			}
 			s.background.Go(func() { s.awaitElicitation(e) })
-			return nil
+			return awaitConsent(ctx, p, e.accepted)
 		}
+	}
+}
+
+// awaitConsent waits until the user has accepted a page with doubts.
+func awaitConsent(ctx context.Context, p login.Page, accepted <-chan struct{}) error {
+	if len(p.Doubts) == 0 {
+		return nil
+	}
+	select {
+	case <-accepted:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
 // loginMessage is what the user is asked.
 func (s *Session) loginMessage(p login.Page) string {
-	return "The MCP server " + s.label + " requires a login: " + p.Who() + " Open this address to log in."
+	text := "The MCP server " + s.label + " requires a login: " + p.Who()
+	if len(p.Doubts) > 0 {
+		return text + " " + p.Warning() + " Open this address only if that is what you want."
+	}
+	return text + " Open this address to log in."
 }
 
 // sendElicitation sends the request.
@@ -81,7 +99,9 @@ func (s *Session) awaitElicitation(e *elicitation) {
 		action, _ := wire.Field(m.Result, "action")
 		if string(action) != actionAccept {
 			e.attempt.End(errDeclined)
+			return
 		}
+		close(e.accepted)
 	case <-e.attempt.Done():
 		if e.attempt.Err() != nil {
 			s.withdrawOwn(e.id, e.question)

@@ -30,8 +30,9 @@ type offers struct {
 type offer struct {
 	attempt  *upstream.LoginAttempt
 	page     login.Page
-	at       time.Time // when a client was first asked; zero: not yet
-	answered bool      // a user has opened it or declined
+	at       time.Time     // when a client was first asked; zero: not yet
+	answered bool          // a user has opened it or declined
+	accepted chan struct{} // closed when a user has opened it
 }
 
 // loginQuestion is the result of a call that asked for a login. Its key is the requestState.
@@ -73,12 +74,13 @@ func dialogueOf(c *call) (responses, state []byte, err error) {
 
 // offer asks with the result of a call that waits for the attempt.
 func (s *Session) offer(attempt *upstream.LoginAttempt) login.Show {
-	return func(_ context.Context, p login.Page) error {
+	return func(ctx context.Context, p login.Page) error {
+		accepted := make(chan struct{})
 		s.update(func() {
-			s.offers.current = &offer{attempt: attempt, page: p}
+			s.offers.current = &offer{attempt: attempt, page: p, accepted: accepted}
 			s.askByResult()
 		})
-		return nil
+		return awaitConsent(ctx, p, accepted)
 	}
 }
 
@@ -191,6 +193,9 @@ func (s *Session) takeReply(c *call) {
 	default:
 	}
 	if o := s.offers.current; o != nil && o.attempt == q.attempt {
+		if c.action == actionAccept && !o.answered {
+			close(o.accepted)
+		}
 		o.answered = true
 	}
 	if c.action != actionAccept {

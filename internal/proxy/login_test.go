@@ -628,3 +628,65 @@ func TestTheBrowserIsOpenedWithoutTheState(t *testing.T) {
 		}
 	}
 }
+
+// addOther stores a login to a different server at the issuer of this one.
+func addOther(t *testing.T, as *logintest.Server) {
+	t.Helper()
+	store := login.Open(os.Getenv("GAUZE_STATE_DIR"))
+	other := login.Login{Key: login.Key{Resource: "https://other.test/mcp", Issuer: as.URL}}
+	if err := store.Add(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	store.Remove(login.Key{Resource: as.MCP(), Issuer: as.URL})
+}
+
+func TestAutoLoginDoesNotUseTheLoginOfADifferentServer(t *testing.T) {
+	as := authServer(t, logintest.Config{})
+	addOther(t, as)
+	s := beginLogin(t, as, auto())
+	m := s.wantFault(s.request("initialize", helloParams), fault.AuthRequired)
+	s.wantAdvice(m, "gauze login "+as.MCP())
+	s.wantAdvice(m, "https://other.test")
+	if s.opened.number() != 0 || len(as.Ledger("register")) != 0 {
+		t.Errorf("opened %v", s.opened.all)
+	}
+}
+
+// A client that opens the address before its user has agreed gets no token.
+func TestElicitationAboutTheLoginOfADifferentServer(t *testing.T) {
+	for _, action := range []string{"accept", "decline"} {
+		t.Run(action, func(t *testing.T) {
+			as := authServer(t, logintest.Config{})
+			logIn(t, as)
+			s := beginLogin(t, as, unprobed())
+			s.greet()
+			as.Revoke()
+			addOther(t, as)
+			id := s.start("write", "")
+			asked := s.notice("elicitation/create", 1)
+			var params struct{ URL, Message string }
+			if err := json.Unmarshal(asked.Params, &params); err != nil {
+				t.Fatal(err)
+			}
+			for _, part := range []string{as.MCP(), as.URL, "https://other.test", "only if"} {
+				if !strings.Contains(params.Message, part) {
+					t.Errorf("no %q in %q", part, params.Message)
+				}
+			}
+			back, err := as.Redirect(params.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			go browse(back)
+			s.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":%q}}`, asked.ID, action))
+			if action == "accept" {
+				s.text(s.answer(id))
+				return
+			}
+			s.wantFault(id, fault.AuthRequired)
+			if len(as.Ledger("code")) != 1 {
+				t.Error("the code was exchanged")
+			}
+		})
+	}
+}
