@@ -91,6 +91,9 @@ func rendered(s launch.Spec, sends []string, header func(value string) string, v
 		if host := s.Login.Issuer; host != "" {
 			fmt.Fprintf(&b, "\n  logs in at %s", Visible(host))
 		}
+		if hosts := s.Login.Endpoints; len(hosts) > 0 {
+			fmt.Fprintf(&b, "\n  sends codes and tokens of the login to %s", Visible(strings.Join(hosts, ", ")))
+		}
 		if file := s.Login.AssertionFile; file != "" {
 			fmt.Fprintf(&b, "\n  sends the content of the file %s to log in", Visible(file))
 		}

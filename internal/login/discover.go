@@ -317,16 +317,8 @@ func (d *discovery) validate(ctx context.Context, issuer string, m *oauthex.Auth
 	if methods := m.CodeChallengeMethodsSupported; len(methods) > 0 && !slices.Contains(methods, "S256") {
 		return fmt.Errorf("the authorization server %s does not support PKCE with S256", issuer)
 	}
-	for _, endpoint := range []struct {
-		name, address string
-		required      bool
-	}{
-		{"authorization_endpoint", m.AuthorizationEndpoint, false}, // required for a person only
-		{"token_endpoint", m.TokenEndpoint, true},
-		{"registration_endpoint", m.RegistrationEndpoint, false},
-		{"revocation_endpoint", m.RevocationEndpoint, false},
-	} {
-		if endpoint.address == "" && !endpoint.required {
+	for _, endpoint := range endpoints(m) {
+		if endpoint.address == "" && endpoint.name != tokenEndpoint {
 			continue
 		}
 		if _, err := d.guard.address(ctx, endpoint.name, endpoint.address); err != nil {
@@ -334,6 +326,23 @@ func (d *discovery) validate(ctx context.Context, issuer string, m *oauthex.Auth
 		}
 	}
 	return nil
+}
+
+// endpoint is an address that metadata of an authorization server names.
+type endpoint struct {
+	name, address string
+	person        bool // person means that it is only used if a person logs in.
+}
+
+const tokenEndpoint = "token_endpoint" // the only one that every login requires
+
+func endpoints(m *oauthex.AuthServerMeta) []endpoint {
+	return []endpoint{
+		{"authorization_endpoint", m.AuthorizationEndpoint, true},
+		{tokenEndpoint, m.TokenEndpoint, false},
+		{"registration_endpoint", m.RegistrationEndpoint, true},
+		{"revocation_endpoint", m.RevocationEndpoint, false},
+	}
 }
 
 // get reads a JSON document. A page that is not JSON counts as not found: many sites answer every

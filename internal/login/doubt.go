@@ -20,23 +20,31 @@ type Doubt struct {
 }
 
 // doubts returns what the person has not agreed to yet, by an answer or a flag. If the browser opens
-// without a question it returns an error instead, and a flag does not count.
+// without a question, or no person logs in, it returns an error instead. In the first case, a flag
+// does not count.
 func (f *flow) doubts(a *authority, known []Login) (open []Doubt, err error) {
+	program := f.options.Grant != ""
+	auto := f.options.Mode == launch.LoginAuto && !program
 	for _, d := range f.found(a, known) {
-		byFlag := f.named(d) && f.options.Mode != launch.LoginAuto
-		if !byFlag && !f.store.memory.Seen(d.thing) {
+		if (auto || !f.named(d)) && !f.store.memory.Seen(d.thing) {
 			open = append(open, d)
 		}
 	}
-	if len(open) > 0 && f.options.Mode == launch.LoginAuto {
+	switch {
+	case len(open) > 0 && auto:
 		return nil, errors.New(strings.TrimSuffix(open[0].Says, ".") + "; --login auto does not ask about that, and gauze login does")
+	case len(open) > 0 && program:
+		return nil, fmt.Errorf("%s If that is what you want, pass %s", open[0].Says, strings.Join(open[0].Flag, " "))
 	}
 	return open, nil
 }
 
 // found returns the doubts about an authorization server.
 func (f *flow) found(a *authority, known []Login) (all []Doubt) {
-	if others := f.others(a, known); len(others) > 0 {
+	if d := f.elsewhere(a); d.Says != "" {
+		all = append(all, d)
+	}
+	if others := f.others(a, known); len(others) > 0 && f.options.Grant == "" {
 		server := originOf(f.key.Resource)
 		all = append(all, Doubt{
 			Says:  fmt.Sprintf("You already use %s to log in to %s. With this login, %s may get access to the same account.", a.meta.Issuer, strings.Join(others, ", "), server),
@@ -45,6 +53,43 @@ func (f *flow) found(a *authority, known []Login) (all []Doubt) {
 		})
 	}
 	return all
+}
+
+// elsewhere doubts endpoints that are neither at the origin of the issuer nor below its host. Metadata
+// that names the page of one authorization server and the token endpoint of another gets the codes of
+// the first.
+func (f *flow) elsewhere(a *authority) (d Doubt) {
+	var found, hosts []string
+	for _, e := range endpoints(&a.meta) {
+		if e.address == "" || e.person && f.options.Grant != "" || below(e.address, a.meta.Issuer) {
+			continue
+		}
+		found = append(found, e.name+" "+originOf(e.address))
+		if host := hostOf(e.address); !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+			d.Flag = append(d.Flag, "--login-endpoint", host)
+		}
+	}
+	if len(found) == 0 {
+		return Doubt{}
+	}
+	d.Says = fmt.Sprintf("The authorization server %s names a different host for a part of the login: %s. If they do not belong together, one of them can get access to your account at the other.", a.meta.Issuer, strings.Join(hosts, ", "))
+	d.thing = trust.Thing{Kind: trust.EndpointsOf, Where: a.meta.Issuer, Bytes: strings.Join(found, "\n")}
+	return d
+}
+
+// below reports whether an address has the origin of the issuer, or that of a host below it.
+func below(address, issuer string) bool {
+	u, err := url.Parse(address)
+	of, bad := url.Parse(issuer)
+	if err != nil || bad != nil {
+		return false
+	}
+	if sameOrigin(u, of) {
+		return true
+	}
+	host, domain := strings.ToLower(u.Hostname()), strings.ToLower(of.Hostname())
+	return u.Scheme == of.Scheme && u.Port() == of.Port() && strings.Contains(domain, ".") && strings.HasSuffix(host, "."+domain)
 }
 
 // agreed remembers that the person agreed to what was doubtful.
@@ -57,7 +102,16 @@ func (f *flow) agreed(a *authority) {
 
 // named reports whether the user's flags have what a person who agrees passes.
 func (f *flow) named(d Doubt) bool {
-	return f.options.Issuer == d.Flag[1]
+	for flag := range slices.Chunk(d.Flag, 2) {
+		given := f.options.Endpoints
+		if flag[0] == "--login-issuer" {
+			given = []string{f.options.Issuer}
+		}
+		if !slices.Contains(given, flag[1]) {
+			return false
+		}
+	}
+	return true
 }
 
 // others returns the origins of the other servers that people log in to at the same hosts, whose pages

@@ -83,3 +83,54 @@ func TestAnIssuerOfADifferentNameAtTheSameHost(t *testing.T) {
 		t.Errorf("logged in without an answer: %v", l)
 	}
 }
+
+func TestEndpointsElsewhere(t *testing.T) {
+	for _, field := range []string{"authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint"} {
+		for _, host := range []string{"https://big.test", "https://test", "https://notas.test", "https://as.test.evil.test", "https://as.test:444", "https://x.as.test:444"} {
+			w := newWorld(t)
+			w.meta[field] = host + mustParse(w.meta[field].(string)).Path
+			w.anywhere = w.serveIssuer
+			for _, o := range []launch.Login{{}, {Mode: launch.LoginAuto, Endpoints: []string{hostOf(host)}}, {Endpoints: []string{"other.test"}}} {
+				if l, err := w.login(o); err == nil {
+					t.Errorf("%s at %s: logged in without an answer: %v", field, host, l)
+				}
+			}
+			w.checkSecrets()
+		}
+	}
+}
+
+// The answer counts for this issuer and these endpoints.
+func TestTheAnswerAboutEndpoints(t *testing.T) {
+	w := newWorld(t)
+	w.anywhere = w.serveIssuer
+	w.meta["token_endpoint"], w.meta["revocation_endpoint"] = "https://api.test/token", "https://api.test/revoke"
+	w.agrees = true
+	l := w.mustLogin(launch.Login{})
+	if len(w.doubts) != 1 || !strings.Contains(w.doubts[0].Says, "https://as.test names a different host for a part of the login: api.test.") || strings.Join(w.doubts[0].Flag, " ") != "--login-endpoint api.test" {
+		t.Fatalf("asked: %+v", w.doubts)
+	}
+	w.store.Remove(l.Key)
+	w.agrees = false
+	w.mustLogin(launch.Login{Mode: launch.LoginAuto})
+	w.meta["authorization_endpoint"] = "https://api.test/authorize"
+	if _, err := w.login(launch.Login{}); err == nil {
+		t.Error("a different endpoint at the same host was not asked about")
+	}
+	if w.mustLogin(launch.Login{Endpoints: []string{"api.test"}}); len(w.doubts) != 2 {
+		t.Errorf("asked: %+v", w.doubts)
+	}
+}
+
+func TestEndpointsOfAProgramElsewhere(t *testing.T) {
+	w := newWorld(t)
+	w.anywhere = w.serveIssuer
+	w.meta["authorization_endpoint"], w.meta["token_endpoint"] = "https://pages.test/authorize", "https://api.test/token"
+	job := launch.Login{Grant: launch.GrantClient, ClientID: "job", ClientSecret: secretCanary}
+	if _, err := w.login(job); err == nil || !strings.Contains(err.Error(), "--login-endpoint api.test") || strings.Contains(err.Error(), "pages.test") {
+		t.Errorf("error %v", err)
+	}
+	w.checkSecrets()
+	job.Endpoints = []string{"api.test"}
+	w.mustLogin(job)
+}

@@ -94,7 +94,7 @@ func TestWhereMetadataIs(t *testing.T) {
 		"OpenID, path appended":   func(w *world) { w.tenant("/tenant/.well-known/openid-configuration") },
 		"issuer with a slash":     func(w *world) { w.meta["issuer"] = "https://as.test/" },
 		"a broken challenge":      func(w *world) { w.challenge = `Bearer resource_metadata="unterminated` },
-		"2025-03-26, metadata":    func(w *world) { w.legacy(); w.meta["issuer"] = "https://mcp.test" },
+		"2025-03-26, metadata":    func(w *world) { w.issuer("https://mcp.test"); w.legacy() },
 		"2025-03-26, no metadata": func(w *world) { w.legacy(); w.meta = nil },
 	}
 	for name, change := range tests {

@@ -232,9 +232,13 @@ func TestOddMetadata(t *testing.T) {
 		{"many challenges", func(w *world) { w.challenge = strings.Repeat(`Basic realm="x", `, 1000) + w.challenge }, nil},
 		{"a resource in upper case", func(w *world) { w.resource["resource"] = "https://MCP.test/mcp" }, nil},
 		{"a token endpoint elsewhere", func(w *world) {
+			w.agrees = true
 			w.meta["token_endpoint"] = "https://tokens.test/token"
 			w.hosts["tokens.test"] = w.serveIssuer
 		}, []string{"tokens.test"}},
+		{"a token endpoint below the issuer", func(w *world) {
+			w.meta["token_endpoint"] = "https://tokens.as.test/token"
+		}, []string{"tokens.as.test"}},
 		{"parameters in the endpoint", func(w *world) {
 			w.meta["authorization_endpoint"] = "https://as.test/authorize?tenant=7&state=x&redirect_uri=https://evil.test/"
 		}, nil},

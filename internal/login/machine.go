@@ -73,6 +73,9 @@ func (f *flow) machine(ctx context.Context, issuer string) (Login, error) {
 	if issuer != "" && a.meta.Issuer != issuer {
 		return Login{}, moved(a.meta.Issuer, issuer)
 	}
+	if _, err := f.doubts(a, nil); err != nil {
+		return Login{}, err
+	}
 	client := configured(f.options, &a.meta)
 	scopes := f.scopes(c, a)
 	if len(scopes) > 0 {
