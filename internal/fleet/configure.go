@@ -76,7 +76,7 @@ func (o Offer) Question(s *Server) (q Question, err error) {
 	theirs := s != nil && s.Config.InProject()
 	show := Describe
 	if theirs {
-		show = func(s launch.Spec) string { return Outline(s) }
+		show = Outline
 	}
 	q.Shown = show(o.Spec)
 	changed, aligned := changedWords(was, q.Whole)
