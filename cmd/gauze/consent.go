@@ -236,7 +236,7 @@ func interactive(cmd *cobra.Command) bool {
 }
 
 // confirmProject returns a function that asks the user before a server of the project is run whose
-// entry nobody has seen as it is now. The user must name it as CLIENT/NAME, because the project may have
+// entry has not been seen as it is now. The user must name it as CLIENT/NAME, because the project may have
 // chosen the name, and is shown the whole entry. Without a terminal, consent must be the hash of the
 // entry. What the user agrees to is not asked again.
 func confirmProject(cmd *cobra.Command, named []string, consent string) func(*fleet.Server) error {

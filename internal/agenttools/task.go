@@ -3,12 +3,9 @@ package agenttools
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +15,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/internal/taskcli"
 	"github.com/gauze-mcp/gauze/internal/taskrun"
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
@@ -100,10 +98,13 @@ func (c *call) planOf(raw json.RawMessage) (*task.Plan, error) {
 		return nil, failure("the plan has a goal but no steps, and gauze mcp has no model to choose them", "write the steps, or ask the user to configure a model (gauze model)")
 	}
 	for name, s := range plan.Servers { // as the user is asked about it, and as it is resumed
-		if len(s.Command) > 0 {
+		switch {
+		case len(s.Command) > 0:
 			s.Cwd = c.service.Fleet.GivenDir(s.Cwd)
-			plan.Servers[name] = s
+		case s.Configured != "":
+			s.Cwd = c.service.Fleet.Home.Project
 		}
+		plan.Servers[name] = s
 	}
 	return plan, nil
 }
@@ -120,14 +121,14 @@ func (c *call) runTask(in runTaskIn) (out TaskRun, err error) {
 	if err := c.service.tasks.roomFor(); err != nil {
 		return out, err
 	}
-	q, servers, err := c.planQuestion(plan)
+	asIs := func(arguments json.RawMessage) json.RawMessage { return arguments } // the agent wrote them
+	q, review, err := c.planQuestion(plan, asIs)
 	if err != nil {
 		return out, err
 	}
 	q.title, q.typed = "Allow Gauze to run this task with your MCP servers?", "gauze task run FILE"
 	out, err = confirm(c, q, func(c *call) (TaskRun, error) {
 		c.look() // register secrets for redaction
-		c.agree(servers)
 		store, err := c.service.tasks.open()
 		if err == nil {
 			err = c.service.tasks.roomFor()
@@ -139,7 +140,8 @@ func (c *call) runTask(in runTaskIn) (out TaskRun, err error) {
 		if err := store.StartAs(c.ctx, id, plan); err != nil {
 			return TaskRun{}, err
 		}
-		return c.background(id, plan, wait)
+		c.confirmed(id, review)
+		return c.background(id, plan, review, wait)
 	})
 	if out.Status == needsPerson {
 		out.How += "\nThe user must save the plan as FILE first."
@@ -147,82 +149,49 @@ func (c *call) runTask(in runTaskIn) (out TaskRun, err error) {
 	return out, err
 }
 
-// planQuestion returns what the user is asked about a plan, and the servers whose start they would
-// allow. The agent chose the arguments of all calls, so a plan is always confirmed.
-func (c *call) planQuestion(plan *task.Plan) (q question, servers []candidate, err error) {
+// planQuestion returns what the user is asked about a plan, and its review. The agent chose the
+// arguments of all calls, so a plan is always confirmed. hide removes secrets from arguments that the
+// agent reads.
+func (c *call) planQuestion(plan *task.Plan, hide func(json.RawMessage) json.RawMessage) (q question, review *taskcli.Review, err error) {
 	q.operations, q.plain = []operation{{trust.Agent, trust.Send}}, true
-	var shown, full []string
-	add := func(text string) { shown, full = append(shown, text), append(full, text) }
-	add("task " + fleet.Visible(plan.Name))
-	view := c.look()
-	for _, name := range slices.Sorted(maps.Keys(plan.Servers)) {
-		one, outline, whole, err := c.serverOf(view, plan.Servers[name])
-		if err != nil {
-			return q, nil, err
+	c.look() // register secrets for redaction
+	review, err = taskcli.Of(c.service.Fleet, *plan)
+	if err != nil {
+		return q, nil, failure("nothing was done: "+err.Error(), "shorten the command, or ask the user to start the task in a terminal")
+	}
+	for _, s := range review.Servers {
+		if s.Err != nil {
+			return q, nil, s.Err
 		}
-		if one != nil {
-			q.operations, servers = append(q.operations, one.operation()), append(servers, *one)
+		if one := candidateOf(s); one != nil {
+			q.operations = append(q.operations, one.operation())
 		}
-		prefix := "server " + fleet.Visible(name) + ": "
-		shown, full = append(shown, prefix+outline), append(full, prefix+whole)
 	}
-	if plan.ByModel() {
-		add("goal: " + fleet.Visible(plan.Goal) + "\nA model chooses the calls of any tool of these servers.")
-	}
-	for i, step := range plan.Steps {
-		add(fmt.Sprintf("%d. %s", i+1, fleet.Visible(stepText(step))))
-	}
-	q.shown, q.full = strings.Join(shown, "\n"), strings.Join(full, "\n")
-	encoded, err := json.Marshal(plan)
-	sum := sha256.Sum256(append(encoded, q.full...))
-	q.token = hex.EncodeToString(sum[:])[:32]
-	return q, servers, err
+	q.shown, q.full, q.token = review.Brief(hide), review.Whole(), review.Thing("").Hash()
+	return q, review, nil
 }
 
-// serverOf returns how a server of a plan is shown to the agent and to the user. If it may be started
-// only with the user's confirmation, it is a candidate.
-func (c *call) serverOf(view *fleet.View, s task.Server) (one *candidate, outline, whole string, err error) {
-	if s.Configured != "" {
-		found, err := view.Use(s.Configured, func(*fleet.Server) error { return nil })
-		if err != nil {
-			return nil, "", "", err
-		}
-		name := redact.Quote(found.ID())
-		if !found.Foreign() {
-			text := name + " (" + found.Shown() + ")"
-			return nil, text, text, nil
-		}
-		whole, err := found.Whole()
-		if err != nil {
-			return nil, "", "", failure("nothing was done: "+err.Error(), "ask the user to start the task in a terminal")
-		}
-		one := ofProject(found)
-		return &one, name + " of the project: " + fleet.Outline(found.Written(), found.Sends()...), name + " of the project: " + whole, nil
+// candidateOf returns a server of a plan that may be started only with the user's confirmation, or nil.
+func candidateOf(s taskcli.Reviewed) *candidate {
+	switch {
+	case s.Found == nil:
+		one := ofAgent(s.Spec)
+		return &one
+	case s.Found.Foreign():
+		one := ofProject(s.Found)
+		return &one
 	}
-	spec := taskrun.Given(s)
-	if whole, err = fleet.Whole(spec); err != nil {
-		return nil, "", "", failure("nothing was done: "+err.Error(), "shorten the command")
-	}
-	given := ofAgent(spec)
-	return &given, fleet.Outline(spec), whole, nil
+	return nil
 }
 
-// stepText describes a step completely, on one line.
-func stepText(s task.Step) string {
-	text := fmt.Sprintf("%s: %s %s", s.ID, s.Server, s.Tool)
-	if len(s.Arguments) > 0 {
-		text += " " + string(s.Arguments)
+// confirmed remembers that the user has seen a task with its servers as they are.
+func (c *call) confirmed(id string, review *taskcli.Review) {
+	c.remember(review.Thing(id), review.About())
+	for _, s := range review.Servers {
+		if one := candidateOf(s); one != nil {
+			c.remember(one.thing, one.spec.Label())
+		}
 	}
-	if s.For != "" {
-		text += " for " + s.For
-	}
-	if len(s.When) > 0 {
-		text += " when " + strings.Join(s.When, " and ")
-	}
-	if s.OnError.Attempts > 0 {
-		text += fmt.Sprintf(", up to %d times", s.OnError.Attempts)
-	}
-	return text
 }
 
 // checkID returns an error if a task cannot have this id.
@@ -274,7 +243,8 @@ func (c *call) resumeTask(in resumeTaskIn) (out TaskRun, err error) {
 	if err := c.service.tasks.roomFor(); err != nil {
 		return out, err
 	}
-	q, servers, err := c.planQuestion(&state.Plan)
+	hide := func(arguments json.RawMessage) json.RawMessage { return redact.JSON(arguments, state.Hide) }
+	q, review, err := c.planQuestion(&state.Plan, hide)
 	if err != nil {
 		return out, err
 	}
@@ -285,8 +255,11 @@ func (c *call) resumeTask(in resumeTaskIn) (out TaskRun, err error) {
 			"repeat": "Allow Gauze to send this call again? It may take effect twice.",
 			"skip":   "Allow Gauze to continue the task without this call?",
 		}[in.Decision]
-		q.shown = fleet.Visible(fmt.Sprintf("%s %s %s", undecided.Server, undecided.Tool, undecided.Arguments)) + "\n" + q.shown
-		q.full, q.typed = q.shown, commandLine("gauze", "task", "decide", in.ID, in.Decision)
+		decided := func(arguments json.RawMessage) string {
+			return fleet.Visible(fmt.Sprintf("%s %s %s", undecided.Server, undecided.Tool, arguments)) + "\n"
+		}
+		q.shown, q.full = decided(hide(undecided.Arguments))+q.shown, decided(undecided.Arguments)+q.full
+		q.typed = commandLine("gauze", "task", "decide", in.ID, in.Decision)
 		q.token += in.Decision
 	}
 	run := func(c *call) (TaskRun, error) {
@@ -299,13 +272,13 @@ func (c *call) resumeTask(in resumeTaskIn) (out TaskRun, err error) {
 				return TaskRun{}, taskFailure(err)
 			}
 		}
-		return c.background(in.ID, &state.Plan, wait)
+		return c.background(in.ID, &state.Plan, review, wait)
 	}
-	if in.Decision == "" && c.service.tasks.confirmed(in.ID) && !slices.ContainsFunc(servers, func(s candidate) bool { return !c.service.agreed(s.thing) }) {
+	if in.Decision == "" && c.service.tasks.confirmed(in.ID) && c.service.agreed(review.Thing(in.ID)) {
 		return run(c)
 	}
 	return confirm(c, q, func(c *call) (TaskRun, error) {
-		c.agree(servers)
+		c.confirmed(in.ID, review)
 		return run(c)
 	})
 }

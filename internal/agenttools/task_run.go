@@ -9,12 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/mcptasks"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/internal/taskcli"
 	"github.com/gauze-mcp/gauze/internal/taskrun"
 )
 
@@ -167,7 +166,7 @@ func (*taskGoesOn) Error() string { return "the task is running" }
 
 // background runs a task that the user has confirmed, and reports on it when it has ended or wait has
 // passed. The task outlives the call. A call that is a task of the protocol waits for the end.
-func (c *call) background(id string, plan *task.Plan, wait time.Duration) (out TaskRun, err error) {
+func (c *call) background(id string, plan *task.Plan, review *taskcli.Review, wait time.Duration) (out TaskRun, err error) {
 	store, err := c.service.tasks.open()
 	if err != nil {
 		return out, err
@@ -193,7 +192,7 @@ func (c *call) background(id string, plan *task.Plan, wait time.Duration) (out T
 		closeAll()
 		return out, err
 	}
-	o := taskrun.Options{Model: c.service.Model, Events: c.service.Events, Configured: c.service.configured, Sessions: sessions, Wrap: proxy.Options{Timeout: taskrun.CallTimeout}}
+	o := taskrun.Options{Model: c.service.Model, Events: c.service.Events, Configured: review.Launch, Sessions: sessions, Wrap: proxy.Options{Timeout: taskrun.CallTimeout}}
 	go func() {
 		defer close(r.done)
 		defer closeAll()
@@ -239,19 +238,4 @@ func (c *call) sessions(plan *task.Plan) (all map[string]proxy.Options, closeAll
 		all[name] = proxy.Options{Spec: spec, Remote: remote, Timeout: taskrun.CallTimeout}
 	}
 	return all, closeAll, nil
-}
-
-// configured returns a configured server of a task. A project's server must have been allowed exactly
-// as it is written now. It is looked up where this server was started, and the user has confirmed it.
-func (svc *service) configured(name, _ string) (launch.Spec, error) {
-	server, err := svc.Fleet.Look().Use(name, func(s *fleet.Server) error {
-		if !svc.agreed(s.Thing()) {
-			return s.NotAgreed()
-		}
-		return nil
-	})
-	if err != nil {
-		return launch.Spec{}, err
-	}
-	return svc.Fleet.Launch(server), nil
 }

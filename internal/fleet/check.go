@@ -240,7 +240,7 @@ func (s *Server) NotAgreed() error {
 	if file := s.SendsFile(); file != "" {
 		return fmt.Errorf("the server comes with the project, and its entry would send the content of the file %s to log in to %s", redact.Quote(file), redact.Quote(s.Written().String()))
 	}
-	return errors.New("the server comes with the project, and nobody has confirmed its entry as it is now")
+	return errors.New("the server comes with the project, and its entry has not been confirmed as it is now")
 }
 
 // whyNotTried returns why a server is not started or reached, or "".

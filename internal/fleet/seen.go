@@ -14,7 +14,7 @@ func (s *Server) Thing() trust.Thing {
 	return trust.Thing{Kind: trust.ServerEntry, Where: s.Config.Home.Project, Bytes: s.Written().Fingerprint()}
 }
 
-// Foreign reports whether the entry comes with a project and nobody has seen it as it is now. A project
+// Foreign reports whether the entry comes with a project and it has not been seen as it is now. A project
 // can also bring a file that is meant for one person. The approval of a client does not count: it is for
 // a name, whatever the entry contains today.
 func (s *Server) Foreign() bool {

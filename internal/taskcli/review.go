@@ -33,6 +33,7 @@ type Reviewed struct {
 	task.Server
 	Name  string        // Name is its name in the plan.
 	Found *fleet.Server // Found is the configured server; nil if it cannot be used.
+	Err   error         // Err is why it cannot be used.
 	Spec  launch.Spec   // Spec is how it is started or reached, as written.
 	Whole string        // Whole shows all of it to the user. Secrets in the user's own entries are masked.
 	Brief string        // Brief is Whole for an agent.
@@ -86,15 +87,15 @@ func (one *Reviewed) look(f *fleet.Fleet) (err error) {
 
 // lookUp adds the entry that a configured server has now. One that cannot be used is shown as such: it
 // is not started.
-func (one *Reviewed) lookUp(f *fleet.Fleet) (err error) {
+func (one *Reviewed) lookUp(f *fleet.Fleet) error {
 	one.Whole = redact.Quote(one.Configured)
 	one.Brief = one.Whole
 	if f == nil {
 		return nil
 	}
-	one.Found, err = f.At(one.Cwd).Look().Use(one.Configured, agreeing)
-	if err != nil {
-		one.Whole += " (" + redact.Passage(err.Error()) + ")"
+	one.Found, one.Err = f.At(one.Cwd).Look().Use(one.Configured, agreeing)
+	if one.Err != nil {
+		one.Whole += " (" + redact.Passage(one.Err.Error()) + ")"
 		one.Brief = one.Whole
 		return nil
 	}

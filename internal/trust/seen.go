@@ -14,7 +14,7 @@ import (
 )
 
 // Thing is something that a person can be shown before it is used. It is these bytes, not their name:
-// if one of them changes, nobody has seen it.
+// if one of them changes, it has not been seen.
 type Thing struct {
 	Kind  Kind
 	Where string // where it counts: the directory of the project, the origin of the server, the issuer
