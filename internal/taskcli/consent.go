@@ -37,6 +37,9 @@ func (f *ConsentFlags) Check() error {
 	return nil
 }
 
+// Given reports whether a flag is set.
+func (f *ConsentFlags) Given() bool { return *f != ConsentFlags{} }
+
 // Desk is where a person is shown a plan.
 type Desk struct {
 	Command string         // Command is how the command is called.

@@ -26,6 +26,7 @@ type Review struct {
 
 	fleet *fleet.Fleet
 	plan  task.Plan
+	place string // where it runs; empty for this machine
 }
 
 // Reviewed is one server of a Review.
@@ -54,12 +55,12 @@ func Of(f *fleet.Fleet, plan task.Plan) (*Review, error) {
 	return r, nil
 }
 
-// OfElsewhere returns the review of a plan that runs on a different machine, which has its own
-// configured servers and logins.
-func OfElsewhere(f *fleet.Fleet, plan task.Plan) (*Review, error) {
+// OfElsewhere returns the review of a plan that runs at a different place, which has its own configured
+// servers, variables and logins.
+func OfElsewhere(f *fleet.Fleet, plan task.Plan, place string) (*Review, error) {
 	r, err := Of(nil, plan)
 	if err == nil {
-		r.fleet = f
+		r.fleet, r.place = f, place
 	}
 	return r, err
 }
@@ -77,10 +78,14 @@ func (one *Reviewed) look(f *fleet.Fleet) (err error) {
 		return one.lookUp(f)
 	}
 	one.Spec = taskrun.Given(one.Server)
-	if one.Whole, err = fleet.Whole(one.Spec, one.Uses()...); err != nil {
+	uses := one.Uses()
+	if f == nil { // they are not this user's
+		uses = nil
+	}
+	if one.Whole, err = fleet.Whole(one.Spec, uses...); err != nil {
 		return err
 	}
-	one.Brief = fleet.Outline(one.Spec, one.Uses()...)
+	one.Brief = fleet.Outline(one.Spec, uses...)
 	one.addLogin(f, one.Spec)
 	return nil
 }
@@ -147,7 +152,7 @@ func (r *Review) Thing(where string) trust.Thing {
 			entries[one.Name] = one.Found.Config.Path + "\n" + one.Spec.Fingerprint() + "\n" + whole
 		}
 	}
-	bytes, err := json.Marshal([]any{r.plan, entries})
+	bytes, err := json.Marshal([]any{r.plan, entries, r.place})
 	if err != nil {
 		panic(err) // a plan that was parsed has only what JSON has
 	}
@@ -185,6 +190,9 @@ func (r *Review) Brief(hide func(json.RawMessage) json.RawMessage) string {
 
 func (r *Review) text(server func(Reviewed) string, arguments func(json.RawMessage) json.RawMessage) string {
 	lines := []string{"task " + fleet.Visible(r.plan.Name)}
+	if r.place != "" {
+		lines = append(lines, "on "+r.place+", with the servers, variables and logins there")
+	}
 	for _, one := range r.Servers {
 		lines = append(lines, "server "+fleet.Visible(one.Name)+": "+server(one))
 	}

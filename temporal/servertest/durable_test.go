@@ -162,7 +162,7 @@ func TestTemporalServerIsKilled(t *testing.T) {
 	b := d.bench()
 	b.worker()
 	steps, keys := appends(10, 300)
-	running := b.launch("task", "run", "--heartbeat", "5m", b.file(steps))
+	running := b.launch("task", "run", "--yes", "--heartbeat", "5m", b.file(steps))
 	b.untilEffects(3)
 	d.kill()
 	running.until("still waiting: the Temporal server at " + d.address() + " cannot be reached")

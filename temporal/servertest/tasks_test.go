@@ -167,7 +167,7 @@ func TestDeadServerParksTheTask(t *testing.T) {
 	b := newBench(t)
 	b.worker()
 	steps, keys := appends(4, 300)
-	running := b.launch("task", "run", "--heartbeat", heartbeat.String(), b.file(steps))
+	running := b.launch("task", "run", "--yes", "--heartbeat", heartbeat.String(), b.file(steps))
 	effects := b.untilEffects(2)
 	b.remove()
 	process, err := os.FindProcess(effects[len(effects)-1].PID)
@@ -300,7 +300,7 @@ func TestWrongNamespace(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.namespace = "no-such-namespace"
-	for _, args := range [][]string{{"task", "run", b.file("steps: [{id: a, server: s, tool: echo}]")}, {"task", "list"}, {"task", "show", "x"}} {
+	for _, args := range [][]string{{"task", "run", "--yes", b.file("steps: [{id: a, server: s, tool: echo}]")}, {"task", "list"}, {"task", "show", "x"}} {
 		if status, said := b.gauze(args...); status != 2 || !strings.Contains(said, `has no namespace "no-such-namespace"`) {
 			t.Errorf("%v: exit status %d\n%s", args, status, said)
 		}

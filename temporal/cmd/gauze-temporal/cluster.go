@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -20,32 +21,31 @@ import (
 	"github.com/gauze-mcp/gauze/temporal/flow"
 )
 
-// cluster is where Temporal is. dial completes it from Temporal's own configuration.
+// cluster is where Temporal is. options completes it from Temporal's own configuration.
 type cluster struct {
 	address, namespace, queue string
 	tls                       bool
 }
 
-// dial connects to the cluster.
-func (c *cluster) dial(extra ...grpc.DialOption) (client.Client, error) {
+// options returns how the cluster is reached, and completes c.
+func (c *cluster) options() (client.Options, error) {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
-		return nil, fmt.Errorf("the configuration of Temporal is invalid: %w", err)
+		return options, fmt.Errorf("the configuration of Temporal is invalid: %w", err)
 	}
-	if c.address == "" {
-		c.address = options.HostPort
-	}
-	if c.address == "" {
-		c.address = client.DefaultHostPort
-	}
-	if c.namespace == "" {
-		c.namespace = options.Namespace
-	}
-	if c.namespace == "" {
-		c.namespace = client.DefaultNamespace
-	}
+	c.address = cmp.Or(c.address, options.HostPort, client.DefaultHostPort)
+	c.namespace = cmp.Or(c.namespace, options.Namespace, client.DefaultNamespace)
 	c.tls = options.ConnectionOptions.TLS != nil && !options.ConnectionOptions.TLSDisabled
 	options.HostPort, options.Namespace, options.Logger = c.address, c.namespace, quiet{}
+	return options, nil
+}
+
+// dial connects to the cluster.
+func (c *cluster) dial(extra ...grpc.DialOption) (client.Client, error) {
+	options, err := c.options()
+	if err != nil {
+		return nil, err
+	}
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, extra...)
 	connected, err := client.Dial(options)
 	if err != nil {

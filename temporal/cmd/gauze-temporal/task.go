@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 func runCommand(at *cluster) *cobra.Command {
 	v := &view{at: at}
 	var what taskcli.PlanFlags
+	var consent taskcli.ConsentFlags
 	detach := false
 	var heartbeat time.Duration
 	cmd := &cobra.Command{
@@ -27,7 +29,9 @@ func runCommand(at *cluster) *cobra.Command {
 		Long: "Run a task on the cluster and wait for it. Ctrl-C stops the task; it can be resumed. Its servers\n" +
 			"run on the machine of a worker. The plan, all arguments and all results are stored by Temporal:\n" +
 			"give secrets to workers in their environment, not in the file. With --goal, or a file with a\n" +
-			"goal and no steps, the model of the worker chooses the calls.\n\n" + taskcli.ExitStatuses,
+			"goal and no steps, the model of the worker chooses the calls.\n\n" +
+			"The plan of a file is shown, and you are asked once for each cluster before it runs. In scripts,\n" +
+			"--yes is enough, unless the file is in a repository: that requires --consent.\n\n" + taskcli.ExitStatuses,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			plan, err := what.Plan(args)
@@ -36,6 +40,9 @@ func runCommand(at *cluster) *cobra.Command {
 			}
 			if heartbeat < time.Second {
 				return fmt.Errorf("invalid --heartbeat %v: must be at least 1s", heartbeat)
+			}
+			if run, err := at.confirm(cmd, &consent, plan, strings.Join(args, "")); !run {
+				return err
 			}
 			return at.with(func(c *flow.Client) error {
 				c.Timing.Heartbeat = heartbeat
@@ -54,6 +61,7 @@ func runCommand(at *cluster) *cobra.Command {
 	}
 	v.add(cmd)
 	what.Add(cmd.Flags())
+	consent.Add(cmd.Flags())
 	cmd.Flags().DurationVar(&heartbeat, "heartbeat", flow.DefaultHeartbeat, "`time` without a response after which a worker is considered dead")
 	cmd.Flags().BoolVar(&detach, "detach", false, "print the id of the task and do not wait for it")
 	return cmd
@@ -61,14 +69,21 @@ func runCommand(at *cluster) *cobra.Command {
 
 func resumeCommand(at *cluster) *cobra.Command {
 	v := &view{at: at}
+	var consent taskcli.ConsentFlags
 	file := ""
 	cmd := &cobra.Command{
 		Use: "resume ID", Short: "Continue a task where it stopped", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			resume := (*flow.Client).Resume
+			if file == "" && consent.Given() {
+				return errors.New("--dry-run, --yes and --consent require --file: the cluster has the plan of the task")
+			}
 			if file != "" {
 				plan, err := taskcli.ReadFile(file)
 				if err != nil {
+					return err
+				}
+				if run, err := at.confirm(cmd, &consent, plan, file); !run {
 					return err
 				}
 				resume = func(c *flow.Client, ctx context.Context, id string) (int, error) { return c.Replan(ctx, id, plan) }
@@ -84,6 +99,7 @@ func resumeCommand(at *cluster) *cobra.Command {
 	}
 	v.add(cmd)
 	cmd.Flags().StringVar(&file, "file", "", "corrected `FILE` for the steps that are not done")
+	consent.Add(cmd.Flags())
 	return cmd
 }
 
