@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
 const oneStep = "steps: [{id: a, server: s, tool: append, arguments: {key: one}}]\n"
@@ -147,7 +149,8 @@ func TestTypedGoalNeedsNoConfirmation(t *testing.T) {
 	id := k.gauze("run", "--goal", "x", "--server", "s=taskserver flags").want(1, "no model is configured").id()
 	k.gauze("resume", id).want(1, "no model is configured")
 	shown := k.gauze("run", "--dry-run", "--goal", "x", "--server", "s=taskserver flags", "--server", "t=taskserver flags").want(0)
-	for _, want := range []string{"server t: taskserver flags", "goal: x", "A model chooses", "--server 's=taskserver flags' --server 't=taskserver flags'"} {
+	typed := "--server " + shell.Here().Quote("s=taskserver flags") + " --server " + shell.Here().Quote("t=taskserver flags")
+	for _, want := range []string{"server t: taskserver flags", "goal: x", "A model chooses", typed} {
 		if !strings.Contains(shown.stdout, want) {
 			t.Errorf("%q is missing:\n%s", want, shown.stdout)
 		}

@@ -60,6 +60,7 @@ var wineTests = []exemption{
 		"internal/backup.TestALinkIsNotFollowedOut",
 		"internal/backup.TestALinkStaysALink",
 		"internal/backup.TestALinkToAFileThatIsNotThereYetStaysALink",
+		"cmd/gauze.TestYesDoesNotCoverAProjectsTask",
 		"internal/fleet.TestALinkInPlaceOfNoFileIsNotWritten",
 		"internal/fleet.TestALinkThatWasReadIsWritten",
 		"internal/fleet.TestASwappedFileIsNotWritten",
@@ -103,6 +104,7 @@ var files = []exemption{
 		"internal/fdlimit/fdlimit_unix_test.go",
 	}},
 	{"needs a pseudo-terminal", []string{
+		"cmd/gauze/task_review_linux_test.go",
 		"cmd/gauze/top_linux_test.go",
 		"cmd/gauze/wrap_linux_test.go",
 	}},
