@@ -109,6 +109,8 @@ func (o *Door) refuse(r *http.Request) *httpguard.Refusal {
 		return refused
 	}
 	switch {
+	case httpguard.IsProxied(r):
+		return &httpguard.Refusal{Status: http.StatusForbidden, Text: "this request came through a proxy: the dashboard accepts connections from this machine only"}
 	case !o.isPath(r.URL.EscapedPath()):
 		return &httpguard.Refusal{Status: http.StatusNotFound, Text: "not found"}
 	case r.Method == http.MethodGet && r.ContentLength == 0:

@@ -6,11 +6,15 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/httpguard"
+	"github.com/gauze-mcp/gauze/internal/testonly/dashlogin"
 )
 
 const testToken = "0123456789abcdef0123456789abcdef"
@@ -143,6 +147,12 @@ var crafted = func() (all []struct{ name, text string }) {
 		add("restart from the origin: "+name, restart("Host: HOST\nOrigin: "+origin+"\nSec-Fetch-Site: same-origin\n"+formType))
 		add("login from the origin: "+name, entry("Host: HOST\nOrigin: "+origin+"\nSec-Fetch-Site: same-origin\n"+formType))
 	}
+	for _, header := range []string{"Forwarded: for=192.0.2.1", "X-Forwarded-For: 192.0.2.1", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: evil.example.com", "X-Forwarded-Proto: https", "X-Real-IP: 192.0.2.1", "Via: 1.1 proxy",
+		"X-Forwarded-For:", "x-forwarded-prefix: /d"} {
+		add("GET through a proxy: "+header, get("Host: HOST\nCookie: COOKIE\n"+header+"\n"))
+		add("login through a proxy: "+header, entry(own+header+"\n"))
+		add("metrics through a proxy: "+header, "GET /metrics HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\n"+header+"\n\n")
+	}
 	for _, site := range []string{"cross-site", "same-site", "Same-Origin", "same-origin, none", "x"} {
 		add("GET from the site: "+site, get("Host: HOST\nCookie: COOKIE\nSec-Fetch-Site: "+site+"\n"))
 		add("restart from the site: "+site, restart("Host: HOST\nOrigin: http://HOST\nSec-Fetch-Site: "+site+"\n"+formType))
@@ -262,6 +272,32 @@ func TestThePathOfTheCookieIsNotShown(t *testing.T) {
 				t.Errorf("%q is answered with %d %v %s", text, response.StatusCode, response.Header, page)
 			}
 		}
+	}
+}
+
+// A reverse proxy makes every browser one of this machine. It is recognized by what it adds to a request,
+// and if it adds nothing, by the origin of the browser that wants to log in.
+func TestABrowserBehindAReverseProxyCannotLogIn(t *testing.T) {
+	for name, rewrite := range map[string]func(*httputil.ProxyRequest, *url.URL){
+		"it says so":                          func(r *httputil.ProxyRequest, to *url.URL) { r.SetURL(to); r.SetXForwarded() },
+		"it does not, and sends its own Host": func(r *httputil.ProxyRequest, to *url.URL) { r.SetURL(to) },
+		"it does not, and keeps the Host":     func(r *httputil.ProxyRequest, to *url.URL) { r.SetURL(to); r.Out.Host = r.In.Host },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := serve(t, "/secret")
+			to := &url.URL{Scheme: "http", Host: f.addr}
+			proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { rewrite(r, to) }})
+			defer proxy.Close()
+			if _, _, err := dashlogin.Open(proxy.URL + "/#code=" + f.codes.New()); err == nil {
+				t.Error("it is logged in")
+			}
+			f.login()
+		})
+	}
+	f := serve(t, "")
+	response := f.exchange(get("Host: HOST\nX-Forwarded-For: 192.0.2.1\n"), "")
+	if text, _ := io.ReadAll(response.Body); response.StatusCode != 403 || !strings.Contains(string(text), "proxy") {
+		t.Errorf("%d %s", response.StatusCode, text)
 	}
 }
 

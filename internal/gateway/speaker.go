@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/gauze-mcp/gauze/internal/httpguard"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -26,10 +27,8 @@ func (g *Gateway) numberConn(ctx context.Context, _ net.Conn) context.Context {
 // speakerOf returns the speaker of a request. Through a proxy the connection identifies no client:
 // the proxy may use it for all of them.
 func speakerOf(r *http.Request, m *message) speaker {
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "Via"} {
-		if r.Header.Get(name) != "" {
-			return speaker{}
-		}
+	if httpguard.IsProxied(r) {
+		return speaker{}
 	}
 	conn, ok := r.Context().Value(connKey{}).(uint64)
 	if !ok {

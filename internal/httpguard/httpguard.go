@@ -28,6 +28,17 @@ var (
 	ForeignOrigin = &Refusal{http.StatusForbidden, "this Origin is not allowed"}
 )
 
+// IsProxied reports whether a proxy says that it passed the request on: its sender may be on a
+// different machine, whatever the connection says.
+func IsProxied(r *http.Request) bool {
+	for name := range r.Header {
+		if strings.HasPrefix(name, "X-Forwarded-") || slices.Contains([]string{"Forwarded", "Via", "X-Real-Ip"}, name) {
+			return true
+		}
+	}
+	return false
+}
+
 // Names are the hosts and origins that requests may have.
 type Names struct {
 	hosts   map[string]bool // exact, lower case
