@@ -41,14 +41,21 @@ type recording struct{ journal *journal.Recorder }
 // recordEvents records the events in the journal unless that is off. If it fails, gauze continues
 // with one warning.
 func recordEvents(events *event.Stream, off bool) recording {
-	path, err := journalPath()
-	if off || turnedOff(os.Getenv("GAUZE_JOURNAL")) || err != nil {
+	if off || turnedOff(os.Getenv("GAUZE_JOURNAL")) {
 		return recording{}
 	}
-	return recording{journal.NewRecorder(path, events, func(err error) {
-		cause, next, _ := strings.Cut(err.Error(), "\n")
-		fmt.Fprintf(os.Stderr, "%s events are not recorded: %s (%s; or --no-journal)\n", fault.LogMark, cause, next)
-	})}
+	path, err := journalPath()
+	if err != nil {
+		sayUnrecorded(err)
+		return recording{}
+	}
+	return recording{journal.NewRecorder(path, events, sayUnrecorded)}
+}
+
+// sayUnrecorded says why events are not recorded.
+func sayUnrecorded(err error) {
+	cause, next, _ := strings.Cut(err.Error(), "\n")
+	fmt.Fprintf(os.Stderr, "%s events are not recorded: %s (%s; or --no-journal)\n", fault.LogMark, cause, next)
 }
 
 // off reports whether nothing is recorded.

@@ -8,14 +8,19 @@ import (
 )
 
 // StateDir returns the directory for the state of gauze: $GAUZE_STATE_DIR, or the default of the
-// system.
+// system. It is an error if other users can write to it: what is in it decides what gauze starts without
+// a question, and where it logs in.
 func StateDir() (string, error) {
 	home, _ := os.UserHomeDir()
 	dir := stateDir(runtime.GOOS, home, os.Getenv)
 	if dir == "" {
 		return "", errors.New("no home directory to store state in\nnext: set GAUZE_STATE_DIR to a directory that you own")
 	}
-	return filepath.Abs(dir)
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return dir, checkOwn(dir)
 }
 
 // DefaultDir returns the directory of this user's backups in StateDir.
