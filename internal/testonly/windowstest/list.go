@@ -99,6 +99,10 @@ var files = []exemption{
 		"cmd/gauze/export_test.go",
 		"cmd/gauze/metrics_test.go",
 	}},
+	{"sets permission bits, which Windows does not have", []string{
+		"cmd/gauze/record_state_test.go",
+		"internal/backup/own_unix_test.go",
+	}},
 	{"limits the number of open files, which Windows does not do", []string{
 		"cmd/gauze/record_unix_test.go",
 		"internal/fdlimit/fdlimit_unix_test.go",
