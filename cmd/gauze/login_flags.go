@@ -35,6 +35,7 @@ func (f *loginFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.RedirectURL, "redirect-url", "", "loopback `URL` that is registered for the client, such as http://127.0.0.1:8976/callback (default: a free port)")
 	flags.StringVar(&f.Issuer, "login-issuer", "", "`host` of the only authorization server that may give the login; gauze login then does not ask whether it is the right one")
 	flags.StringArrayVar(&f.Endpoints, "login-endpoint", nil, "different `host` at which the authorization server has a part of the login (repeatable); gauze login then does not ask about it")
+	flags.BoolVar(&f.NoResource, "no-resource", false, "do not tell the authorization server which server the token is for, if it rejects that")
 	flags.StringVar(&f.Grant, "grant", "", "`way` to log in without a person: "+launch.GrantClient+", or "+launch.GrantAssertion+" with --assertion-file")
 	flags.StringVar(&f.AssertionFile, "assertion-file", "", "`file` with the token of this workload's identity, read again for each login")
 }
@@ -51,7 +52,7 @@ func (f *loginFlags) given() string {
 		set  bool
 	}{
 		{"--account", f.Account != ""}, {"--scope", len(f.Scopes) > 0}, {"--client-id", f.ClientID != ""}, {"--client-secret-env", f.secretEnv != ""},
-		{"--client-secret-file", f.secretFile != ""}, {"--redirect-url", f.RedirectURL != ""}, {"--login-issuer", f.Issuer != ""}, {"--login-endpoint", len(f.Endpoints) > 0}, {"--grant", f.Grant != ""}, {"--assertion-file", f.AssertionFile != ""},
+		{"--client-secret-file", f.secretFile != ""}, {"--redirect-url", f.RedirectURL != ""}, {"--login-issuer", f.Issuer != ""}, {"--login-endpoint", len(f.Endpoints) > 0}, {"--no-resource", f.NoResource}, {"--grant", f.Grant != ""}, {"--assertion-file", f.AssertionFile != ""},
 	} {
 		if flag.set {
 			return flag.name
@@ -67,7 +68,7 @@ func (f *loginFlags) fill(own launch.Login) {
 	if len(f.Scopes) == 0 {
 		f.Scopes = own.Scopes
 	}
-	f.Issuer = cmp.Or(f.Issuer, own.Issuer)
+	f.Issuer, f.NoResource = cmp.Or(f.Issuer, own.Issuer), f.NoResource || own.NoResource
 	if len(f.Endpoints) == 0 {
 		f.Endpoints = own.Endpoints
 	}

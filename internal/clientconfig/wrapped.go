@@ -86,6 +86,7 @@ func (e environment) login(words []string) (l launch.Login) {
 	}
 	l.Mode, l.Account, l.ClientID = last("--login"), last("--account"), last("--client-id")
 	l.RedirectURL, l.Grant, l.AssertionFile, l.Scopes = last("--redirect-url"), last("--grant"), last("--assertion-file"), values(words, "--scope")
+	l.NoResource = slices.Contains(words, "--no-resource")
 	l.Issuer, l.Endpoints = last("--login-issuer"), values(words, "--login-endpoint")
 	if from := last("--client-secret-env"); from != "" {
 		if secret, ok := e.lookup(from); ok {

@@ -32,6 +32,7 @@ type Login struct {
 	Scopes      []string // Scopes are asked for in addition to those that the server names.
 	Issuer      string   // Issuer is the host of the only authorization server that may give the login; empty: any.
 	Endpoints   []string // Endpoints are other hosts at which that server may have its endpoints.
+	NoResource  bool     // NoResource does not tell the authorization server which server the token is for.
 	RedirectURL string   // RedirectURL is the loopback address that a registered client must use; empty: a free port.
 }
 

@@ -96,6 +96,7 @@ func cleanScopes(scopes []string) []string {
 type authority struct {
 	meta      oauthex.AuthServerMeta
 	indicator string   // indicator is the resource parameter, exactly as the server published it.
+	unbound   bool     // unbound means that the indicator is not sent.
 	scopes    []string // scopes are those of the server's metadata.
 	doubts    []Doubt  // doubts are what a person must agree to before they log in there.
 	guessed   bool     // guessed means that neither the server nor an authorization server published anything.
@@ -183,10 +184,11 @@ func (d *discovery) choose(ctx context.Context, issuers []string, prefer string)
 	return accepted[0], nil
 }
 
+const wellKnown = "/.well-known/oauth-protected-resource" // where a host publishes the metadata of its servers
+
 // resource returns the metadata of the server, or nil if it has none. It looks where the server
 // said, then at the well-known address with the path of the server, then without.
 func (d *discovery) resource(ctx context.Context, c challenge) (*oauthex.ProtectedResourceMetadata, error) {
-	const wellKnown = "/.well-known/oauth-protected-resource"
 	root := &url.URL{Scheme: d.server.Scheme, Host: d.server.Host, Path: wellKnown}
 	inPath := *root
 	inPath.Path += strings.TrimSuffix(d.server.Path, "/")
@@ -208,7 +210,7 @@ func (d *discovery) resource(ctx context.Context, c challenge) (*oauthex.Protect
 		case err != nil:
 			failed = also(failed, fmt.Errorf("the server's metadata at %s cannot be read: %w", shown(address), err))
 			continue
-		case !covers(prm.Resource, d.server):
+		case !covers(prm.Resource, d.server), !d.isOfHost(address) && Resource(prm.Resource) != Resource(d.server.String()):
 			return nil, fmt.Errorf("the server's metadata is for %q, not for %s", shown(prm.Resource), d.server.Redacted())
 		}
 		return &prm, nil
@@ -247,6 +249,14 @@ func moved(now, before string) error {
 
 // sameIssuer compares issuers. Some servers name theirs without the slash at its end.
 func sameIssuer(a, b string) bool { return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/") }
+
+// isOfHost reports whether a document is where only the owner of the server's host can publish it. Only
+// that may say that the server is a part of something larger: a server at one path could ask for a
+// token that those at other paths accept.
+func (d *discovery) isOfHost(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && sameOrigin(u, d.server) && strings.HasPrefix(u.EscapedPath()+"/", wellKnown+"/") && !strings.Contains(u.EscapedPath(), "..")
+}
 
 // covers reports whether a resource is the server or a path above it at the same origin.
 func covers(resource string, server *url.URL) bool {

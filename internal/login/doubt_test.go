@@ -1,6 +1,7 @@
 package login
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -133,4 +134,89 @@ func TestEndpointsOfAProgramElsewhere(t *testing.T) {
 	w.checkSecrets()
 	job.Endpoints = []string{"api.test"}
 	w.mustLogin(job)
+}
+
+// A server at one path cannot ask for a token for all paths of the host with a document of its own.
+func TestAResourceAboveThePathIsOfTheHost(t *testing.T) {
+	for _, address := range []string{"https://elsewhere.test/.well-known/oauth-protected-resource", "https://mcp.test/mcp/metadata", "https://mcp.test/mcp/.well-known/oauth-protected-resource"} {
+		w := newWorld(t)
+		w.resource["resource"] = "https://mcp.test"
+		w.challenge = `Bearer resource_metadata="` + address + `"`
+		w.prmPath = mustParse(address).Path
+		w.hosts["elsewhere.test"] = w.serveResource
+		if l, err := w.login(launch.Login{}); err == nil {
+			t.Errorf("%s: logged in for %s", address, l.Indicator)
+		}
+	}
+}
+
+// Only an authorization server that does not know the parameter at all gets a request without it: one
+// that does not know this server must not issue a token for a different one.
+func TestAResourceThatIsRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		code, says string
+		dropped    bool
+	}{
+		"not supported":     {"invalid_request", "AADSTS901002: The 'resource' request parameter is not supported. Trace ID: 1", true},
+		"does not match":    {"invalid_target", "AADSTS9010010: The resource parameter provided in the request doesn't match with the requested scopes.", false},
+		"unknown resource":  {"invalid_target", "unknown resource", false},
+		"named in the text": {"invalid_target", "no AADSTS901002: here", false},
+		"a different error": {"server_error", "AADSTS901002: The 'resource' request parameter is not supported.", false},
+	} {
+		for _, at := range []string{"/authorize", "/token"} {
+			t.Run(name+" at "+at, func(t *testing.T) {
+				w := newWorld(t)
+				before := w.hosts["as.test"]
+				w.hosts["as.test"] = func(rw http.ResponseWriter, r *http.Request) {
+					r.ParseForm()
+					switch {
+					case r.URL.Path != at || !r.Form.Has("resource"):
+						before(rw, r)
+					case at == "/token":
+						respond(rw, 400, map[string]any{"error": test.code, "error_description": test.says})
+					default:
+						w.answer.Set("error", test.code)
+						w.answer.Set("error_description", test.says)
+						w.answer["code"] = nil
+						before(rw, r)
+						clear(w.answer)
+					}
+				}
+				l, err := w.login(launch.Login{})
+				if (err == nil) != test.dropped {
+					t.Fatalf("%v, error %v", l, err)
+				}
+				if err != nil {
+					if name == "does not match" && !strings.Contains(err.Error(), "--no-resource") {
+						t.Errorf("error %v", err)
+					}
+					return
+				}
+				if l.Indicator != w.site || w.asked.Has("resource") || w.token.Has("resource") {
+					t.Errorf("asked with %v, then %v", w.asked, w.token)
+				}
+				w.mustLogin(launch.Login{})
+				if w.numAsked != 3 {
+					t.Errorf("asked %d times", w.numAsked)
+				}
+				w.source(launch.Login{}).exchangeOnce(t.Context(), l, l.Refresh)
+				if w.token.Get("grant_type") != "refresh_token" || w.token.Has("resource") {
+					t.Errorf("renewed with %v", w.token)
+				}
+			})
+		}
+	}
+}
+
+// Nothing in metadata makes gauze send less than S256.
+func TestPKCEIsNotOptional(t *testing.T) {
+	for _, methods := range []any{nil, []string{}, []string{"S256", "plain"}} {
+		w := newWorld(t)
+		w.meta["code_challenge_methods_supported"] = methods
+		w.meta["authorization_endpoint"] = "https://as.test/authorize?code_challenge_method=plain&code_challenge=x"
+		w.mustLogin(launch.Login{})
+		if w.asked.Get("code_challenge_method") != "S256" || len(w.asked["code_challenge"]) != 1 || len(w.pkce) != 43 {
+			t.Errorf("%v: asked with %v", methods, w.asked)
+		}
+	}
 }

@@ -190,12 +190,46 @@ func (f *flow) person(ctx context.Context, before Login, show Show) (Login, erro
 	if before.Ended == "" && before.Issuer == a.meta.Issuer {
 		scopes = cleanScopes(slices.Concat(before.Scopes, scopes)) // nothing that was granted is lost
 	}
-	l, err := f.ask(ctx, a, r, scopes, false, show)
-	reported, _ := errors.AsType[responseError](err)
-	if (reported.code == "invalid_client" || isCode(err, "invalid_client")) && f.options.ClientID == "" {
-		l, err = f.ask(ctx, a, r, scopes, true, show) // the registration was deleted
+	a.unbound = before.Unbound && before.Issuer == a.meta.Issuer
+	return f.bound(a, func() (Login, error) {
+		l, err := f.ask(ctx, a, r, scopes, false, show)
+		if code, _ := reported(err); code == "invalid_client" && f.options.ClientID == "" {
+			l, err = f.ask(ctx, a, r, scopes, true, show) // the registration was deleted
+		}
+		return l, err
+	})
+}
+
+// Errors of Entra ID, which its descriptions begin with. The first is about the parameter, whatever its
+// value is. The second is about this server: without the parameter, the token would be for another one.
+const (
+	resourceUnknown  = "AADSTS901002:"
+	resourceMismatch = "AADSTS9010010:"
+)
+
+// bound calls request, which says with the resource parameter which server the token is for. An
+// authorization server that does not know the parameter is asked once more without.
+func (f *flow) bound(a *authority, request func() (Login, error)) (Login, error) {
+	a.unbound = a.unbound || f.options.NoResource
+	l, err := request()
+	code, says := reported(err)
+	switch refused := !a.unbound && slices.Contains([]string{"invalid_request", "invalid_target"}, code); {
+	case refused && strings.HasPrefix(says, resourceUnknown):
+		a.unbound = true
+		return request()
+	case refused && strings.HasPrefix(says, resourceMismatch):
+		err = fmt.Errorf("%w. If the scopes are those of this server, pass --no-resource", err)
 	}
 	return l, err
+}
+
+// reported returns the error that an authorization server reported, and its description.
+func reported(err error) (code, says string) {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r.code, r.detail
+	}
+	r, _ := errors.AsType[responseError](err)
+	return r.code, r.description
 }
 
 // challenge returns how the server rejects requests: the last one of this process, or one that is
@@ -268,7 +302,10 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	}()
 	verifier := oauth2.GenerateVerifier()
 	config := oauth2.Config{ClientID: client.ID, RedirectURL: callback.redirect, Scopes: scopes}
-	params := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(verifier), oauth2.SetAuthURLParam("resource", a.indicator)}
+	params := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(verifier)}
+	if !a.unbound {
+		params = append(params, oauth2.SetAuthURLParam("resource", a.indicator))
+	}
 	if slices.Contains(scopes, offlineAccess) {
 		params = append(params, oauth2.SetAuthURLParam("prompt", "consent")) // as OpenID Connect requires
 	}
@@ -336,7 +373,9 @@ func (f *flow) page(ctx context.Context, endpoint, query string) (string, error)
 // issued asks for the first tokens of a login, and returns it. secrets are values of the form that
 // are never shown.
 func (f *flow) issued(ctx context.Context, a *authority, client Client, asked []string, form url.Values, secrets ...string) (Login, error) {
-	form.Set("resource", a.indicator)
+	if !a.unbound {
+		form.Set("resource", a.indicator)
+	}
 	req, err := tokenRequest(ctx, a.meta.TokenEndpoint, client, client.Secret, form)
 	if err != nil {
 		return Login{}, err
@@ -364,6 +403,7 @@ func (f *flow) issued(ctx context.Context, a *authority, client Client, asked []
 		TokenURL:      a.meta.TokenEndpoint,
 		RevocationURL: a.meta.RevocationEndpoint,
 		Indicator:     a.indicator,
+		Unbound:       a.unbound,
 		Scopes:        granted,
 		Asked:         asked,
 		Access:        t.Access,

@@ -45,8 +45,9 @@ type Login struct {
 	// Indicator is the resource parameter that the login was requested with, if it is not
 	// Key.Resource: the server may call itself by the prefix of its URL.
 	Indicator string    `json:"indicator,omitempty"`
-	Scopes    []string  `json:"scopes,omitempty"` // Scopes were granted.
-	Asked     []string  `json:"asked,omitempty"`  // Asked are the scopes that were asked for.
+	Unbound   bool      `json:"unbound,omitempty"` // Unbound means that no resource parameter is sent: the authorization server does not know it, or the user said so.
+	Scopes    []string  `json:"scopes,omitempty"`  // Scopes were granted.
+	Asked     []string  `json:"asked,omitempty"`   // Asked are the scopes that were asked for.
 	Access    string    `json:"access"`
 	Expires   time.Time `json:"expires,omitzero"` // Expires is zero if the server did not say.
 	Refresh   string    `json:"refresh,omitempty"`

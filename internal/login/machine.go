@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"strings"
@@ -81,7 +82,7 @@ func (f *flow) machine(ctx context.Context, issuer string) (Login, error) {
 	if len(scopes) > 0 {
 		params.Set("scope", strings.Join(scopes, " "))
 	}
-	l, err := f.issued(ctx, a, client, scopes, params, assertion)
+	l, err := f.bound(a, func() (Login, error) { return f.issued(ctx, a, client, scopes, maps.Clone(params), assertion) })
 	l.Client.Secret = "" // it is configured wherever the login is renewed
 	l.Refresh, l.Grant = "", f.options.Grant
 	if l.Who == "" {

@@ -1,6 +1,7 @@
 package login
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,9 +80,9 @@ func (s *Source) exchange(ctx context.Context, l Login, refresh string) (Login, 
 
 // exchangeOnce sends one request to the token endpoint that was recorded when the person logged in.
 func (s *Source) exchangeOnce(ctx context.Context, l Login, refresh string) (Login, error) {
-	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "resource": {l.Resource}}
-	if l.Indicator != "" {
-		form.Set("resource", l.Indicator)
+	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}}
+	if !l.Unbound {
+		form.Set("resource", cmp.Or(l.Indicator, l.Resource))
 	}
 	secret := l.Client.Secret
 	if s.options.ClientSecret != "" && s.options.ClientID == l.Client.ID {
