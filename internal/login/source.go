@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -156,6 +157,16 @@ func (s *Source) Header(ctx context.Context) (http.Header, error) {
 		return nil, nil
 	}
 	return http.Header{"Authorization": {"Bearer " + token}}, nil
+}
+
+// Covers reports whether the token may be sent to an address: that of the server, or one that the token
+// was asked for as well.
+func (s *Source) Covers(to *url.URL) bool {
+	if Resource(to.String()) == s.resource {
+		return true
+	}
+	h := s.look(false)
+	return h.token() != "" && h.login.Indicator != "" && covers(h.login.Indicator, to)
 }
 
 // due reports whether a token is to be renewed, and how long it is still valid.

@@ -40,7 +40,7 @@ func NewRemoteVia(spec launch.Spec, access Access) (*Remote, error) {
 		}
 	}
 	if access.Client == nil && access.Header == nil && access.Authorize == nil && spec.LogsIn() {
-		r.logins = newLogins(spec)
+		r.logins = newLogins(spec, r)
 		access.Header, access.Authorize = r.logins.header, r.logins.source.Authorize
 	}
 	if access.Header != nil || r.opaque {

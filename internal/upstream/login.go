@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -22,8 +23,9 @@ import (
 // Logins is the login of one Remote. A person is asked once for all sessions that share it.
 type Logins struct {
 	source *login.Source
-	sent   atomic.Bool // a request had a token of the login
-	works  atomic.Bool // the server accepted a request with a token of the last login
+	moved  func() *url.URL // returns where the server was found, if that is not its configured address
+	sent   atomic.Bool     // a request had a token of the login
+	works  atomic.Bool     // the server accepted a request with a token of the last login
 
 	mu      sync.Mutex
 	running *LoginAttempt
@@ -57,8 +59,15 @@ const (
 	loginCauseCode = "oauth_not_completed"
 )
 
-func newLogins(spec launch.Spec) *Logins {
+func newLogins(spec launch.Spec, r *Remote) *Logins {
 	l := &Logins{past: map[string]*pastLogins{}, renewed: make(chan struct{})}
+	home := r.address.Load()
+	l.moved = func() *url.URL {
+		if to := r.address.Load(); to != home {
+			return to
+		}
+		return nil
+	}
 	l.source = login.New(spec.URL, spec.Login, login.Config{Renewed: l.report, Unsaved: l.reportUnsaved})
 	return l
 }
@@ -77,8 +86,11 @@ func (l *Logins) Options() launch.Login { return l.source.Options() }
 // LoggedIn reports whether requests were sent with a token of the login.
 func (l *Logins) LoggedIn() bool { return l != nil && l.sent.Load() }
 
-// header is Source.Header. It notes whether there is a token.
+// header is Source.Header for the server, wherever it is. It notes whether there is a token.
 func (l *Logins) header(ctx context.Context) (http.Header, error) {
+	if to := l.moved(); to != nil && !l.source.Covers(to) {
+		return nil, nil
+	}
 	h, err := l.source.Header(ctx)
 	if err != nil {
 		return nil, &loginError{err}

@@ -11,7 +11,7 @@ import (
 // A person is asked again soon after a login only if the server accepted it in between, and once.
 func TestLoginSoonAfterALogin(t *testing.T) {
 	t.Setenv("GAUZE_STATE_DIR", t.TempDir())
-	l := newLogins(launch.Spec{URL: "http://127.0.0.1:1/mcp"})
+	l := newLogins(launch.Spec{URL: "http://127.0.0.1:1/mcp"}, &Remote{})
 	needed := &login.Needed{}
 	end := func(err error) {
 		t.Helper()
@@ -33,7 +33,7 @@ func TestLoginSoonAfterALogin(t *testing.T) {
 		t.Error("asked three times within a minute")
 	}
 
-	l = newLogins(launch.Spec{URL: "http://127.0.0.1:1/mcp"})
+	l = newLogins(launch.Spec{URL: "http://127.0.0.1:1/mcp"}, &Remote{})
 	end(errors.New("declined"))
 	l.works.Store(true)
 	if l.MayAsk(needed) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -114,7 +115,7 @@ func TestStandingStreamFollowsTheLogin(t *testing.T) {
 }
 
 func TestLoginAttemptsAreBounded(t *testing.T) {
-	logins := newLogins(launch.Spec{URL: "http://127.0.0.1:1/mcp"})
+	logins := newLogins(launch.Spec{URL: "http://127.0.0.1:1/mcp"}, &Remote{})
 	t.Setenv("GAUZE_STATE_DIR", t.TempDir())
 	plain, scoped := &login.Needed{}, &login.Needed{Scopes: []string{"b", "a"}}
 	attempt, begun := logins.Begin(plain)
@@ -149,7 +150,7 @@ func TestLoginAttemptsAreBounded(t *testing.T) {
 
 func TestAPersonWhoDeclinesIsNotAskedForOtherScopesEndlessly(t *testing.T) {
 	t.Setenv("GAUZE_STATE_DIR", t.TempDir())
-	logins := newLogins(launch.Spec{URL: "http://127.0.0.1:1/mcp"})
+	logins := newLogins(launch.Spec{URL: "http://127.0.0.1:1/mcp"}, &Remote{})
 	begun := 0
 	for _, scope := range []string{"a", "b", "c", "d", "e"} {
 		attempt, ours := logins.Begin(&login.Needed{Scopes: []string{scope}})
@@ -185,5 +186,36 @@ func TestLoginCauseHasNoSecretOfTheURL(t *testing.T) {
 	n := &login.Needed{URL: "https://a.example/mcp?api_key=canary", Why: "the login has expired"}
 	if c := LoginCause(n, nil); !strings.Contains(c.Remedy, "`gauze login https://a.example/mcp`") {
 		t.Errorf("%q", c.Remedy)
+	}
+}
+
+// A server that the doctor finds at a different path gets the login only if that was issued for it.
+func TestALoginDoesNotMoveToADifferentPath(t *testing.T) {
+	for indicator, want := range map[string]string{
+		"https://mcp.test/a": "", "": "", "https://mcp.test": "Bearer first", "https://mcp.test/a/b": "", "https://mcp.test/elsewhere": "Bearer first", "https://mcp.test/else": "",
+	} {
+		t.Run(indicator, func(t *testing.T) {
+			t.Setenv("GAUZE_STATE_DIR", t.TempDir())
+			t.Setenv("GAUZE_KEYRING", "off")
+			here, there := launch.Spec{URL: "https://mcp.test/a"}, launch.Spec{URL: "https://mcp.test/elsewhere"}
+			l := login.Login{Key: login.Key{Resource: here.URL, Issuer: "https://as.test"}, Indicator: indicator, Access: "first", Began: time.Now()}
+			if err := login.Open(os.Getenv("GAUZE_STATE_DIR")).Add(t.Context(), l); err != nil {
+				t.Fatal(err)
+			}
+			r, err := NewRemote(here)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if h, err := r.logins.header(t.Context()); err != nil || h.Get("Authorization") != "Bearer first" {
+				t.Errorf("%v, %v", h, err)
+			}
+			if !r.relocate(here, there) {
+				t.Fatal("not moved")
+			}
+			if h, err := r.logins.header(t.Context()); err != nil || h.Get("Authorization") != want {
+				t.Errorf("after the move: %v, %v", h, err)
+			}
+		})
 	}
 }
