@@ -45,7 +45,7 @@ var doors = map[string][]string{
 	"internal/fleet":                  {"llm", "internal/backup", "internal/clientconfig", "internal/doctor", "internal/registry", "internal/upstream", "internal/trust", "internal/launch", "internal/login", "internal/probe"},
 	"internal/httpguard":              {},
 	"internal/bearer":                 {"internal/launch", "internal/wire"},
-	"internal/gateway":                {"internal/bearer", "internal/proxy", "internal/wire", "internal/health", "internal/httpguard"},
+	"internal/gateway":                {"internal/bearer", "internal/launch", "internal/upstream", "internal/proxy", "internal/wire", "internal/health", "internal/httpguard"},
 	"internal/demo":                   {"internal/demo/breakable", "internal/task", "internal/taskrun", "internal/proxy", "internal/timeline", "internal/upstream", "internal/health", "internal/launch", "llm"},
 	"internal/demo/breakable":         {},
 	"internal/proxy":                  {"llm", "internal/correct", "internal/upstream", "internal/repair", "internal/wire", "internal/health", "internal/launch", "internal/login"},

@@ -23,6 +23,15 @@ type loginFlags struct {
 	launch.Login
 	secretEnv  string
 	secretFile string
+	mayShare   bool // mayShare allows LoginShared.
+}
+
+// modes lists the modes that --login accepts.
+func (f *loginFlags) modes() string {
+	if f.mayShare {
+		return "ask, auto, off or shared"
+	}
+	return "ask, auto or off"
 }
 
 // add adds the flags. Their names are the same in every command.
@@ -87,8 +96,11 @@ func (f *loginFlags) fill(own launch.Login) {
 func (f *loginFlags) login() (l launch.Login, err error) {
 	l = f.Login
 	switch {
+	case l.Mode == launch.LoginShared && f.mayShare:
 	case !slices.Contains([]string{"", launch.LoginAsk, launch.LoginAuto, launch.LoginOff}, l.Mode):
-		return l, fmt.Errorf("invalid --login %q: must be ask, auto or off", redact.Quote(l.Mode))
+		return l, fmt.Errorf("invalid --login %q: must be %s", redact.Quote(l.Mode), f.modes())
+	}
+	switch {
 	case l.Mode == launch.LoginOff && f.given() != "":
 		return l, fmt.Errorf("--login off cannot be combined with %s", f.given())
 	case f.secretEnv != "" && f.secretFile != "":

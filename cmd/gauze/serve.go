@@ -62,6 +62,8 @@ func serveCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.add(flags)
+	f.login.mayShare = true
+	flags.Lookup("login").Usage += ". If clients are different users (--oauth-issuer, several tokens), each has a login of their own, and none is asked for with your browser; shared uses your login for all of them, with all of its permissions"
 	flags.Lookup("max-message").Usage += "; a request may have 16MiB unless you set this"
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "`address` to listen on; requires --token-env, --token-file or --oauth-issuer unless it is loopback")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with the accepted tokens, one per line; each token has its own sessions (default: a token that gauze creates)")
@@ -135,6 +137,9 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 			return err
 		}
 		front.Tokens = own.all
+	}
+	if err := checkLogins(&front); err != nil {
+		return err
 	}
 	recorded := recordEvents(o.Events, f.noJournal)
 	finish := func() fault.Code { return "" }

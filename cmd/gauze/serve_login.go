@@ -12,8 +12,24 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// announceLogin reports that clients of different users all act as one user at the server: the login
-// of gauze is used for all of them.
+// checkLogins rejects the flags for a login of the operator's own if each client has one of its own.
+func checkLogins(front *gateway.Options) error {
+	flag := ""
+	switch l := front.Session.Spec.Login; {
+	case !front.OwnLogins():
+	case l.Mode == launch.LoginAuto:
+		flag = "--login auto"
+	case l.Account != "":
+		flag = "--account"
+	}
+	if flag == "" {
+		return nil
+	}
+	return fmt.Errorf("%s is for a login of your own, but the clients are different users, who each have one; to use yours for all of them: --login shared", flag)
+}
+
+// announceLogin reports that clients of different users all act as one user at the server, because
+// the login of the operator is used for all of them, or that it is not used.
 func announceLogin(stderr io.Writer, spec launch.Spec, front *gateway.Options) {
 	if !spec.LogsIn() || front.OAuth == nil && len(front.Tokens) == 1 {
 		return
@@ -33,6 +49,10 @@ func announceLogin(stderr io.Writer, spec launch.Spec, front *gateway.Options) {
 		who = "the login of " + redact.Quote(found.Who)
 	case spec.Login.Account != "":
 		who = "the login of the account " + redact.Quote(spec.Login.Account)
+	}
+	if front.OwnLogins() {
+		fmt.Fprintf(stderr, "gauze: %s at %s is not used: each client has one of its own; to use it for all of them: --login shared\n", who, redact.Quote(resource))
+		return
 	}
 	fmt.Fprintf(stderr, "gauze: all clients use %s at %s, with all of its permissions\n", who, redact.Quote(resource))
 }

@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -105,6 +106,14 @@ type Identity struct {
 func (i Identity) Key() [sha256.Size]byte {
 	text, _ := json.Marshal([]string{i.Issuer, i.Subject, i.Client}) // strings only: it cannot fail
 	return sha256.Sum256(text)
+}
+
+// Person identifies the person, whichever client is used; empty if the issuer does not say who it is.
+func (i Identity) Person() string {
+	if i.Subject == "" {
+		return ""
+	}
+	return strconv.QuoteToASCII(i.Subject) + " of " + i.Issuer
 }
 
 // Invalid means that a token is not accepted.

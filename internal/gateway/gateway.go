@@ -8,6 +8,7 @@
 //	post.go      handles a POST
 //	bodies.go    all bodies in flight, and how much memory they may use
 //	quota.go     limits shared among principals
+//	account.go   a login of their own at the server for each user
 //	body.go      reads a whole body and inspects its messages
 //	legacy.go    a session: one client, its calls, the stream for each response
 //	observe.go   the sum of what all sessions say about themselves
@@ -126,6 +127,7 @@ const maxConns = 8192
 type Gateway struct {
 	Options
 	guard       guard
+	ownLogins   bool // see Options.OwnLogins
 	ready       readiness
 	bodies      bodies
 	housekeeper housekeeper
@@ -145,6 +147,7 @@ type Gateway struct {
 	sessions map[string]*session
 	shared   map[principal]*shared
 	lives    map[*life]bool // all that have not ended
+	accounts map[string]*account
 	past     proxy.Counters // of the sessions that have ended
 	seen     proxy.Observation
 	began    uint64 // total number of sessions
@@ -165,9 +168,11 @@ func New(o Options, addr net.Addr) *Gateway {
 		sessions: map[string]*session{},
 		shared:   map[principal]*shared{},
 		lives:    map[*life]bool{},
+		accounts: map[string]*account{},
 	}
 	g.housekeeper.woken = make(chan struct{}, 1)
 	g.guard = newGuard(g.Options, addr)
+	g.ownLogins = g.OwnLogins()
 	g.places = g.guard.quota(g.MaxSessions)
 	g.processes = g.guard.quota(2 * g.MaxSessions)
 	g.bodies = newBodies(g.guard.quota(g.MaxBodyBytes))
@@ -193,6 +198,9 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 		<-failed // the server is closed, so it returns
 	}
 	leaveHouse()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.forgetUnused()
 	return err
 }
 

@@ -124,7 +124,7 @@ func (g *Gateway) sessionOf(r *http.Request, who principal, messages []message, 
 	ids := r.Header.Values(sessionHeader)
 	switch {
 	case len(ids) == 0 && initialize && !batch:
-		s, refused = g.begin(who, messages[0].ID)
+		s, refused = g.begin(r, who, messages[0].ID)
 		return s, true, refused
 	case len(ids) == 0:
 		return nil, false, rpc(http.StatusBadRequest, codeInvalidRequest, messages[0].callID(),

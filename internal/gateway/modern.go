@@ -70,7 +70,7 @@ func (g *Gateway) modern(w http.ResponseWriter, r *http.Request, who principal, 
 		return
 	}
 	if !m.isCall() {
-		g.modernNotice(w, who, m)
+		g.modernNotice(w, r, who, m)
 		return
 	}
 	if m.Method == "subscriptions/listen" {
@@ -84,7 +84,7 @@ func (g *Gateway) modern(w http.ResponseWriter, r *http.Request, who principal, 
 		}
 		defer g.endRequest()
 	}
-	s, refused := g.sharedOf(who)
+	s, refused := g.sharedOf(r, who)
 	if refused != nil {
 		refused.id = m.ID
 		refused.write(w)
@@ -119,12 +119,12 @@ var removed = map[string]bool{
 // modernNotice handles a notification, or a response that was not asked for. A notification about a
 // request names it by an id that only its own client knows, and nothing identifies that client: in
 // this era a client cancels by disconnecting.
-func (g *Gateway) modernNotice(w http.ResponseWriter, who principal, m *message) {
+func (g *Gateway) modernNotice(w http.ResponseWriter, r *http.Request, who principal, m *message) {
 	switch {
 	case m.Kind == wire.Response:
 	case m.Method == "notifications/cancelled", m.Method == "notifications/initialized", m.Method == "notifications/progress":
 	default:
-		s, refused := g.sharedOf(who)
+		s, refused := g.sharedOf(r, who)
 		if refused != nil {
 			refused.write(w)
 			return
@@ -138,7 +138,7 @@ func (g *Gateway) modernNotice(w http.ResponseWriter, who principal, m *message)
 
 // sharedOf returns the upstream for all modern clients of a principal and starts it if necessary.
 // The caller must leave it.
-func (g *Gateway) sharedOf(who principal) (*shared, *refusal) {
+func (g *Gateway) sharedOf(r *http.Request, who principal) (*shared, *refusal) {
 	g.mu.Lock()
 	s := g.shared[who]
 	if s == nil {
@@ -156,10 +156,11 @@ func (g *Gateway) sharedOf(who principal) (*shared, *refusal) {
 		g.shared[who] = s
 		g.count(s, &g.places, 1)
 		g.count(s, &g.processes, 1)
-		o := g.Session
-		o.Tell, o.LastID, o.Principal = s.tell, proxy.RandomID(), string(who[:])
+		o, ended := g.optionsFor(r, who)
+		o.Tell, o.LastID = s.tell, proxy.RandomID()
 		g.start(&s.life, o, func() {
 			s.closed()
+			ended()
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.release(s)

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
@@ -71,32 +70,29 @@ func (p *resource) serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// expiryKey is the key of a request's context for when its access token expires.
-type expiryKey struct{}
+// identityKey is the key of a request's context for the bearer.Identity that its access token names.
+type identityKey struct{}
 
 // whileValid returns the request of a client that listens, with a context that ends when its access
 // token expires: the client connects again with a new one. A call is not cut off: it was permitted
 // when it began.
 func whileValid(r *http.Request) (*http.Request, context.CancelFunc) {
-	expires, ok := r.Context().Value(expiryKey{}).(time.Time)
-	if !ok {
+	who, _ := r.Context().Value(identityKey{}).(bearer.Identity)
+	if who.Expires.IsZero() {
 		return r, func() {}
 	}
-	ctx, cancel := context.WithDeadline(r.Context(), expires)
+	ctx, cancel := context.WithDeadline(r.Context(), who.Expires)
 	return r.WithContext(ctx), cancel
 }
 
 // identify returns the principal of a request by its access token: a person and a client, whatever
-// token they have at the moment. The request that it returns knows when the token expires.
+// token they have at the moment. The request that it returns knows who that is, and when the token expires.
 func (p *resource) identify(r *http.Request) (*http.Request, principal, *refusal) {
 	who, refused := p.sender(r)
 	if refused != nil {
 		return r, principal{}, refused
 	}
-	if !who.Expires.IsZero() {
-		r = r.WithContext(context.WithValue(r.Context(), expiryKey{}, who.Expires))
-	}
-	return r, who.Key(), nil
+	return r.WithContext(context.WithValue(r.Context(), identityKey{}, who)), who.Key(), nil
 }
 
 // sender returns who a request is from.

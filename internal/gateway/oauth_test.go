@@ -36,6 +36,12 @@ func protect(t *testing.T, o Options, address string) *protectedFront {
 	t.Helper()
 	issuer := bearertest.Start("")
 	t.Cleanup(issuer.Close)
+	return protectBy(t, issuer, o, address)
+}
+
+// protectBy is protect with an issuer.
+func protectBy(t *testing.T, issuer *bearertest.Issuer, o Options, address string) *protectedFront {
+	t.Helper()
 	l := listen(t)
 	p := &protectedFront{issuer: issuer, resource: "http://" + l.Addr().String() + Path}
 	verifier, err := bearer.New(bearer.Config{Issuer: issuer.URL, Audience: p.resource, Scopes: []string{"tools:read", "tools:call"}})
@@ -43,7 +49,7 @@ func protect(t *testing.T, o Options, address string) *protectedFront {
 		t.Fatal(err)
 	}
 	o.OAuth = &OAuth{Verifier: verifier, Resource: p.resource}
-	o.Session.Spec = launch.Spec{URL: address}
+	o.Session.Spec = launch.Spec{URL: address, Login: o.Session.Spec.Login}
 	ledger := filepath.Join(t.TempDir(), "ledger")
 	if address == "" {
 		path, args, env := faultyserver.Command("-ledger", ledger)

@@ -47,7 +47,7 @@ func (g *Gateway) start(l *life, o proxy.Options, gone func()) {
 }
 
 // begin makes a session for a client that sent initialize.
-func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
+func (g *Gateway) begin(r *http.Request, who principal, id []byte) (*session, *refusal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.fits(who) && !g.makeRoom(who) {
@@ -59,10 +59,11 @@ func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
 	g.sessions[s.id] = s
 	g.places.add(who, 1)
 	g.processes.add(who, 1)
-	o := g.Session
-	o.Tell, o.SessionID, o.Principal = s.tell, s.id, string(s.who[:])
+	o, ended := g.optionsFor(r, who)
+	o.Tell, o.SessionID = s.tell, s.id
 	g.start(&s.life, o, func() {
 		s.closed()
+		ended()
 		g.dismiss(s)
 		g.mu.Lock()
 		defer g.mu.Unlock()

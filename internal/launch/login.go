@@ -15,7 +15,7 @@ import (
 // Login is how gauze logs in to a server at a URL. The zero value uses the login that the user has
 // for the URL, if there is one.
 type Login struct {
-	Mode    string // Mode is LoginAsk, LoginAuto, LoginOff or LoginOfClient; empty means LoginAsk.
+	Mode    string // Mode is LoginAsk, LoginAuto, LoginOff, LoginShared or LoginOfClient; empty means LoginAsk.
 	Account string // Account tells several logins to one server apart; empty is the default one.
 
 	// ClientID is a client that is registered with the authorization server, or the https URL of a
@@ -57,6 +57,10 @@ const (
 	LoginAuto = "auto" // open the browser if a new login is needed
 	LoginOff  = "off"  // send only the configured headers
 
+	// LoginShared uses and renews the login of the user who runs gauze serve for all clients. They are
+	// not asked for a new one.
+	LoginShared = "shared"
+
 	// LoginOfClient is for tests of a server that its client reaches without gauze, with a login of
 	// its own if it has one. Only the configured headers are sent.
 	LoginOfClient = "client"
@@ -80,6 +84,15 @@ func LoginCommand(server, account string, scopes ...string) string {
 	}
 	return shell.Here().Line(words...)
 }
+
+// clientAccounts is what the accounts of clients of gauze serve begin with.
+const clientAccounts = "client of gauze serve: "
+
+// ClientAccount returns the account of one user of gauze serve, who has a login of their own.
+func ClientAccount(who string) string { return clientAccounts + who }
+
+// IsClientAccount reports whether an account is of a user of gauze serve.
+func IsClientAccount(account string) bool { return strings.HasPrefix(account, clientAccounts) }
 
 // LogsIn reports whether requests to the URL use a login: not if they have a credential of their own.
 func (s Spec) LogsIn() bool {

@@ -29,6 +29,8 @@ func (s *Session) asker(c *call) func(*upstream.LoginAttempt) login.Show {
 	switch {
 	case s.logins == nil || c.own != nil || c.id == nil || c.class == Stream || s.logins.Options().Grant != "":
 		return nil
+	case s.logins.Options().Mode == launch.LoginShared:
+		return nil // the login of one client would be that of all
 	case s.logins.Options().Mode == launch.LoginAuto:
 		return s.browse
 	case c.modern:

@@ -426,6 +426,8 @@ func LoginCause(n *login.Needed, failed error) fault.Cause {
 		c.Remedy = "Check in the service whether the account has permission for this request. If other requests fail as well, log in again: `" + command + "`"
 	case n.Unasked:
 		c.Remedy = launch.LogInOrSendKey(command, shell.Here().Line("gauze", "run", "--url", server))
+	case launch.IsClientAccount(n.Account):
+		c.Remedy = "Log in with a client that opens login pages (elicitation in URL mode). Otherwise the operator of gauze serve can log in for you: `" + command + "`"
 	default:
 		c.Remedy = launch.LogIn(command)
 	}

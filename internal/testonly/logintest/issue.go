@@ -26,6 +26,7 @@ type client struct {
 // grant is what a code or an access token stands for.
 type grant struct {
 	client, redirect, challenge, resource string
+	person                                string // person is who logged in, if the browser said it
 	scopes                                []string
 	expires                               time.Time
 	over                                  *bool // over is shared by all tokens of a login
@@ -115,7 +116,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		answer.Set("error", "access_denied")
 	} else {
 		code := s.secret("code")
-		s.codes[code] = grant{client: q.Get("client_id"), redirect: q.Get("redirect_uri"), challenge: q.Get("code_challenge"), resource: q.Get("resource"), scopes: strings.Fields(q.Get("scope")), over: new(bool)}
+		s.codes[code] = grant{client: q.Get("client_id"), redirect: q.Get("redirect_uri"), challenge: q.Get("code_challenge"), resource: q.Get("resource"), person: r.Header.Get(PersonHeader), scopes: strings.Fields(q.Get("scope")), over: new(bool)}
 		answer.Set("code", code)
 	}
 	s.mu.Unlock()

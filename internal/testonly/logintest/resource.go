@@ -1,6 +1,7 @@
 package logintest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -30,6 +31,7 @@ func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
 		entry.Method = message.Method
 	}
 	status, challenge := s.admit(r, message.Params.Name)
+	entry.Person = s.person(r)
 	switch {
 	case status != 200:
 		entry.Status = status
@@ -52,7 +54,7 @@ func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
 			reply(w, 200, map[string]any{"jsonrpc": "2.0", "id": message.ID, "error": map[string]any{"code": -32000, "message": "no tools for " + r.Header.Get("Authorization")}})
 			break
 		}
-		result, problem := s.result(message.Method, message.Params.Version, message.Params.Name, message.Params.Arguments)
+		result, problem := s.result(entry.Person, message.Method, message.Params.Version, message.Params.Name, message.Params.Arguments)
 		answer := map[string]any{"jsonrpc": "2.0", "id": message.ID}
 		if problem != nil {
 			answer["error"] = problem
@@ -97,8 +99,15 @@ func (s *Server) admit(r *http.Request, tool string) (status int, challenge stri
 	return 200, ""
 }
 
-// result answers a request.
-func (s *Server) result(method, version, tool string, arguments json.RawMessage) (result, problem any) {
+// person returns who logged in to get the token of a request.
+func (s *Server) person(r *http.Request) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.access[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")].person
+}
+
+// result answers a request of a person.
+func (s *Server) result(person, method, version, tool string, arguments json.RawMessage) (result, problem any) {
 	text := func(text string, isError bool) any {
 		return map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}, "isError": isError}
 	}
@@ -116,7 +125,7 @@ func (s *Server) result(method, version, tool string, arguments json.RawMessage)
 	case "tools/call":
 		switch tool {
 		case "whoami":
-			return text("you are "+s.now().Who, false), nil
+			return text("you are "+cmp.Or(person, s.now().Who), false), nil
 		case "echo", "write":
 			return text(string(arguments), false), nil
 		case "tokenless":

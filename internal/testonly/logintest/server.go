@@ -63,7 +63,11 @@ type Request struct {
 	Reused bool   // Reused is a refresh token that was sent after it had worked.
 	Client string // Client is its ID, where the request has one.
 	Scope  string // Scope is what the request asked for.
+	Person string // Person is who logged in to get the token of an MCP message, if the browser said it.
 }
+
+// PersonHeader is how a browser says who uses it.
+const PersonHeader = "Test-Person"
 
 // New starts a server that ends with the test.
 func New(t testing.TB, c Config) *Server {
