@@ -78,7 +78,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 			Uncompared string        `json:"uncompared,omitempty"` // why values were not compared
 		}{len(drifts) == 0, append([]fleet.Drift{}, drifts...), uncompared}))
 	} else {
-		_, err = io.WriteString(out, showDrifts(drifts, len(lock.Servers), f.file, paint(useColor(out))))
+		_, err = io.WriteString(out, showDrifts(drifts, len(lock.Servers), f.file, fl.Recorded(lock), paint(useColor(out))))
 		if uncompared != "" && err == nil {
 			_, err = io.WriteString(out, fold(redact.Passage(uncompared))+"\n")
 		}
@@ -89,7 +89,9 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 	return err
 }
 
-func showDrifts(drifts []fleet.Drift, locked int, file string, p paint) string {
+// showDrifts returns the differences and what to do. own is whether the user recorded the lock file on
+// this machine: anyone else's could make clients run anything.
+func showDrifts(drifts []fleet.Drift, locked int, file string, own bool, p paint) string {
 	if len(drifts) == 0 {
 		return fmt.Sprintf("%s Compared %s with %s: no differences.\n", p.green("✓"), plaintext.Count(locked, "server"), plaintext.Clean(file))
 	}
@@ -107,6 +109,10 @@ func showDrifts(drifts []fleet.Drift, locked int, file string, p paint) string {
 			fmt.Fprintf(&b, "    %s\n", foldAfter(plaintext.Clean(d.Client+"/"+d.Server)+": "+plaintext.Clean(d.What), "\n      "))
 		}
 	}
-	b.WriteString("\nTo accept all these differences, or to restore the entries:\n\n    gauze lock\n    gauze restore\n")
+	if own {
+		b.WriteString("\nTo accept all these differences, or to restore the entries:\n\n    gauze lock\n    gauze restore\n")
+	} else {
+		b.WriteString("\n" + fold("You did not record all of this lock file on this machine. If you trust its author, review what gauze restore would write; otherwise, record your own servers:") + "\n\n    gauze restore --dry-run\n    gauze lock\n")
+	}
 	return b.String()
 }

@@ -3,6 +3,7 @@ package fleet
 import (
 	"bytes"
 	"cmp"
+	"crypto/hmac"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -417,7 +418,7 @@ func tools(was, now map[string]string, drift func(kind, what string)) {
 // configured differently. Values of variables and headers, which a lock does not hold, are kept
 // where they exist and referred to by name where they do not.
 func (v *View) Restore(l Lock) (Plan, error) {
-	d := v.fleet.draft()
+	d, foreign := v.fleet.draft(), map[string]bool{}
 	for _, was := range l.Servers {
 		id := was.Client + "/" + was.Name
 		client, ok := clientconfig.ByID(was.Client)
@@ -425,7 +426,7 @@ func (v *View) Restore(l Lock) (Plan, error) {
 			d.skip(id, "gauze does not support this client")
 			continue
 		}
-		if slices.ContainsFunc(append(slices.Clone(was.Command), was.URL), func(word string) bool { return strings.Contains(word, redact.Redacted) || redact.Text(word) != word }) {
+		if was.masked() {
 			d.skip(id, "the command or URL contains a secret, which the lock file does not contain; restore the entry by hand")
 			continue
 		}
@@ -453,6 +454,9 @@ func (v *View) Restore(l Lock) (Plan, error) {
 		for _, name := range was.Headers {
 			s.Spec.Header = append(s.Spec.Header, launch.Header{Name: name, Value: v.header(i, name)})
 		}
+		if !v.fleet.recorded(was) {
+			foreign[id] = true
+		}
 		if i >= 0 && v.replaceInPlace(d, v.Servers[i], was, s.Spec) {
 			continue
 		}
@@ -464,7 +468,42 @@ func (v *View) Restore(l Lock) (Plan, error) {
 			d.skip(id, err.Error())
 		}
 	}
-	return d.finish(), nil
+	plan := d.finish()
+	for i := range plan.Changes {
+		c := &plan.Changes[i]
+		if theirs := slices.DeleteFunc(slices.Clone(c.Servers), func(id string) bool { return !foreign[id] }); len(theirs) > 0 {
+			slices.Sort(theirs)
+			c.Note = strings.TrimSpace(c.Note + " You did not record " + redact.Quote(strings.Join(slices.Compact(theirs), ", ")) +
+				" on this machine: someone else chose what the lock file makes your clients run or reach, and it gets the keys of the entry.")
+		}
+	}
+	return plan, nil
+}
+
+// masked reports whether the lock lacks part of the command or URL, or has a part that a diff would
+// not show.
+func (l Locked) masked() bool {
+	return !slices.Equal(redact.MaskWords(l.Command), l.Command) || redact.MaskAddress(l.URL) != l.URL ||
+		slices.ContainsFunc(append(slices.Clone(l.Command), l.URL), func(word string) bool { return strings.Contains(word, redact.Redacted) || redact.Text(word) != word })
+}
+
+// recorded reports whether a lock proves that this user recorded what the server runs or reaches: a
+// lock file can come with a project.
+func (f *Fleet) recorded(was Locked) bool {
+	key, err := f.lockKey(false)
+	if err != nil || key == nil {
+		return false
+	}
+	what, value := "command line", strings.Join(was.Command, "\x00")
+	if was.URL != "" {
+		what, value = "address", was.URL
+	}
+	return hmac.Equal([]byte(was.Values[what]), []byte(keyed(key, was.Client+"/"+was.Name, was.Scope, what, value)))
+}
+
+// Recorded reports whether this user recorded everything that Restore could write of a lock.
+func (f *Fleet) Recorded(l Lock) bool {
+	return !slices.ContainsFunc(l.Servers, func(was Locked) bool { return !was.masked() && !f.recorded(was) })
 }
 
 // replaceInPlace changes only what is run or reached, if nothing else is different. A wrapped

@@ -176,3 +176,44 @@ func TestAnOfferShowsWhatItChanges(t *testing.T) {
 		}
 	}
 }
+
+// A lock file can come with a project. What it would make the clients run is shown, with no part that
+// a diff masks, and the user reads that someone else chose it.
+func TestALockOfSomeoneElseIsCalledThat(t *testing.T) {
+	h := onlyValued(t)
+	h.write(".cursor/mcp.json", `{"mcpServers": {"a": {"command": "srv"}, "b": {"url": "https://b.example/mcp", "headers": {"Authorization": "Bearer s3cr3t-w0rd"}}}}`)
+	own := h.lock(h.seen("d"))
+	if !h.fleet.Recorded(own) {
+		t.Error("the user's own lock counts as someone else's")
+	}
+	h.edit(".cursor/mcp.json", `"srv"`, `"other"`)
+	if plan, err := h.fleet.Look().Restore(own); err != nil || len(plan.Changes) != 1 || len(plan.Notes()) > 0 {
+		t.Errorf("the user's own lock: %+v, %q, %v", plan.Skipped, plan.Notes(), err)
+	}
+	for name, forge := range map[string]func(*Locked){
+		"a command": func(l *Locked) { l.Command = []string{"sh", "-c", "x"} },
+		"a URL": func(l *Locked) {
+			l.URL, l.Command, l.Headers = "https://evil.example/mcp", nil, []string{"Authorization"}
+		},
+		"another server":           func(l *Locked) { l.Name = "new" },
+		"a command that is hidden": func(l *Locked) { l.Command = []string{"srv", "--token", "$(x)"} },
+	} {
+		forged := h.lock(h.seen("d"))
+		forge(&forged.Servers[0])
+		if name != "a command that is hidden" && h.fleet.Recorded(forged) {
+			t.Errorf("%s: the lock counts as the user's own", name)
+		}
+		plan, err := h.fleet.Look().Restore(forged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range plan.Changes {
+			if !strings.Contains(c.Note, "You did not record cursor/") {
+				t.Errorf("%s: %q\n%s", name, c.Note, c.Diff())
+			}
+		}
+		if (len(plan.Changes) == 0) != (name == "a command that is hidden") {
+			t.Errorf("%s: %d changes, %+v", name, len(plan.Changes), plan.Skipped)
+		}
+	}
+}
