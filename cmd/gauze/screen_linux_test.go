@@ -35,8 +35,8 @@ type screen struct {
 	read    chan struct{} // read is closed when the program has closed the terminal.
 }
 
-// startOnScreen starts a program on a terminal of its own.
-func startOnScreen(t *testing.T, width, height int, cmd *exec.Cmd) *screen {
+// startOnTerminal starts a program on a terminal of its own.
+func startOnTerminal(t *testing.T, cmd *exec.Cmd) (pty *os.File) {
 	t.Helper()
 	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -53,14 +53,21 @@ func startOnScreen(t *testing.T, width, height int, cmd *exec.Cmd) *screen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &screen{t: t, cmd: cmd, pty: pty, read: make(chan struct{})}
-	s.resize(width, height)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	tty.Close()
+	return pty
+}
+
+// startOnScreen starts a program on a screen of its own.
+func startOnScreen(t *testing.T, width, height int, cmd *exec.Cmd) *screen {
+	t.Helper()
+	pty := startOnTerminal(t, cmd)
+	s := &screen{t: t, cmd: cmd, pty: pty, read: make(chan struct{})}
+	s.resize(width, height)
 	go s.show()
 	t.Cleanup(func() {
 		cmd.Wait()

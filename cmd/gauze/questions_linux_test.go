@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/logintest"
+)
+
+// otherProgram names a different gauze, whose questions are counted and only logged.
+const otherProgram = "GAUZE_QUESTIONS"
+
+// everyday are ten things that people do, with the number of questions the first and the second time:
+// one for each thing that was never seen, none for what was.
+var everyday = []struct {
+	name          string
+	first, second int
+	do            func(h agentHome) (questions int)
+}{
+	{"wrap all, also a remote one", 2, 0, typed("wrap", "--all")},
+	{"doctor", 0, 0, typed("doctor")},
+	{"doctor --fix", 1, 0, typed("doctor", "--fix", "cursor/broken")},
+	{"login", 0, 0, typed("login", "cursor/far")},
+	{"add", 1, 0, typed("add", "--client", "cursor", "new", "--", "faultyserver")},
+	{"test a project's server", 1, 0, typed("doctor", "claude-code/shared")},
+	{"task run of an own file", 1, 0, typed("task", "run", "../tasks/own.yaml")},
+	{"an agent heals a server", 1, 0, called("heal_server", object{"server": "cursor/broken"})},
+	{"an agent adds a server", 2, 0, called("configure_server", object{"name": "new", "clients": []string{"cursor"}, "command": "faultyserver"})},
+	{"lock and verify", 0, 0, func(h agentHome) int { return typed("lock")(h) + typed("verify")(h) }},
+}
+
+func TestOrdinaryUseIsQuiet(t *testing.T) {
+	t.Parallel()
+	for _, e := range everyday {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			h := newAgentHome(t)
+			far := logintest.New(t, logintest.Config{Who: "ada@example.com"})
+			h.write(".cursor/mcp.json", fmt.Sprintf(`{"mcpServers": {"mine": {"command": "faultyserver"}, "broken": {"command": "faultyserver", "arguments": []}, "far": {"url": %q}}}`, far.MCP()))
+			h.write("project/.mcp.json", `{"mcpServers": {"shared": {"command": "faultyserver"}}}`)
+			h.write("tasks/own.yaml", "servers: {s: cursor/mine}\nsteps: [{id: a, server: s, tool: echo, arguments: {text: hello}}]\n")
+			first, second := e.do(h), e.do(h)
+			if os.Getenv(otherProgram) != "" {
+				t.Logf("%-26s %d %d", e.name, first, second)
+			} else if first != e.first || second != e.second {
+				t.Errorf("%d questions the first time and %d the second, want %d and %d", first, second, e.first, e.second)
+			}
+		})
+	}
+}
+
+// user returns a command of gauze that a user types.
+func (h agentHome) user(args ...string) *exec.Cmd {
+	h.t.Helper()
+	gauze, err := exec.LookPath("gauze")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	cmd := h.command(cmp.Or(os.Getenv(otherProgram), gauze), args...)
+	cmd.Env = append(cmd.Env, "GAUZE_BIN="+gauze, "BROWSER=browser", "TERM=dumb")
+	return cmd
+}
+
+// typed returns a function that runs a command on a terminal and answers yes to every question.
+func typed(args ...string) func(agentHome) int {
+	return func(h agentHome) (questions int) {
+		cmd := h.user(args...)
+		pty := startOnTerminal(h.t, cmd)
+		defer pty.Close()
+		var said []byte
+		buffer := make([]byte, 4096)
+		for {
+			n, err := pty.Read(buffer)
+			said = append(said, buffer[:n]...)
+			for ; questions < bytes.Count(said, []byte("[y/N]")); questions++ {
+				pty.WriteString("y\n")
+			}
+			if err != nil { // the program has closed the terminal
+				break
+			}
+		}
+		h.t.Logf("gauze %q: %v\n%s", args, cmd.Wait(), said)
+		return questions
+	}
+}
+
+// called returns a function that calls a tool of gauze mcp for an agent, whose user agrees to
+// everything.
+func called(tool string, arguments object) func(agentHome) int {
+	return func(h agentHome) (questions int) {
+		session := connect(h.t, h.user("mcp"), "2025-06-18", &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			questions++
+			h.t.Logf("asked: %s", r.Params.Message)
+			return &mcp.ElicitResult{Action: "accept", Content: object{"agree": true}}, nil
+		}})
+		defer session.Close()
+		result, err := session.CallTool(h.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		for _, c := range result.Content {
+			h.t.Logf("%s: %s", tool, c.(*mcp.TextContent).Text)
+		}
+		return questions
+	}
+}
