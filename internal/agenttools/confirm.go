@@ -289,7 +289,11 @@ func confirmStart[Out any, P interface {
 		}
 		open = append(open, s)
 		q.operations = append(q.operations, s.operation())
-		shown, full = append(shown, fleet.Outline(s.spec, s.sends...)), append(full, whole)
+		outline := fleet.Outline(s.spec, s.sends...)
+		if stored := c.service.Fleet.StoredLogin(s.spec); stored != "" {
+			outline, whole = outline+"\n  may use a stored login", whole+"\n  may use "+stored
+		}
+		shown, full = append(shown, outline), append(full, whole)
 		fmt.Fprintln(sum, s.thing.Hash())
 	}
 	if len(open) == 0 {

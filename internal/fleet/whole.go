@@ -20,7 +20,13 @@ func (s *Server) Written() launch.Spec { return s.Config.Written(s.Entry) }
 
 // Whole returns everything that determines what is run, or what is sent where, for the user's
 // confirmation. Nothing is masked, shortened or expanded.
-func (s *Server) Whole() (string, error) { return Whole(s.Written(), s.Sends()...) }
+func (s *Server) Whole() (string, error) {
+	whole, err := Whole(s.Written(), s.Sends()...)
+	if stored := s.view.fleet.StoredLogin(s.Real()); stored != "" {
+		whole += "\n  may use " + stored
+	}
+	return whole, err
+}
 
 // Whole renders a spec as written, for the user's confirmation. sends names the variables of the
 // user's environment whose values are sent. A spec that is too long to review is an error.

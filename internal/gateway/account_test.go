@@ -41,8 +41,8 @@ func openAs(person, address string) error {
 // operatorLogsIn stores a login as gauze login does.
 func operatorLogsIn(t *testing.T, as *logintest.Server, account string) {
 	t.Helper()
-	show := func(_ context.Context, address string) error {
-		go openAs("the operator", address) // if it fails, the login does not end
+	show := func(_ context.Context, p login.Page) error {
+		go openAs("the operator", p.Address) // if it fails, the login does not end
 		return nil
 	}
 	source := login.New(as.MCP(), launch.Login{Account: account}, login.Config{Client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})

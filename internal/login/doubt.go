@@ -49,7 +49,7 @@ func (f *flow) found(a *authority, known []Login) (all []Doubt) {
 		all = append(all, Doubt{
 			Says:  fmt.Sprintf("You already use %s to log in to %s. With this login, %s may get access to the same account.", a.meta.Issuer, strings.Join(others, ", "), server),
 			Flag:  []string{"--login-issuer", hostOf(a.meta.Issuer)},
-			thing: trust.Thing{Kind: trust.LoginAt, Where: server, Bytes: a.meta.Issuer},
+			thing: f.thing(trust.LoginAt, server, a.meta.Issuer),
 		})
 	}
 	return all
@@ -74,8 +74,17 @@ func (f *flow) elsewhere(a *authority) (d Doubt) {
 		return Doubt{}
 	}
 	d.Says = fmt.Sprintf("The authorization server %s names a different host for a part of the login: %s. If they do not belong together, one of them can get access to your account at the other.", a.meta.Issuer, strings.Join(hosts, ", "))
-	d.thing = trust.Thing{Kind: trust.EndpointsOf, Where: a.meta.Issuer, Bytes: strings.Join(found, "\n")}
+	d.thing = f.thing(trust.EndpointsOf, a.meta.Issuer, strings.Join(found, "\n"))
 	return d
+}
+
+// thing returns what the person agrees to. It counts for their account: the others of gauze serve are
+// other people.
+func (f *flow) thing(kind trust.Kind, where, bytes string) trust.Thing {
+	if f.key.Account != "" {
+		where += " as " + f.key.Account
+	}
+	return trust.Thing{Kind: kind, Where: where, Bytes: bytes}
 }
 
 // below reports whether an address has the origin of the issuer, or that of a host below it.

@@ -108,6 +108,7 @@ func (one *Reviewed) lookUp(f *fleet.Fleet) error {
 	if !one.Found.Config.InProject() {
 		one.Brief += " (" + one.Found.Shown() + ")"
 		one.Whole += ": " + fleet.Describe(one.Spec, one.Found.Sends()...)
+		one.addLogin(f, one.Found.Real())
 	} else {
 		whole, err := one.Found.Whole()
 		if err != nil {
@@ -116,7 +117,6 @@ func (one *Reviewed) lookUp(f *fleet.Fleet) error {
 		one.Brief += " of the project: " + fleet.Outline(one.Spec, one.Found.Sends()...)
 		one.Whole += " of the project: " + whole
 	}
-	one.addLogin(f, one.Found.Real())
 	return nil
 }
 
@@ -128,8 +128,8 @@ func (one *Reviewed) addLogin(f *fleet.Fleet, spec launch.Spec) {
 		return
 	}
 	if stored := f.StoredLogin(spec); stored != "" {
-		one.Whole += "\n  with " + stored
-		one.Brief += "\n  with a stored login"
+		one.Whole += "\n  may use " + stored
+		one.Brief += "\n  may use a stored login"
 	}
 }
 
@@ -148,8 +148,7 @@ func (r *Review) Thing(where string) trust.Thing {
 	entries := map[string]string{}
 	for _, one := range r.Servers {
 		if one.Found != nil {
-			whole, _ := one.Found.Whole() // Of has rendered it
-			entries[one.Name] = one.Found.Config.Path + "\n" + one.Spec.Fingerprint() + "\n" + whole
+			entries[one.Name] = one.Found.Config.Path + "\n" + one.Spec.Fingerprint()
 		}
 	}
 	bytes, err := json.Marshal([]any{r.plan, entries, r.place})
