@@ -28,7 +28,7 @@ var steps = []step{
 		run: goTest{dir: "lab", flags: []string{"-p", strconv.Itoa(runtime.NumCPU() + 2)}}.run},
 	{name: "test-race", phase: tested, about: "packages whose goroutines share memory, with the race detector", run: testRaced},
 	{name: "test-plain", phase: tested, about: "all other packages of the product", run: testPlain},
-	{name: "test-logins", phase: tested, about: "a real authorization server: calls over many expiries, eight processes with one login, outages and kills",
+	{name: "test-logins", phase: tested, about: "a real authorization server: calls over many expiries, eight processes with one login, outages and kills; attacks on logins",
 		run: goTest{dir: "lab/authserver"}.run},
 	{name: "test-temporal", phase: tested, about: "the module temporal, without a server", run: goTest{dir: "temporal"}.run},
 
