@@ -40,7 +40,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-var attacks = slices.Concat(consent, mixUp, changes, redirects, names, people, answers)
+var attacks = slices.Concat(consent, mixUp, changes, redirects, names, commands, people, answers)
 
 const (
 	evilMetadata    = "https://mcp.evil.example/.well-known/oauth-protected-resource/mcp"
@@ -53,6 +53,12 @@ var consent = []attack{
 	{"a server names the issuer of a login, gauze login", evilMetadata, func(w *world) {
 		w.alice.mustLogin(mailURL)
 		w.evil.names(w.lenient.origin)
+		w.alice.login(evilURL)
+	}},
+	{"a server names the issuer of a login, gauze login at a terminal", evilMetadata, func(w *world) {
+		w.alice.mustLogin(mailURL)
+		w.evil.names(w.lenient.origin)
+		w.alice.types = "\n"
 		w.alice.login(evilURL)
 	}},
 	{"a server names the issuer of a login, mode ask", evilMetadata, func(w *world) {
@@ -172,6 +178,13 @@ var mixUp = []attack{
 		w.alice.mustLogin(mailURL)
 		w.hostile.meta["authorization_endpoint"] = w.lenient.origin + "/authorize"
 		w.registersAs(w.lenient.onlyClient())
+		w.alice.login(evilURL)
+	}},
+	{"the authorization endpoint of another issuer, gauze login at a terminal", hostileMetadata, func(w *world) {
+		w.alice.mustLogin(mailURL)
+		w.hostile.meta["authorization_endpoint"] = w.lenient.origin + "/authorize"
+		w.registersAs(w.lenient.onlyClient())
+		w.alice.types = "\n"
 		w.alice.login(evilURL)
 	}},
 	{"the authorization endpoint of another issuer, mode ask", hostileMetadata, func(w *world) {
@@ -370,6 +383,18 @@ var redirects = []attack{
 		w.at(mailURL, redirect(307, "https://mcp.mail.example:8443/mcp"))
 		w.alice.run(mailURL)
 	}},
+	{"an event stream whose messages go to another host", mailURL, func(w *world) {
+		w.alice.mustLogin(mailURL)
+		w.at(mailURL, func(rw http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodGet {
+				rw.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			rw.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(rw, "event: endpoint\ndata: "+evilURL+"\n\n")
+		})
+		w.alice.run(mailURL)
+	}},
 	{"metadata that redirects to another host", "https://mcp.mail.example/.well-known/oauth-protected-resource/mcp", func(w *world) {
 		w.at("https://mcp.mail.example/.well-known/oauth-protected-resource/mcp", redirect(302, evilMetadata))
 		w.evil.meta["resource"] = mailURL
@@ -453,6 +478,40 @@ func (p *person) loginFile(resource, issuer string) string {
 		return hex.EncodeToString(sum[:12])
 	}
 	return filepath.Join(p.state(), "logins", digest(resource+"\x00")+"-"+digest(issuer)+".login")
+}
+
+// commands: what gauze does about a hostile server without being asked for a login.
+var commands = []attack{
+	{"gauze test of a server that names the issuer of a login", evilURL, func(w *world) {
+		w.alice.mustLogin(mailURL)
+		w.evil.names(w.lenient.origin)
+		w.alice.gauze(evilURL, "test", "--url", evilURL)
+	}},
+	{"gauze doctor with a server that names the issuer of a login", evilURL, func(w *world) {
+		w.alice.mustLogin(mailURL)
+		w.evil.names(w.lenient.origin)
+		w.alice.configure(evilURL)
+		w.alice.gauze(evilURL, "doctor")
+	}},
+	{"gauze mcp is asked to test a server that names the issuer of a login", evilURL, func(w *world) {
+		w.alice.mustLogin(mailURL)
+		w.evil.names(w.lenient.origin)
+		w.alice.configure(evilURL)
+		w.alice.agent("test_connection", map[string]any{"url": evilURL})
+		w.alice.agent("check_health", nil)
+	}},
+}
+
+// configure adds a server to the file of a client.
+func (p *person) configure(address string) {
+	dir := filepath.Join(p.home, ".cursor")
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "mcp.json"), fmt.Appendf(nil, `{"mcpServers": {"server": {"url": %q}}}`, address), 0o600)
+	}
+	if err != nil {
+		p.world.Fatal(err)
+	}
 }
 
 // people: the login of one person is used for another.

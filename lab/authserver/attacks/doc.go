@@ -8,8 +8,10 @@
 //	provider_test.go  an authorization server; one remembers consent and ignores the resource, one is strict
 //	service_test.go   an MCP server that requires tokens
 //	person_test.go    a person with a home, who uses gauze and clicks what people always click
+//	serve_test.go     gauze serve for several people
 //	browser_test.go   the browser
 //	world_test.go     the hosts and people of one script
+//	verdict_test.go   that secrets are found
 //	attack_test.go    the attacks
 //	honest_test.go    five people who are not attacked
 package attacks

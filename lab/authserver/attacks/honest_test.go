@@ -21,7 +21,7 @@ func TestHonest(t *testing.T) {
 			return first(w.carol.run(mailURL), w.carol.run(mailURL))
 		}},
 		{"dave uses two services of one provider", 2, 1, func(w *world) error {
-			w.lenient.usual = ""
+			w.dave.types = "y\n"
 			return first(w.dave.login(mailURL), w.dave.login(calendarURL), w.dave.run(mailURL), w.dave.run(calendarURL))
 		}},
 		{"erin works for a long time", 1, 0, func(w *world) error {

@@ -67,7 +67,7 @@ func (s secret) belongs(to *url.URL) bool {
 	if originOf(to.String()) == s.issuer {
 		return true
 	}
-	return s.resource != "" && originOf(s.resource) == originOf(to.String()) && to.Path == pathOf(s.resource)
+	return s.resource != "" && originOf(s.resource) == originOf(to.String()) && strings.TrimSuffix(to.Path, "/") == pathOf(s.resource)
 }
 
 // verdict returns what went wrong: the secrets that were seen where they do not belong, each host once.

@@ -22,6 +22,7 @@ type person struct {
 	home  string
 	file  string   // file has what gauze told the person since they began what they do now.
 	more  []string // more variables of their programs
+	types string   // types is what the person types at a terminal when gauze asks, with the Enter key; empty: gauze has no terminal.
 
 	mu     sync.Mutex
 	target string // target is the server that the person uses now.
@@ -92,7 +93,7 @@ func (p *person) told(issuer string, page bool) (target string) {
 	defer p.mu.Unlock()
 	var server, provider bool
 	for line := range strings.Lines(string(text)) {
-		if !strings.Contains(line, "redirect_uri=") { // nobody reads that
+		if !strings.Contains(line, "redirect_uri=") { // which is for the browser
 			server = server || strings.Contains(line, hostOf(p.target))
 			provider = provider || strings.Contains(line, hostOf(issuer))
 		}
@@ -114,7 +115,11 @@ func (p *person) gauze(target string, args ...string) (text string, err error) {
 	defer out.Close()
 	cmd := exec.CommandContext(ctx, gauze(p.world.T), args...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = p.env(), p.home, out, out
-	err = cmd.Run()
+	if p.types != "" {
+		err = p.atTerminal(cmd, out)
+	} else {
+		err = cmd.Run()
+	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		p.world.Errorf("%s: gauze %s does not end\n%s", p.name, strings.Join(args, " "), p.end())
 	}
@@ -154,15 +159,35 @@ type session struct {
 // during starts gauze run for a server and does something with it.
 func (p *person) during(target string, do func(*session) error, args ...string) error {
 	p.world.Helper()
+	return p.start(target, do, append([]string{"run", "--confirm-after=-1ns", "--url", target}, args...)...)
+}
+
+// agent lets an agent call a tool of gauze mcp.
+func (p *person) agent(tool string, arguments map[string]any) {
+	p.world.Helper()
+	err := p.start("", func(s *session) error {
+		res, err := s.CallTool(s.ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+		if err == nil {
+			p.hear(textOf(res))
+		}
+		return err
+	}, "mcp")
+	if err != nil {
+		p.world.Errorf("gauze mcp: %s: %v", tool, err)
+	}
+}
+
+// start starts a command of gauze that serves MCP, connects a client to it and does something with it.
+func (p *person) start(target string, do func(*session) error, args ...string) error {
 	ctx, cancel := p.begin(target)
 	defer cancel()
-	cmd := exec.Command(gauze(p.world.T), append([]string{"run", "--confirm-after=-1ns", "--url", target}, args...)...)
+	cmd := exec.Command(gauze(p.world.T), args...)
 	cmd.Env, cmd.Dir = p.env(), p.home
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	err := p.connect(ctx, &mcp.CommandTransport{Command: cmd}, do)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		p.world.Errorf("%s: gauze run %s does not end\n%s", p.name, target, stderr.String())
+		p.world.Errorf("%s: gauze %s does not end\n%s", p.name, strings.Join(args, " "), stderr.String())
 	}
 	p.hear(stderr.String())
 	p.end()
@@ -191,14 +216,19 @@ func (p *person) answer(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitRes
 	if err := tell(p.file, r.Params.Message); err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	p.asked = true
-	p.numAsk++
-	p.mu.Unlock()
+	p.noteAsked()
 	if r.Params.URL != "" {
 		go newBrowser(p.name, p.world.proxy, p.file, authorityPEM()).open(r.Params.URL)
 	}
 	return &mcp.ElicitResult{Action: "accept"}, nil
+}
+
+// noteAsked counts a question of gauze that the person answered.
+func (p *person) noteAsked() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = true
+	p.numAsk++
 }
 
 // call lists the tools, as all clients do, and calls the only one.
@@ -212,17 +242,23 @@ func (s *session) call() error {
 		s.person.hear(err.Error())
 		return err
 	}
+	text := textOf(res)
+	s.person.hear(text)
+	if res.IsError || text != "you are "+s.person.name {
+		return errors.New(text)
+	}
+	return nil
+}
+
+// textOf returns the text of a result.
+func textOf(res *mcp.CallToolResult) string {
 	var text strings.Builder
 	for _, c := range res.Content {
 		if c, ok := c.(*mcp.TextContent); ok {
 			text.WriteString(c.Text)
 		}
 	}
-	s.person.hear(text.String())
-	if res.IsError || text.String() != "you are "+s.person.name {
-		return errors.New(text.String())
-	}
-	return nil
+	return text.String()
 }
 
 // leave is called when the browser of a person shows nothing that leads on.
