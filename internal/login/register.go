@@ -1,6 +1,7 @@
 package login
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ func (r *registrar) identify(ctx context.Context, meta *oauthex.AuthServerMeta, 
 	if meta.RegistrationEndpoint == "" {
 		return Client{}, nil, fmt.Errorf("the authorization server %s does not register programs by itself: register a client there, and pass its ID with --client-id", meta.Issuer)
 	}
-	c, err := listen(r.options.RedirectURL)
+	c, err := listen(cmp.Or(r.options.RedirectURL, ownRedirect(meta.Issuer)))
 	if err != nil {
 		return Client{}, nil, r.refused(err)
 	}
@@ -61,6 +62,12 @@ func (r *registrar) identify(ctx context.Context, meta *oauthex.AuthServerMeta, 
 		return Client{}, nil, err
 	}
 	return client, c, nil
+}
+
+// ownRedirect returns a redirect address that only one issuer is told (RFC 9700, 4.4.2): another one,
+// whose page the issuer's may lead on to, does not send a code there.
+func ownRedirect(issuer string) string {
+	return "http://127.0.0.1" + callbackPath + "/" + digest(issuer)[:8]
 }
 
 // refused says which setting has to change for the callback to listen.

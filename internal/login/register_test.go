@@ -101,3 +101,30 @@ func TestConfiguredClients(t *testing.T) {
 		}
 	})
 }
+
+// A page of one issuer can lead the browser on to another, which then does not know the address.
+func TestEachIssuerHasARedirectOfItsOwn(t *testing.T) {
+	redirect := func(issuer string, o launch.Login) string {
+		w := newWorld(t)
+		w.hosts["other.test"] = w.serveIssuer
+		w.resource["authorization_servers"] = []string{issuer}
+		w.meta["issuer"] = issuer
+		for name, path := range map[string]string{"authorization": "/authorize", "token": "/token", "registration": "/register"} {
+			w.meta[name+"_endpoint"] = issuer + path
+		}
+		delete(w.meta, "revocation_endpoint")
+		w.mustLogin(o)
+		u, err := url.Parse(w.asked.Get("redirect_uri"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u.Path
+	}
+	one, again, other := redirect("https://as.test", launch.Login{}), redirect("https://as.test", launch.Login{}), redirect("https://other.test", launch.Login{})
+	if one != again || one == other || !strings.HasPrefix(one, callbackPath+"/") {
+		t.Errorf("%s and %s, and for another issuer %s", one, again, other)
+	}
+	if own := redirect("https://as.test", launch.Login{ClientID: "mine"}); own != callbackPath {
+		t.Errorf("%s for a client that was registered by hand", own)
+	}
+}
