@@ -82,20 +82,24 @@ func (p *person) hear(text string) {
 	p.heard.WriteString(text + "\n")
 }
 
-// told returns the server that the person agrees to use with an issuer, if they know what they do: gauze
-// named both, and they were asked, by gauze or by the provider's page.
-func (p *person) told(issuer string, page bool) (target string) {
+// decides returns the server that the person agrees to use with a provider, if they know what they do:
+// gauze named both, and the person was asked, by gauze or by the provider's page. A page is also enough
+// if they use the provider with the same origin.
+func (p *person) decides(with *provider, page bool) (target string) {
 	if p == nil {
 		return ""
 	}
 	text, _ := os.ReadFile(p.file)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if page && originOf(p.target) == originOf(with.usual) {
+		return p.target
+	}
 	var server, provider bool
 	for line := range strings.Lines(string(text)) {
 		if !strings.Contains(line, "redirect_uri=") { // which is for the browser
 			server = server || strings.Contains(line, hostOf(p.target))
-			provider = provider || strings.Contains(line, hostOf(issuer))
+			provider = provider || strings.Contains(line, hostOf(with.origin))
 		}
 	}
 	if server && provider && (page || p.asked) {

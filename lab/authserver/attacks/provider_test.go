@@ -146,7 +146,7 @@ func (p *provider) authorize(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	asked := r.Method == http.MethodPost
-	switch target := p.world.people[person].told(p.origin, asked); {
+	switch target := p.world.people[person].decides(p, asked); {
 	case p.strict:
 		g.resource = g.audience // which the page names
 	case target != "":
