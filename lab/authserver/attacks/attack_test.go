@@ -239,21 +239,21 @@ var mixUp = []attack{
 		w.evil.names("https://login.lenient.example@login.evil.example")
 		w.alice.login(evilURL)
 	}},
-	{"a page that leads on to another issuer", hostileMetadata, func(w *world) {
+	{"a page that leads on to another issuer", "https://login.evil.example/authorize", func(w *world) {
 		w.lenient.addClient("known", "", loopback)
 		w.alice.mustLogin(mailURL, "--client-id=known")
 		w.leadsTo(w.lenient, "known")
 		w.alice.run(evilURL, auto)
 	}},
-	{"a page that leads on to another issuer, iss announced and missing", hostileMetadata, func(w *world) {
+	{"a page that leads on to another issuer, iss announced and missing", "https://login.evil.example/authorize", func(w *world) {
 		w.alice.mustLogin(mailURL)
 		w.hostile.meta["authorization_response_iss_parameter_supported"] = true
-		w.leadsTo(w.lenient, w.lenient.onlyClient())
+		w.leadsTo(w.lenient, "attacker")
 		w.alice.run(evilURL, auto)
 	}},
-	{"a page that leads on to another issuer, which names itself", hostileMetadata, func(w *world) {
+	{"a page that leads on to another issuer, which names itself", "https://login.evil.example/authorize", func(w *world) {
 		w.alice.mustLogin(bankURL)
-		w.leadsTo(w.strict, w.strict.onlyClient())
+		w.leadsTo(w.strict, "attacker")
 		w.alice.run(evilURL, auto)
 	}},
 	{"an iss that is almost right", "https://login.lenient.example/.well-known/oauth-authorization-server", func(w *world) {
@@ -281,10 +281,14 @@ func (w *world) registersAs(id string) {
 	})
 }
 
-// leadsTo makes the hostile issuer's page send the browser on to another issuer, as a client of that.
+// leadsTo makes the hostile issuer's page send the browser on to another issuer, as a client of that or
+// one that the attacker registers there.
 func (w *world) leadsTo(p *provider, id string) {
 	w.at(w.hostile.origin+"/authorize", func(rw http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
+		if p.clients[id] == nil {
+			p.addClient(id, "", q.Get("redirect_uri"))
+		}
 		q.Set("client_id", id)
 		q.Set("resource", p.usual)
 		http.Redirect(rw, r, p.origin+"/authorize?"+q.Encode(), http.StatusFound)

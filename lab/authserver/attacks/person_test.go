@@ -185,7 +185,7 @@ func (p *person) agent(tool string, arguments map[string]any) {
 func (p *person) start(target string, do func(*session) error, args ...string) error {
 	ctx, cancel := p.begin(target)
 	defer cancel()
-	cmd := exec.Command(gauze(p.world.T), args...)
+	cmd := exec.CommandContext(ctx, gauze(p.world.T), args...)
 	cmd.Env, cmd.Dir = p.env(), p.home
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
