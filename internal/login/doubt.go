@@ -44,15 +44,30 @@ func (f *flow) found(a *authority, known []Login) (all []Doubt) {
 	if d := f.elsewhere(a); d.Says != "" {
 		all = append(all, d)
 	}
-	if others := f.others(a, known); len(others) > 0 && f.options.Grant == "" {
-		server := originOf(f.key.Resource)
-		all = append(all, Doubt{
-			Says:  fmt.Sprintf("You already use %s to log in to %s. With this login, %s may get access to the same account.", a.meta.Issuer, strings.Join(others, ", "), server),
-			Flag:  []string{"--login-issuer", hostOf(a.meta.Issuer)},
-			thing: f.thing(trust.LoginAt, server, a.meta.Issuer),
-		})
+	if f.options.Grant != "" {
+		return all
+	}
+	server := originOf(f.key.Resource)
+	at := Doubt{Flag: []string{"--login-issuer", hostOf(a.meta.Issuer)}, thing: f.thing(trust.LoginAt, server, a.meta.Issuer)}
+	if others := f.others(a, known); len(others) > 0 {
+		at.Says = fmt.Sprintf("You already use %s to log in to %s. With this login, %s may get access to the same account.", a.meta.Issuer, strings.Join(others, ", "), server)
+		all = append(all, at)
+	}
+	if before := f.before(a, known); before != "" && f.options.Mode != launch.LoginAuto { // which follows, as the protocol requires
+		at.Says = fmt.Sprintf("You logged in to %s at %s before. Now it names a different authorization server, %s.", server, before, a.meta.Issuer)
+		all = append(all, at)
 	}
 	return all
+}
+
+// before returns the issuer that gave the login until now, if it is a different one.
+func (f *flow) before(a *authority, known []Login) string {
+	for _, l := range known {
+		if l.Grant == "" && l.Resource == f.key.Resource && l.Account == f.key.Account && l.Issuer != a.meta.Issuer {
+			return l.Issuer
+		}
+	}
+	return ""
 }
 
 // elsewhere doubts endpoints that are neither at the origin of the issuer nor below its host. Metadata

@@ -220,3 +220,24 @@ func TestPKCEIsNotOptional(t *testing.T) {
 		}
 	}
 }
+
+// A server that is taken over can name an authorization server of the attacker.
+func TestAServerThatNamesADifferentIssuer(t *testing.T) {
+	w := newWorld(t)
+	w.mustLogin(launch.Login{})
+	w.hosts["as2.test"] = w.serveIssuer
+	w.resource["authorization_servers"] = []string{"https://as2.test"}
+	w.meta = map[string]any{"issuer": "https://as2.test", "authorization_endpoint": "https://as2.test/authorize", "token_endpoint": "https://as2.test/token", "registration_endpoint": "https://as2.test/register"}
+	if l, err := w.login(launch.Login{}); err == nil || w.numSent("as2.test", "/token") != 0 {
+		t.Errorf("logged in without an answer: %v", l)
+	}
+	if len(w.doubts) != 1 || w.doubts[0].Says != "You logged in to https://mcp.test at https://as.test before. Now it names a different authorization server, https://as2.test." {
+		t.Fatalf("asked: %+v", w.doubts)
+	}
+	w.agrees = true
+	w.mustLogin(launch.Login{})
+	w.doubts = nil
+	if w.mustLogin(launch.Login{}); len(w.doubts) != 0 {
+		t.Errorf("asked again: %+v", w.doubts)
+	}
+}

@@ -325,6 +325,7 @@ func TestTheIssuerMoved(t *testing.T) {
 	if n, ok := errors.AsType[*Needed](err); !ok || !strings.Contains(n.Why, "now uses the authorization server https://as2.test") {
 		t.Errorf("error %v", err)
 	}
+	w.agrees = true
 	l := w.mustLogin(launch.Login{})
 	if l.Issuer != "https://as2.test" || l.Access != "at-as2" || l.Client.ID != "registered-2" {
 		t.Errorf("stored %v with %v", l, l.Client)
