@@ -3,6 +3,7 @@ package attacks
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -201,7 +202,6 @@ var mixUp = []attack{
 		w.alice.run(evilURL, auto)
 	}},
 	{"the authorization endpoint of another issuer, with a client of the attacker", hostileMetadata, func(w *world) {
-		w.lenient.addClient("attacker", "", loopback)
 		w.hostile.meta["authorization_endpoint"] = w.lenient.origin + "/authorize"
 		w.registersAs("attacker")
 		w.alice.login(evilURL)
@@ -274,9 +274,16 @@ func (p *provider) onlyClient() string {
 	return ""
 }
 
-// registersAs makes the hostile issuer register everybody as a client of another one.
+// registersAs makes the hostile issuer register everybody as a client of lenient, or as one that the
+// attacker registers there.
 func (w *world) registersAs(id string) {
 	w.at(w.hostile.origin+"/register", func(rw http.ResponseWriter, r *http.Request) {
+		var asked struct {
+			Redirects []string `json:"redirect_uris"`
+		}
+		if json.NewDecoder(r.Body).Decode(&asked) == nil && w.lenient.clients[id] == nil {
+			w.lenient.addClient(id, "", asked.Redirects[0])
+		}
 		respond(rw, 201, map[string]any{"client_id": id, "token_endpoint_auth_method": "none"})
 	})
 }

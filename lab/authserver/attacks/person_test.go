@@ -84,7 +84,7 @@ func (p *person) hear(text string) {
 
 // decides returns the server that the person agrees to use with a provider, if they know what they do:
 // gauze named both, and the person was asked, by gauze or by the provider's page. A page is also enough
-// if they use the provider with the same origin.
+// if they use the provider with the same origin, or have never heard of it.
 func (p *person) decides(with *provider, page bool) (target string) {
 	if p == nil {
 		return ""
@@ -92,7 +92,7 @@ func (p *person) decides(with *provider, page bool) (target string) {
 	text, _ := os.ReadFile(p.file)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if page && originOf(p.target) == originOf(with.usual) {
+	if page && (with.usual == "" || originOf(p.target) == originOf(with.usual)) {
 		return p.target
 	}
 	var server, provider bool

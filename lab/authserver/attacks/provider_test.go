@@ -25,9 +25,9 @@ const (
 type provider struct {
 	world  *world
 	origin string
-	strict bool           // strict: it asks each time, requires PKCE and a resource that it knows, and names itself in responses. Else it remembers consent and ignores the resource.
+	strict bool           // strict: it asks each time, requires PKCE, rejects a resource that it does not know, and names itself in responses. Else it remembers consent and ignores the resource.
 	open   bool           // open: every client is one of its own.
-	usual  string         // usual is the server that people know it for.
+	usual  string         // usual is the server that people know it for; empty: none.
 	serves []string       // serves are the resources that it issues tokens for, if it is strict.
 	meta   map[string]any // meta is its metadata.
 
@@ -134,8 +134,11 @@ func (p *provider) authorize(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g := &grant{person: person, client: q.Get("client_id"), redirect: q.Get("redirect_uri"), challenge: q.Get("code_challenge"), audience: q.Get("resource")}
+	if p.strict && !q.Has("resource") {
+		g.audience = p.usual
+	}
 	if p.strict && (g.challenge == "" || !slices.Contains(p.serves, g.audience)) {
-		p.answer(rw, r, q, url.Values{"error": {"invalid_target"}})
+		p.answer(rw, r, q, url.Values{"error": {"invalid_target"}, "error_description": {"The resource parameter is not supported here."}})
 		return
 	}
 	consent := [2]string{person, g.client}

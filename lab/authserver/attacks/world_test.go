@@ -43,7 +43,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w.lenient = w.newProvider("https://login.lenient.example", mailURL, false)
 	w.strict = w.newProvider("https://login.strict.example", bankURL, true)
-	w.hostile = w.newProvider("https://login.evil.example", evilURL, false)
+	w.hostile = w.newProvider("https://login.evil.example", "", false)
 	w.hostile.open = true
 	of := func(p *provider, resource string) func(string) string {
 		return func(token string) string { return p.owner(token, resource) }
