@@ -312,7 +312,7 @@ func confirmStart[Out any, P interface {
 // agreed reports whether the user has seen exactly this and allowed it, here or anywhere else.
 func (svc *service) agreed(t trust.Thing) bool { return svc.session.Seen(t) || svc.Fleet.Seen.Seen(t) }
 
-// agree remembers that the user allowed these servers: for good if the client asked them, and while this
+// agree remembers that the user allowed these servers: permanently if the client asked them, and while this
 // process runs if the agent says so (AllowWrites).
 func (c *call) agree(servers []candidate) {
 	for _, s := range servers {

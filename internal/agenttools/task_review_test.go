@@ -103,8 +103,8 @@ func TestConfirmedTaskIsRemembered(t *testing.T) {
 	a := newAgent(t, settings{person: yes})
 	a.notesIn(ownFile)
 	id := a.want(done, "run_task", errand("cursor/notes", "append a")).task("id").(string)
-	state := filepath.Join(a.dir, "state", "tasks")
-	store, err := taskrun.Open(state)
+	state := filepath.Join(a.dir, "state")
+	store, err := taskrun.Open(filepath.Join(state, "tasks"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ func (s *Server) Foreign() bool {
 // Agreed remembers that a person has seen the Whole of the entry and agreed that it is used.
 func (s *Server) Agreed() { s.view.fleet.Seen.Agreed(s.Thing(), s.ID()+" in "+s.Config.Home.Project) }
 
-// SawPlan remembers a project's entries as a plan made them, if the user had seen them before: whoever
-// confirmed the plan has seen the rest.
+// SawPlan remembers a project's entries as a plan made them, if the user had seen them before:
+// the user who confirmed the plan has seen the rest.
 func (f *Fleet) SawPlan(p Plan, made []backup.Entry) {
 	for _, c := range p.Changes {
 		if !c.file.InProject() || !slices.ContainsFunc(made, func(e backup.Entry) bool { return e.Path == c.Path }) {

@@ -201,7 +201,7 @@ func (f *flow) person(ctx context.Context, before Login, show Show) (Login, erro
 }
 
 // Errors of Entra ID, which its descriptions begin with. The first is about the parameter, whatever its
-// value is. The second is about this server: without the parameter, the token would be for another one.
+// value is. The second is about this server: without the parameter, the token would be for a different one.
 const (
 	resourceUnknown  = "AADSTS901002:"
 	resourceMismatch = "AADSTS9010010:"
