@@ -29,7 +29,8 @@ type world struct {
 	rand     *rand.Rand
 	user     *user
 	project  *project
-	host     *host  // of the project's choice
+	host     *host // of the project's choice
+	remote   *remote
 	dir      string // where gauze is run
 	path     string // PATH of the terminal
 	terminal string // what is special about it
@@ -76,8 +77,10 @@ func newWorld(t *testing.T, seed uint64, c command) *world {
 type transcript struct {
 	line   string // the command
 	output string
-	asked  string // questions that were put to the person, who agreed
+	asked  string // questions that were put to the person
 	err    error
+
+	questions int
 }
 
 // start prepares gauze in the terminal; env is in addition to what it has.
@@ -148,16 +151,16 @@ var commands = []command{
 		return w.gauze(nil, "verify")
 	}},
 	{"check_health", false, true, func(w *world) transcript {
-		return w.agent(false, call{"check_health", object{"auto_heal": true, "include_project": w.rand.IntN(3) == 0}})
+		return w.agent(nobody, call{"check_health", object{"auto_heal": true, "include_project": w.rand.IntN(3) == 0}})
 	}},
 	{"heal_server", false, true, func(w *world) transcript {
-		return w.agent(false, call{"heal_server", object{"server": w.own()}}, call{"heal_server", object{}})
+		return w.agent(nobody, call{"heal_server", object{"server": w.own()}}, call{"heal_server", object{}})
 	}},
 	{"test_connection", false, true, func(w *world) transcript {
-		return w.agent(false, call{"test_connection", object{"name": w.own()}}, call{"test_connection", object{"name": w.named()}})
+		return w.agent(nobody, call{"test_connection", object{"name": w.own()}}, call{"test_connection", object{"name": w.named()}})
 	}},
 	{"test_connection, agreed to", false, false, func(w *world) transcript {
-		return w.agent(true, call{"test_connection", object{"name": w.named()}}, call{"test_connection", object{"name": w.named()}})
+		return w.agent(agreeing, call{"test_connection", object{"name": w.named()}}, call{"test_connection", object{"name": w.named()}})
 	}},
 }
 
@@ -206,12 +209,12 @@ type call struct {
 	arguments object
 }
 
-// agent makes calls to gauze mcp, one after the other, through a client that
-// can or cannot ask its user. The user agrees to everything.
-func (w *world) agent(asks bool, calls ...call) transcript {
+// agent makes calls to gauze mcp, one after the other, through the client of this person.
+func (w *world) agent(who person, calls ...call) transcript {
 	var line string
 	said := w.converse(nil, []string{"mcp"}, func(a *agent) (said transcript) {
-		said.err = a.initialize(asks)
+		a.user = who
+		said.err = a.initialize(who != nobody)
 		for _, c := range calls {
 			var answer []byte
 			if said.err == nil {
@@ -221,7 +224,7 @@ func (w *world) agent(asks bool, calls ...call) transcript {
 			line += fmt.Sprintf("; %s %s", c.tool, arguments)
 			said.output += string(answer) + "\n"
 		}
-		said.asked = a.asked.String()
+		said.asked, said.questions = a.asked.String(), a.questions
 		return said
 	})
 	said.line += line
@@ -263,7 +266,10 @@ type agent struct {
 	in    io.Writer
 	out   *bufio.Reader
 	id    int
+	user  person
 	asked strings.Builder
+
+	questions int
 }
 
 func (a *agent) send(message object) {
@@ -283,7 +289,7 @@ func (a *agent) initialize(asks bool) error {
 	return err
 }
 
-// request waits for the answer, and agrees to all questions on the way.
+// request waits for the answer. Its user answers all questions on the way.
 func (a *agent) request(method string, params object) (result []byte, err error) {
 	a.id++
 	a.send(object{"id": a.id, "method": method, "params": params})
@@ -304,7 +310,12 @@ func (a *agent) request(method string, params object) (result []byte, err error)
 		switch {
 		case m.Method == "elicitation/create":
 			a.asked.WriteString(m.Params.Message + "\n")
-			a.send(object{"id": m.ID, "result": object{"action": "accept", "content": object{"agree": true}}})
+			a.questions++
+			answer := object{"action": "decline"}
+			if a.user == agreeing {
+				answer = object{"action": "accept", "content": object{"agree": true}}
+			}
+			a.send(object{"id": m.ID, "result": answer})
 		case m.Method == "" && string(m.ID) == fmt.Sprint(a.id):
 			return m.Result, nil
 		}

@@ -257,6 +257,8 @@ func serve() {
 			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"witness","version":"1"}}`
 		case strings.Contains(line, `"tools/list"`):
 			result = `{"tools":[{"name":"look","description":"Looks.","inputSchema":{"type":"object"}}]}`
+		case strings.Contains(line, `"tools/call"`):
+			result = `{"content":[{"type":"text","text":"seen"}]}`
 		}
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, result)
 	}
