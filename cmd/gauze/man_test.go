@@ -63,3 +63,23 @@ func TestCompletionKnowsServersAndClients(t *testing.T) {
 		}
 	}
 }
+
+// The tests that walk all commands read their names from the manual.
+func TestManualHasEveryCommand(t *testing.T) {
+	root := commands()
+	files, err := manual(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
+		if files[name+".1"] == nil && name != "gauze-man" {
+			t.Errorf("%s has no manual page", name)
+		}
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+}

@@ -31,9 +31,11 @@ type world struct {
 	project  *project
 	host     *host // of the project's choice
 	remote   *remote
+	ports    [2]int // of the project's choice, with listeners
 	dir      string // where gauze is run
 	path     string // PATH of the terminal
 	terminal string // what is special about it
+	reads    func() // what happens while the person reads a question
 }
 
 // newWorld makes the world of a seed, for one command.
@@ -213,7 +215,7 @@ type call struct {
 func (w *world) agent(who person, calls ...call) transcript {
 	var line string
 	said := w.converse(nil, []string{"mcp"}, func(a *agent) (said transcript) {
-		a.user = who
+		a.user, a.reads = who, w.reads
 		said.err = a.initialize(who != nobody)
 		for _, c := range calls {
 			var answer []byte
@@ -267,6 +269,7 @@ type agent struct {
 	out   *bufio.Reader
 	id    int
 	user  person
+	reads func() // what happens while the user reads a question
 	asked strings.Builder
 
 	questions int
@@ -311,6 +314,9 @@ func (a *agent) request(method string, params object) (result []byte, err error)
 		case m.Method == "elicitation/create":
 			a.asked.WriteString(m.Params.Message + "\n")
 			a.questions++
+			if a.reads != nil {
+				a.reads()
+			}
 			answer := object{"action": "decline"}
 			if a.user == agreeing {
 				answer = object{"action": "accept", "content": object{"agree": true}}

@@ -6,5 +6,9 @@
 //	home_test.go      the user's home directory with healthy and broken servers
 //	command_test.go   the gauze commands that are run
 //	verdict_test.go   what happened, and what must not happen
+//	time_test.go      a person approves, an agent changes, and the same is run again
+//	thing_test.go     what is approved and changed
+//	terminal_test.go  the person who answers
+//	walk_test.go      every command and every tool, and what it does with what a project brings
 //	witness/          the program that plays every server and tool of the user
 package hostile

@@ -57,6 +57,9 @@ func (w *world) at(who person, args ...string) transcript {
 		shown += string(part[:n])
 		if strings.HasSuffix(shown, prompt) {
 			said.asked, said.questions, shown = said.asked+shown, said.questions+1, ""
+			if w.reads != nil {
+				w.reads()
+			}
 			_, _ = io.WriteString(control, map[person]string{declining: "n\n", agreeing: "y\n"}[who]) // it may have exited
 		}
 		if err != nil { // the command has exited, and all it started

@@ -151,7 +151,7 @@ func (w *world) violations(c command, said transcript, homeBefore string) (all [
 	for _, request := range w.host.received() {
 		line, _, _ := strings.Cut(request, "\n")
 		_, rest, _ := strings.Cut(line, "entry=")
-		if id, _, ok := strings.Cut(rest, "&q="); !ok && strings.Contains(request, "User-Agent: Go") && strings.Contains(said.seen(), w.host.address) {
+		if id, _, ok := strings.Cut(rest, "&q="); !ok && strings.Contains(request, "User-Agent: Go") && strings.Contains(said.asked, w.host.address) {
 			continue // gauze looks for the right path on a host that was agreed to
 		} else if !ok {
 			add("something is sent to a host of the project's choice", "%q", strings.ReplaceAll(request, w.host.address, "HOST"))
@@ -215,8 +215,7 @@ func (w *world) onDesktop(s start) bool {
 // unshown is what a person was not shown of a server of the project before it
 // was started or reached; nothing, if it was shown exactly.
 func (w *world) unshown(id string, said transcript) string {
-	seen := said.seen()
-	if seen == "" {
+	if said.asked == "" {
 		return "anything"
 	}
 	least := []string{"anything"} // several files may have a server of that name
@@ -224,7 +223,7 @@ func (w *world) unshown(id string, said transcript) string {
 		if e.client+"/"+e.name != id {
 			continue
 		}
-		hidden := slices.DeleteFunc(slices.Clone(e.exact), func(word string) bool { return strings.Contains(seen, word) })
+		hidden := slices.DeleteFunc(slices.Clone(e.exact), func(word string) bool { return strings.Contains(said.asked, word) })
 		if least[0] == "anything" || len(hidden) < len(least) {
 			least = hidden
 		}
@@ -233,15 +232,6 @@ func (w *world) unshown(id string, said transcript) string {
 		}
 	}
 	return strings.Join(least, ", ")
-}
-
-// seen is what a person was shown before something of the project was started
-// or reached: questions, and what is printed for someone who named the server.
-func (t transcript) seen() string {
-	if strings.HasPrefix(t.line, "gauze doctor ") && strings.Contains(t.line, "/") {
-		return t.asked + t.output
-	}
-	return t.asked
 }
 
 // homeNow lists the user's files, except those of the project and of the folder

@@ -47,7 +47,7 @@ func main() {
 		w.docker()
 	}
 	w.behave()
-	serve()
+	w.serve()
 }
 
 // witness is one start of the program.
@@ -240,8 +240,8 @@ func send(address, what string) {
 	conn.Close()
 }
 
-// serve runs a small MCP server.
-func serve() {
+// serve runs a small MCP server. With --dies, it dies in a call.
+func (w *witness) serve() {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<20)
 	for in.Scan() {
@@ -257,6 +257,8 @@ func serve() {
 			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"witness","version":"1"}}`
 		case strings.Contains(line, `"tools/list"`):
 			result = `{"tools":[{"name":"look","description":"Looks.","inputSchema":{"type":"object"}}]}`
+		case strings.Contains(line, `"tools/call"`) && slices.Contains(w.args, "--dies"):
+			fail("Error: killed")
 		case strings.Contains(line, `"tools/call"`):
 			result = `{"content":[{"type":"text","text":"seen"}]}`
 		}
