@@ -64,7 +64,7 @@ func (r *registrar) identify(ctx context.Context, meta *oauthex.AuthServerMeta, 
 	return client, c, nil
 }
 
-// ownRedirect returns a redirect address that only one issuer is told (RFC 9700, 4.4.2): another one,
+// ownRedirect returns a redirect address that only one issuer is told (RFC 9700, 4.4.2): a different one,
 // whose page the issuer's may lead on to, does not send a code there.
 func ownRedirect(issuer string) string {
 	return "http://127.0.0.1" + callbackPath + "/" + digest(issuer)[:8]
