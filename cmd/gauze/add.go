@@ -89,7 +89,7 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 	fl.Machine.Until(ctx)
 	show := progressOn(cmd.ErrOrStderr(), false)
 	f.Tell = func(is string) { show(f.Name + ": " + is) }
-	if agree := confirmFix(cmd); agree != nil {
+	if agree := confirmFix(cmd, fl.Seen); agree != nil {
 		f.Agree = func(o fleet.Offer) bool {
 			show("")
 			return agree(nil, o)

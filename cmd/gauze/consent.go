@@ -271,8 +271,8 @@ func confirmProject(cmd *cobra.Command, named []string, consent string) func(*fl
 }
 
 // confirmFix returns a function that asks the user before a fix is tried that uses a value of a
-// project. Without a terminal it is nil, which refuses.
-func confirmFix(cmd *cobra.Command) func(*fleet.Server, fleet.Offer) bool {
+// project, unless they have seen it before. Without a terminal it is nil, which refuses.
+func confirmFix(cmd *cobra.Command, seen *trust.Memory) func(*fleet.Server, fleet.Offer) bool {
 	if !interactive(cmd) {
 		return nil
 	}
@@ -280,12 +280,20 @@ func confirmFix(cmd *cobra.Command) func(*fleet.Server, fleet.Offer) bool {
 	return func(s *fleet.Server, o fleet.Offer) bool {
 		mu.Lock()
 		defer mu.Unlock()
+		thing := o.Thing(s)
+		if seen.Seen(thing) {
+			return true
+		}
 		q, err := o.Question(s)
 		if err != nil {
 			return false
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n\n", indent(q.Whole))
-		return ask(cmd, fold(q.Title))
+		if !ask(cmd, fold(q.Title)) {
+			return false
+		}
+		seen.Agreed(thing, o.About)
+		return true
 	}
 }
 

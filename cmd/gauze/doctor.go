@@ -129,7 +129,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 		f.ask = confirmProject(cmd, names, "")
 		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Ask: f.ask, Model: model}
 		if !f.yes { // which skips what must be reviewed, so nothing is asked
-			o.Agree = confirmFix(cmd)
+			o.Agree = confirmFix(cmd, fl.Seen)
 		}
 		if all, err = checked(cmd, fl, servers, o, f.json); err != nil {
 			return err

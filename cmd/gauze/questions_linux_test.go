@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,18 +23,23 @@ const otherProgram = "GAUZE_QUESTIONS"
 var everyday = []struct {
 	name          string
 	first, second int
-	do            func(h agentHome) (questions int)
+	do            func(h agentHome) (questions int, err error)
+	ends          string // how it ends the first time, if not with success
 }{
-	{"wrap all, also a remote one", 2, 0, typed("wrap", "--all")},
-	{"doctor", 0, 0, typed("doctor")},
-	{"doctor --fix", 1, 0, typed("doctor", "--fix", "cursor/broken")},
-	{"login", 0, 0, typed("login", "cursor/far")},
-	{"add", 1, 0, typed("add", "--client", "cursor", "new", "--", "faultyserver")},
-	{"test a project's server", 1, 0, typed("doctor", "claude-code/shared")},
-	{"task run of an own file", 1, 0, typed("task", "run", "../tasks/own.yaml")},
-	{"an agent heals a server", 1, 0, called("heal_server", object{"server": "cursor/broken"})},
-	{"an agent adds a server", 2, 0, called("configure_server", object{"name": "new", "clients": []string{"cursor"}, "command": "faultyserver"})},
-	{"lock and verify", 0, 0, func(h agentHome) int { return typed("lock")(h) + typed("verify")(h) }},
+	{"wrap all, also a remote one", 2, 0, typed("wrap", "--all"), ""},
+	{"doctor", 0, 0, typed("doctor"), "exit status 1"},
+	{"doctor --fix", 1, 0, typed("doctor", "--fix", "cursor/broken"), ""},
+	{"login", 0, 0, typed("login", "cursor/far"), ""},
+	{"add", 1, 0, typed("add", "--client", "cursor", "new", "--", "faultyserver"), ""},
+	{"test a project's server", 1, 0, typed("doctor", "claude-code/shared"), ""},
+	{"task run of an own file", 1, 0, typed("task", "run", "../tasks/own.yaml"), ""},
+	{"an agent heals a server", 1, 0, called("heal_server", object{"server": "cursor/broken"}), ""},
+	{"an agent adds a server", 2, 0, called("configure_server", object{"name": "new", "clients": []string{"cursor"}, "command": "faultyserver"}), ""},
+	{"lock and verify", 0, 0, func(h agentHome) (int, error) {
+		locked, err := typed("lock", "cursor/mine")(h)
+		verified, err2 := typed("verify", "cursor/mine")(h)
+		return locked + verified, errors.Join(err, err2)
+	}, ""},
 }
 
 func TestOrdinaryUseIsQuiet(t *testing.T) {
@@ -46,7 +52,15 @@ func TestOrdinaryUseIsQuiet(t *testing.T) {
 			h.write(".cursor/mcp.json", fmt.Sprintf(`{"mcpServers": {"mine": {"command": "faultyserver"}, "broken": {"command": "faultyserver", "arguments": []}, "far": {"url": %q}}}`, far.MCP()))
 			h.write("project/.mcp.json", `{"mcpServers": {"shared": {"command": "faultyserver"}}}`)
 			h.write("tasks/own.yaml", "servers: {s: cursor/mine}\nsteps: [{id: a, server: s, tool: echo, arguments: {text: hello}}]\n")
-			first, second := e.do(h), e.do(h)
+			first, err := e.do(h)
+			second, _ := e.do(h) // which need not succeed: a server cannot be added twice
+			ended := ""
+			if err != nil {
+				ended = err.Error()
+			}
+			if ended != e.ends {
+				t.Errorf("ended with %q, want %q", ended, e.ends)
+			}
 			if os.Getenv(otherProgram) != "" {
 				t.Logf("%-26s %d %d", e.name, first, second)
 			} else if first != e.first || second != e.second {
@@ -69,8 +83,8 @@ func (h agentHome) user(args ...string) *exec.Cmd {
 }
 
 // typed returns a function that runs a command on a terminal and answers yes to every question.
-func typed(args ...string) func(agentHome) int {
-	return func(h agentHome) (questions int) {
+func typed(args ...string) func(agentHome) (int, error) {
+	return func(h agentHome) (questions int, err error) {
 		cmd := h.user(args...)
 		pty := startOnTerminal(h.t, cmd)
 		defer pty.Close()
@@ -86,15 +100,16 @@ func typed(args ...string) func(agentHome) int {
 				break
 			}
 		}
-		h.t.Logf("gauze %q: %v\n%s", args, cmd.Wait(), said)
-		return questions
+		err = cmd.Wait()
+		h.t.Logf("gauze %q: %v\n%s", args, err, said)
+		return questions, err
 	}
 }
 
 // called returns a function that calls a tool of gauze mcp for an agent, whose user agrees to
 // everything.
-func called(tool string, arguments object) func(agentHome) int {
-	return func(h agentHome) (questions int) {
+func called(tool string, arguments object) func(agentHome) (int, error) {
+	return func(h agentHome) (questions int, err error) {
 		session := connect(h.t, h.user("mcp"), "2025-06-18", &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			questions++
 			h.t.Logf("asked: %s", r.Params.Message)
@@ -108,6 +123,9 @@ func called(tool string, arguments object) func(agentHome) int {
 		for _, c := range result.Content {
 			h.t.Logf("%s: %s", tool, c.(*mcp.TextContent).Text)
 		}
-		return questions
+		if result.IsError {
+			return questions, errors.New("the tool failed")
+		}
+		return questions, nil
 	}
 }

@@ -145,7 +145,7 @@ func (f *testFlags) runConfigured(cmd *cobra.Command, name string, model llm.Mod
 		}
 		return false, fmt.Errorf("%w\nTo test a program, run: gauze test -- %s", err, shell.Here().Quote(name))
 	}
-	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Heal: f.heal, Timeout: f.timeout, Ask: confirmProject(cmd, []string{name}, f.consent), Agree: confirmFix(cmd), Model: model}, f.json)
+	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Heal: f.heal, Timeout: f.timeout, Ask: confirmProject(cmd, []string{name}, f.consent), Agree: confirmFix(cmd, fl.Seen), Model: model}, f.json)
 	if err != nil {
 		return false, err
 	}

@@ -22,7 +22,7 @@ type openOffer struct {
 // agree returns a function that allows the fixes that the user agreed to and collects the others.
 func (o *offers) agree(c *call) func(*fleet.Server, fleet.Offer) bool {
 	return func(s *fleet.Server, offer fleet.Offer) bool {
-		if c.verdict(usesProject...) != trust.Never && c.service.agreed(offered(s, offer)) {
+		if c.verdict(usesProject...) != trust.Never && c.service.agreed(offer.Thing(s)) {
 			return true
 		}
 		o.mu.Lock()
@@ -30,15 +30,6 @@ func (o *offers) agree(c *call) func(*fleet.Server, fleet.Offer) bool {
 		o.open = append(o.open, openOffer{s, offer})
 		return false
 	}
-}
-
-// offered returns a fix as a thing that the user is shown.
-func offered(s *fleet.Server, o fleet.Offer) trust.Thing {
-	where := "given by an agent"
-	if s != nil {
-		where = s.ID() + " in " + s.File
-	}
-	return trust.Thing{Kind: trust.FixOffer, Where: where, Bytes: o.Spec.Fingerprint()}
 }
 
 // forNew is agree for a server that is not configured yet.
@@ -61,7 +52,7 @@ func confirmOffer[Out any, P interface {
 	*Out
 	actionStatus() *ActionStatus
 }](c *call, o openOffer, typed string, then func(*call) (Out, error)) (out Out, err error) {
-	thing := offered(o.server, o.Offer)
+	thing := o.Thing(o.server)
 	asked, err := o.Question(o.server)
 	if err != nil {
 		return out, failure("nothing was done: "+err.Error(), "ask the user to run it in a terminal")

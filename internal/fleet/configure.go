@@ -87,6 +87,16 @@ func (o Offer) Question(s *Server) (q Question, err error) {
 	return q, nil
 }
 
+// Thing returns the fix of a server as what the user is shown. The server is nil if it is not
+// configured yet.
+func (o Offer) Thing(s *Server) trust.Thing {
+	where := "not configured"
+	if s != nil {
+		where = s.ID() + " in " + s.File
+	}
+	return trust.Thing{Kind: trust.FixOffer, Where: where, Bytes: o.Spec.Fingerprint()}
+}
+
 // changedWords returns how many words differ between two texts that have as many of them.
 func changedWords(a, b string) (n int, aligned bool) {
 	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
