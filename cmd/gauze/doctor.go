@@ -160,10 +160,15 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 			io.WriteString(out, "\nNow:\n\n"+showHealth(fl, h, invocation{f.static, false, names}, p))
 		}
 	}
-	if h.HasBroken() {
+	if h.HasBroken() || f.leftOut(h) {
 		return exitStatus(1)
 	}
 	return nil
+}
+
+// leftOut reports whether a server that the user named was not tested because its entry is not confirmed.
+func (f *doctorFlags) leftOut(h fleet.Health) bool {
+	return !f.static && !h.Whole && h.HasUnconfirmed()
 }
 
 // again checks the servers that did not work before the files were changed.

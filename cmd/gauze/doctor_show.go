@@ -157,7 +157,7 @@ func (f *doctorFlags) answerJSON(cmd *cobra.Command, fl *fleet.Fleet, view *flee
 		}
 		d.Servers = append(d.Servers, one)
 	}
-	broken := h.HasBroken()
+	broken := h.HasBroken() || f.leftOut(h)
 	if f.fix {
 		plan := f.plan(view, h)
 		d.Plan = &planned{Diff: plan.Diff(), Consent: plan.Consent(), Skipped: append([]fleet.Skip{}, plan.Skipped...), Made: []string{}}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -156,7 +157,7 @@ func (f *testFlags) runConfigured(cmd *cobra.Command, name string, model llm.Mod
 		}
 		switch {
 		case !c.Tried:
-			fmt.Fprintf(cmd.ErrOrStderr(), "gauze test: %s was not tested: %s\n", plaintext.Clean(c.ID()), c.Verdict().Cause)
+			fmt.Fprintf(cmd.ErrOrStderr(), "gauze test: %s was not tested: %s\n", plaintext.Clean(c.ID()), cmp.Or(c.Not, c.Verdict().Cause))
 		case f.json:
 			t := testedOf(c.Real(), c.Final(), c.Attempt, c.Report)
 			t.Server = c.Shown()

@@ -316,8 +316,18 @@ func (svc *service) agreed(t trust.Thing) bool { return svc.session.Seen(t) || s
 // process runs if the agent says so (AllowWrites).
 func (c *call) agree(servers []candidate) {
 	for _, s := range servers {
-		c.remember(s.thing, s.spec.Label())
+		c.rememberServer(s)
 	}
+}
+
+// rememberServer remembers that the user allowed a server. What an agent named is remembered while this
+// process runs: it may run a file that the agent changes later, and no entry of the user's has it.
+func (c *call) rememberServer(s candidate) {
+	if s.from == trust.Agent {
+		c.service.session.Agreed(s.thing, s.spec.Label())
+		return
+	}
+	c.remember(s.thing, s.spec.Label())
 }
 
 func (c *call) remember(t trust.Thing, about string) {

@@ -189,7 +189,7 @@ func (c *call) confirmed(id string, review *taskcli.Review) {
 	c.remember(review.Thing(id), review.About())
 	for _, s := range review.Servers {
 		if one := candidateOf(s); one != nil {
-			c.remember(one.thing, one.spec.Label())
+			c.rememberServer(*one)
 		}
 	}
 }

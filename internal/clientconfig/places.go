@@ -190,8 +190,10 @@ func (h Home) folders(up bool) []string {
 // Repository returns the directory with .git: the project or one above it.
 func (h Home) Repository() (string, bool) {
 	for dir := h.Project; dir != ""; dir = h.parent(dir) {
-		if _, err := h.disk().Lstat(h.join(dir, ".git")); err == nil {
-			return dir, true
+		for _, mark := range []string{".git", ".hg", ".jj", ".svn"} {
+			if _, err := h.disk().Lstat(h.join(dir, mark)); err == nil {
+				return dir, true
+			}
 		}
 		if h.parent(dir) == dir {
 			break

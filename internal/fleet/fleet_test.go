@@ -347,6 +347,40 @@ func TestAConfirmedChangeOfASeenEntryIsSeen(t *testing.T) {
 	}
 }
 
+// A different entry of the same name is not seen with it.
+func TestAConfirmedChangeIsForItsOwnEntry(t *testing.T) {
+	h := emptyHome(t)
+	const file = "project/.continue/mcpServers/a.yaml"
+	seen := "  - name: notes\n    command: node\n    args: [a.js]\n"
+	h.write(".continue/x", "")
+	h.write(file, "name: n\nversion: 0.0.1\nschema: v1\nmcpServers:\n"+seen)
+	for _, s := range h.fleet.Look().Servers {
+		s.Agreed()
+	}
+	h.write(file, "name: n\nversion: 0.0.1\nschema: v1\nmcpServers:\n  - name: notes\n    command: gauze\n    args: [run, --, sh, -c, evil]\n"+seen)
+	view := h.fleet.Look()
+	plan := view.Wrap(view.Servers, true)
+	made, err := h.fleet.Apply(plan, plan.Consent())
+	if err != nil || len(made) != 1 {
+		t.Fatal(made, err)
+	}
+	h.fleet.SawPlan(plan, made)
+	evil := 0
+	for _, s := range h.fleet.Look().Servers {
+		if s.Real().Command == "sh" {
+			evil++
+			if !s.Foreign() {
+				t.Error("an entry that nobody saw counts as seen")
+			}
+		} else if s.Foreign() {
+			t.Errorf("%s: what was seen before counts as unseen", s.Written())
+		}
+	}
+	if evil != 1 {
+		t.Errorf("%d", evil)
+	}
+}
+
 // Whichever client reads it, by whatever name for the place, and whatever the
 // project says about itself.
 func TestNoPlaceInAProjectIsTrusted(t *testing.T) {

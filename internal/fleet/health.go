@@ -53,6 +53,11 @@ func (h Health) HasBroken() bool {
 	return h.Count()[Broken] > 0 || h.BrokenFiles() > 0
 }
 
+// HasUnconfirmed reports whether a server was left out because its entry was not confirmed.
+func (h Health) HasUnconfirmed() bool {
+	return slices.ContainsFunc(h.Servers, func(c *Checked) bool { return !c.Tried && c.Not != "" && c.Foreign() })
+}
+
 // BrokenFiles returns the number of files that their client rejects, wholly or in part.
 func (h Health) BrokenFiles() int {
 	files := map[string]bool{}

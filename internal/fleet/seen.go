@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/gauze-mcp/gauze/internal/backup"
@@ -25,20 +26,27 @@ func (s *Server) Foreign() bool {
 func (s *Server) Agreed() { s.view.fleet.Seen.Agreed(s.Thing(), s.ID()+" in "+s.Config.Home.Project) }
 
 // SawPlan remembers a project's entries as a plan made them, if the user had seen them before:
-// the user who confirmed the plan has seen the rest.
+// the user who confirmed the plan has seen the rest. An entry is the one at the same place of the file.
 func (f *Fleet) SawPlan(p Plan, made []backup.Entry) {
 	for _, c := range p.Changes {
 		if !c.file.InProject() || !slices.ContainsFunc(made, func(e backup.Entry) bool { return e.Path == c.Path }) {
 			continue
 		}
-		before := map[string]*Server{}
-		for _, s := range f.view([]*clientconfig.Config{c.file}).Servers {
-			before[s.Name] = s
-		}
-		for _, s := range f.view([]*clientconfig.Config{c.file.Home.ReadText(c.file.File, c.New)}).Servers {
-			if was := before[s.Name]; was != nil && !was.Foreign() {
-				s.Agreed()
+		before := f.view([]*clientconfig.Config{c.file}).byPlace()
+		for place, now := range f.view([]*clientconfig.Config{c.file.Home.ReadText(c.file.File, c.New)}).byPlace() {
+			if was := before[place]; len(was) == 1 && len(now) == 1 && !was[0].Foreign() {
+				now[0].Agreed()
 			}
 		}
 	}
+}
+
+// byPlace returns the servers by where they are in their file.
+func (v *View) byPlace() map[string][]*Server {
+	all := map[string][]*Server{}
+	for _, s := range v.Servers {
+		place := fmt.Sprintf("%q %q", s.Path, s.Name)
+		all[place] = append(all[place], s)
+	}
+	return all
 }

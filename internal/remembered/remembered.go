@@ -32,8 +32,8 @@ type Shelf struct {
 // In returns the shelf of servers in gauze's state directory.
 func In(state string) *Shelf { return &Shelf{filepath.Join(state, "servers"), maxServers} }
 
-// Seen returns the shelf of what the user has seen.
-func Seen(state string) *Shelf { return &Shelf{filepath.Join(state, "seen"), maxSeen} }
+// Seen returns the shelf of what the user has seen of one kind.
+func Seen(state, kind string) *Shelf { return &Shelf{filepath.Join(state, "seen", kind), maxSeen} }
 
 // Limits on what is kept: the files that were written longest ago are removed.
 const (

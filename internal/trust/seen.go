@@ -49,19 +49,18 @@ func (t Thing) key() string {
 
 // Memory knows what a person has seen and agreed to, in this and in earlier processes.
 type Memory struct {
-	shelf  *remembered.Shelf // nil: nothing is kept on disk
+	state  string // empty: nothing is kept on disk
 	mu     sync.Mutex
 	agreed map[string]bool
 }
 
 // NewMemory returns the memory in gauze's state directory. Without a directory it ends with the process.
 func NewMemory(state string) *Memory {
-	m := &Memory{agreed: map[string]bool{}}
-	if state != "" {
-		m.shelf = remembered.Seen(state)
-	}
-	return m
+	return &Memory{state: state, agreed: map[string]bool{}}
 }
+
+// shelf returns where the things of one kind are: many tasks leave the entries where they are.
+func (m *Memory) shelf(t Thing) *remembered.Shelf { return remembered.Seen(m.state, string(t.Kind)) }
 
 // Seen reports whether a person has seen exactly this and agreed to it. Whatever cannot be read was
 // not seen. A nil Memory has seen nothing.
@@ -71,7 +70,7 @@ func (m *Memory) Seen(t Thing) bool {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.agreed[t.key()] || m.shelf != nil && m.shelf.Get(t.key()) != nil
+	return m.agreed[t.key()] || m.state != "" && m.shelf(t).Get(t.key()) != nil
 }
 
 // Agreed remembers that a person has seen a thing and agreed to it. about is one line for people who
@@ -84,7 +83,7 @@ func (m *Memory) Agreed(t Thing, about string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.agreed[t.key()] = true
-	if m.shelf == nil {
+	if m.state == "" {
 		return
 	}
 	note, err := json.Marshal(struct {
@@ -93,7 +92,7 @@ func (m *Memory) Agreed(t Thing, about string) {
 		At    time.Time `json:"at"`
 	}{t.Kind, plaintext.Clean(about), time.Now().UTC().Truncate(time.Second)})
 	if err == nil {
-		m.shelf.Put(t.key(), note)
+		m.shelf(t).Put(t.key(), note)
 	}
 }
 

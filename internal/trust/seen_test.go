@@ -55,7 +55,7 @@ func TestSeenRevealsNothing(t *testing.T) {
 	const secret = "sk-canary-0123456789"
 	state := t.TempDir()
 	NewMemory(state).Agreed(Thing{ServerEntry, "/p", "run --key " + secret}, "claude-code/notes")
-	files, err := filepath.Glob(filepath.Join(state, "seen", "*.json"))
+	files, err := filepath.Glob(filepath.Join(state, "seen", "entry", "*.json"))
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
