@@ -36,7 +36,8 @@ type Entry struct {
 	used     []string // their values, except those that every program has
 	referred []string // values of the variables that its headers and variables refer to
 
-	runs   *launch.Spec // the server that gauze run would start, whichever program is called gauze
+	wrap   *wrap        // if it runs a server through gauze run, whichever program is called gauze
+	runs   *launch.Spec // that server
 	node   splice.Node  // the fields; those inside Nest if it has one
 	outer  splice.Node
 	fields Fields

@@ -32,7 +32,7 @@ func (c *Config) Others(e *Entry) map[string]string {
 	if e.Inner == nil || e.Inner.URL == "" {
 		return all
 	}
-	for _, fact := range values(e.Spec.Args, "--entry") {
+	for _, fact := range values(e.wrap.flags, "--entry") {
 		name, raw, _ := strings.Cut(fact, "=")
 		if f := e.fields; name == "url" || name == f.Env || name == f.EnvHeaders || e.isType(name) || f.harmless(name) || has(e.outer, name) {
 			continue
@@ -98,7 +98,7 @@ func (e *Entry) expressed() map[string]func(splice.Node) bool {
 	case e.Inner != nil && e.Inner.URL != "": // the variables are for gauze, and without a URL headers have no effect
 		read(isText, f.Env+"/"+secretVariable, f.BearerEnv)
 		read(areTexts, f.Headers, f.EnvHeaders)
-		for _, pair := range values(e.Spec.Args, "--header-env") {
+		for _, pair := range values(e.wrap.flags, "--header-env") {
 			if _, variable, _ := strings.Cut(pair, "="); launch.IsHeaderVariable(variable) {
 				read(isText, f.Env+"/"+variable)
 			}

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/launch"
-
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
@@ -221,13 +219,13 @@ func (w *watched) Lstat(path string) (fs.FileInfo, error) { return w.memory.Lsta
 
 // The order of gauze run's flags changes nothing about what is sent, so a person who is asked sees the headers in any order.
 func TestHeadersOfAWrappedServerInAnyOrder(t *testing.T) {
-	for _, args := range [][]string{
-		{"run", "--header-env", "X-A=TOKEN", "--url", "https://a.example/mcp"},
-		{"run", "--url", "https://a.example/mcp", "--header-env", "X-A=TOKEN"},
+	for _, args := range []string{
+		`"run", "--header-env", "X-A=TOKEN", "--url", "https://a.example/mcp"`,
+		`"run", "--url", "https://a.example/mcp", "--header-env", "X-A=TOKEN"`,
 	} {
-		_, inner := unwrapped(launch.Spec{Command: "gauze", Args: args, Env: []string{"TOKEN=t"}}, func(string) (string, bool) { return "", false })
+		inner := readAs(t, "cursor", `{"mcpServers": {"a": {"command": "gauze", "args": [`+args+`], "env": {"TOKEN": "t"}}}}`).Entries[0].Inner
 		if inner == nil || len(inner.Header) != 1 || inner.Header[0].Name != "X-A" || inner.Header[0].Value != "t" {
-			t.Errorf("%q: %+v", args, inner)
+			t.Errorf("%s: %+v", args, inner)
 		}
 	}
 }

@@ -195,14 +195,17 @@ func (c *Config) entry(name string, at []any, n splice.Node) Entry {
 	e.Transport, e.Builtin = e.transport()
 	r := reader{Home: c.Home, Entry: &e}
 	r.spec()
-	wrapped, inner := unwrapped(e.Spec, func(name string) (string, bool) {
+	if e.wrap = r.wrap(); e.wrap == nil {
+		return e
+	}
+	e.runs = e.wrap.inner(e.Spec, func(name string) (string, bool) {
 		if !slices.Contains(e.Variables(), name) {
 			r.variable(name) // it is already in the environment if the client passes it on
 		}
 		return "", false
 	})
-	if e.runs = inner; wrapped && c.ours(&e, r.inherited()) {
-		e.Wrapped, e.Inner = true, inner
+	if c.ours(&e, r.inherited()) {
+		e.Wrapped, e.Inner = true, e.runs
 	}
 	return e
 }

@@ -65,9 +65,9 @@ func (r reader) variable(name string) (string, bool) {
 		return "${" + name + "}", true
 	}
 	value, ok := r.lookup(name)
-	if ok && !slices.Contains(r.uses, name) {
+	if !slices.Contains(r.uses, name) {
 		r.uses = append(r.uses, name)
-		if !slices.Contains(commonVariables, strings.ToUpper(name)) {
+		if ok && !slices.Contains(commonVariables, strings.ToUpper(name)) {
 			r.used = append(r.used, value)
 		}
 	}
@@ -93,33 +93,38 @@ func (r reader) spec() {
 
 func (r reader) command() {
 	command, _ := member(r.node, r.fields.Command)
-	if !has(r.node, r.fields.Command) {
-		return
-	}
-	args, _ := member(r.node, r.fields.Args)
-	switch command.Kind() {
-	case splice.StringKind:
-		r.Spec.Command = r.expand(textOf(r.node, r.fields.Command), reference.Command)
-	case splice.ListKind:
-		if argv := words(command); r.fields.Argv && len(argv) > 0 {
-			r.Spec.Command = r.expand(argv[0], reference.Command)
-			for _, word := range argv[1:] {
-				r.Spec.Args = append(r.Spec.Args, r.expand(word, reference.Args))
-			}
+	for i, word := range r.argv() {
+		switch {
+		case command.Kind() == splice.MapKind: // not expanded
+		case i == 0:
+			word = r.expand(word, reference.Command)
+		default:
+			word = r.expand(word, reference.Args)
 		}
-		return
-	case splice.MapKind: // Zed's old form
-		r.Spec.Command = textOf(command, "path")
-		if args, ok := member(command, "args"); ok {
-			r.Spec.Args = words(args)
-		}
-		return
-	}
-	if r.fields.Args != "" && has(r.node, r.fields.Args) {
-		for _, word := range words(args) {
-			r.Spec.Args = append(r.Spec.Args, r.expand(word, reference.Args))
+		if i == 0 {
+			r.Spec.Command = word
+		} else {
+			r.Spec.Args = append(r.Spec.Args, word)
 		}
 	}
+}
+
+// argv returns the command and its arguments as written.
+func (e *Entry) argv() []string {
+	command, ok := member(e.node, e.fields.Command)
+	switch {
+	case !ok:
+		return nil
+	case command.Kind() == splice.ListKind && e.fields.Argv:
+		return words(command)
+	case command.Kind() == splice.ListKind:
+		return nil
+	case command.Kind() == splice.MapKind: // Zed's old form
+		return append([]string{textOf(command, "path")}, words(mustMember(command, "args"))...)
+	}
+	first, _ := text(command)
+	args, _ := member(e.node, e.fields.Args)
+	return append([]string{first}, words(args)...)
 }
 
 func (r reader) headers() {

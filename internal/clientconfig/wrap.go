@@ -178,11 +178,8 @@ func (c *Config) unwrapping(e *Entry) (exact Edit, err error) {
 // meaningful returns a flag between run and the command that is more than a setting of gauze run:
 // without it, a different server would start.
 func meaningful(e *Entry) string {
-	for _, word := range e.Spec.Args {
-		if word == "--" {
-			break
-		}
-		if name, _, _ := strings.Cut(word, "="); name == "--cwd" || name == "--url" || strings.HasPrefix(name, "--header") {
+	for _, word := range e.wrap.flags {
+		if name, _, _ := strings.Cut(word, "="); name == "--cwd" || strings.HasPrefix(name, "--header") {
 			return name
 		}
 	}
@@ -326,14 +323,6 @@ func (e *Entry) named() []string {
 		return nil
 	}
 	return []string{quote(nameFlag + e.Name)}
-}
-
-// withoutName returns the words that follow gauze run and the name of the server.
-func withoutName(words []string) []string {
-	for len(words) > 1 && strings.HasPrefix(words[0], nameFlag) {
-		words = words[1:]
-	}
-	return words
 }
 
 // wrapCommand inserts gauze run before the command. The original arguments follow "run", the name and
@@ -507,15 +496,7 @@ func (c *Config) unwrapByHand(e *Entry) Edit {
 	if inner, ok := member(e.outer, e.fields.Nest); ok && inner.Kind() == splice.MapKind {
 		path = below(path, e.fields.Nest)
 	}
-	all := words(mustMember(e.node, e.fields.Args))
-	if e.fields.Argv {
-		all = words(mustMember(e.node, e.fields.Command))
-	}
-	if at := slices.Index(all, "--"); at >= 0 {
-		all = all[at+1:]
-	} else {
-		all = withoutName(all[slices.Index(all, "run")+1:])
-	}
+	all := e.argv()[1+e.wrap.server:]
 	if e.fields.Argv {
 		return Edit{set(list(all), path, e.fields.Command)}
 	}

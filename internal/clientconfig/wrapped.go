@@ -4,33 +4,86 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// unwrapped returns the server behind gauze run, if the command is gauze run. variable looks up a
-// variable that the entry does not set.
-func unwrapped(s launch.Spec, variable func(string) (string, bool)) (bool, *launch.Spec) {
-	if !isGauze(s.Command) || len(s.Args) < 2 || s.Args[0] != "run" {
-		return false, nil
+// wrap is how an entry runs a server through gauze run. It is found in the words as they are written,
+// and none of the words of gauze run changes when the client expands them. So the server that is shown
+// and the one that is started are the same words of the entry.
+type wrap struct {
+	flags  []string // the words of gauze run, without the dashes and the URL
+	server int      // index of the server's command or URL in the arguments
+	url    bool
+	joined string // the flag, if it is in one word with the URL
+}
+
+// wrap returns how the entry runs gauze, whichever program that is, or nil: it does not, it has no
+// server or two, or the client may expand words of gauze run.
+func (r reader) wrap() *wrap {
+	argv := r.argv()
+	if len(argv) < 3 || !isGauze(argv[0]) || argv[1] != "run" {
+		return nil
 	}
-	inner := s
-	inner.Command, inner.Args = "", nil
-	rest := withoutName(s.Args[1:])
-	for i, word := range rest {
+	w := findServer(argv[1:])
+	dialect := r.Client.Dialect.On(r.OS)
+	if w == nil || slices.ContainsFunc(w.flags, func(word string) bool { return dialect.MayExpand(word, reference.Args) }) {
+		return nil
+	}
+	written, expanded := argv[1+w.server], r.Spec.Args[w.server]
+	if !w.url && strings.HasPrefix(expanded, "-") && !strings.HasPrefix(written, "-") {
+		return nil // a reference became a flag
+	}
+	return w
+}
+
+// findServer finds the server in the arguments of gauze, the first of which is run. Its command follows
+// two dashes, or only flags that Wrap writes.
+func findServer(args []string) *wrap {
+	w := &wrap{}
+	for i := 1; i < len(args); i++ {
+		word := args[i]
+		isURL := word == "--url" || strings.HasPrefix(word, "--url=")
 		switch {
-		case word == "--" && i+1 < len(rest):
-			inner.Command, inner.Args = rest[i+1], slices.Clone(rest[i+2:])
-			return true, &inner
-		case word == "--url" && i+1 < len(rest):
-			env := environment{s.Env, variable}
-			inner.URL, inner.Header, inner.Login = rest[i+1], env.headers(rest), env.login(rest)
-			return true, &inner
-		case i == 0 && !strings.HasPrefix(word, "-"):
-			inner.Command, inner.Args = word, slices.Clone(rest[1:])
-			return true, &inner
+		case word == "--" || !strings.HasPrefix(word, "-") && !w.url && WrapFlags(w.flags):
+			if word == "--" {
+				i++
+			}
+			if w.server = i; w.url || i >= len(args) {
+				return nil
+			}
+			return w
+		case isURL && w.url, word == "--url" && i+1 == len(args):
+			return nil
+		case word == "--url":
+			i++
+			w.url, w.server = true, i
+		case isURL:
+			w.url, w.server, w.joined = true, i, "--url="
+		case slices.Contains(valued, word) && i+1 < len(args):
+			i++
+			w.flags = append(w.flags, word, args[i])
+		default:
+			w.flags = append(w.flags, word)
 		}
 	}
-	return true, nil
+	if !w.url {
+		return nil
+	}
+	return w
+}
+
+// inner returns the server of an entry that is wrapped. variable looks up a variable that the entry does
+// not set.
+func (w *wrap) inner(s launch.Spec, variable func(string) (string, bool)) *launch.Spec {
+	if word := s.Args[w.server]; w.url {
+		env := environment{s.Env, variable}
+		s.URL, s.Header, s.Login = strings.TrimPrefix(word, w.joined), env.headers(w.flags), env.login(w.flags)
+		s.Command, s.Args = "", nil
+	} else {
+		s.Command, s.Args = word, slices.Clone(s.Args[w.server+1:])
+	}
+	return &s
 }
 
 // environment is that of a wrapped server: what its entry sets and what the client passes on.
@@ -97,17 +150,23 @@ func (e environment) login(words []string) (l launch.Login) {
 }
 
 // WrapFlags reports whether words are flags of gauze run that Wrap writes, with their values.
-func WrapFlags(words []string) bool {
+func WrapFlags(words []string) bool { return len(unusual(words)) == 0 }
+
+// valued are the flags that Wrap writes in front of their values.
+var valued = []string{"--header-env", "--client-secret-env"}
+
+// unusual returns the words that Wrap does not write.
+func unusual(words []string) (all []string) {
 	for i := 0; i < len(words); i++ {
 		name, _, joined := strings.Cut(words[i], "=")
 		switch {
-		case words[i] == "--" || words[i] == "--url":
-		case words[i] == "--header-env" || words[i] == "--client-secret-env":
+		case words[i] == "--" || words[i] == "--url" || words[i] == "--login=off":
+		case slices.Contains(valued, words[i]):
 			i++
-		case joined && slices.Contains([]string{"--name", "--entry", "--client-id", "--scope", "--redirect-url"}, name), words[i] == "--login=off":
+		case joined && slices.Contains([]string{"--name", "--entry", "--client-id", "--scope", "--redirect-url"}, name):
 		default:
-			return false
+			all = append(all, words[i])
 		}
 	}
-	return true
+	return all
 }

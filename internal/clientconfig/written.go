@@ -10,15 +10,19 @@ import (
 
 // Written returns how an entry's server is started or reached as the file says: references are not
 // expanded, Env has only what the entry sets, and Others what the client may also read. It contains
-// no value of the user's environment. For a wrapped entry it is the server itself.
+// no value of the user's environment. For a wrapped entry it is the server itself, and Others also has
+// the flags of gauze run that Wrap does not write.
 func (c *Config) Written(e *Entry) launch.Spec {
 	plain := *e
 	plain.Spec = launch.Spec{}
 	r := reader{Home: c.Home, Entry: &plain, written: true}
 	r.spec()
 	spec := plain.Spec
-	if _, inner := unwrapped(plain.Spec, r.variable); inner != nil && e.Wrapped {
-		spec = *inner
+	if e.Wrapped {
+		spec = *e.wrap.inner(spec, r.variable)
+		if flags := unusual(e.wrap.flags); len(flags) > 0 {
+			spec.Others = []string{"gauze run flags=" + canonical(list(flags))}
+		}
 	}
 	others := c.Others(e)
 	for _, name := range slices.Sorted(maps.Keys(others)) {

@@ -94,6 +94,15 @@ func (d Dialect) Expand(text string, in Part, lookup Lookup) Expansion {
 	return e
 }
 
+// MayExpand reports whether a client may replace a part of a text. A dollar sign may also start a
+// reference that Find does not know.
+func (d Dialect) MayExpand(text string, in Part) bool {
+	if d.Known && (d.Forms == 0 || d.In&in == 0) {
+		return false
+	}
+	return strings.Contains(text, "$") || len(Find(text)) > 0
+}
+
 // Foreign returns the intended references that this client passes on unexpanded. It is empty if the
 // client's behavior is unknown.
 func (d Dialect) Foreign(text string, in Part) (all []Reference) {
