@@ -1,9 +1,11 @@
 package repair
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // fold makes names equal that differ only in case and in the separators between words. A separator
@@ -62,27 +64,70 @@ func foldKey(name string) string {
 	return fold(strings.TrimFunc(name, func(r rune) bool { return isSeparator(r) && r != '-' && r != '/' }))
 }
 
-// sameChoice reports whether only case and separators distinguish a string from a choice. If the
-// choice grants or destroys something, the separators must be between the same words.
-func sameChoice(text, choice string) bool {
-	if !resembles(text, choice) || folded(text, true) != folded(choice, true) {
+// sameChoice reports whether a string has the words of one of the choices, in a different case or with
+// different separators between them. Points and slashes are parts of words.
+func sameChoice(text, choice string, choices []any) bool {
+	text = strings.TrimSpace(text)
+	if text == "" || !clearCase(text, choice) || !sameSpelling(text, choice, choices) {
 		return false
 	}
-	return risk(choice) == 0 || strings.EqualFold(strings.TrimSpace(text), choice) || slices.Equal(segments(text), segments(choice))
+	same := func(a, b string) bool {
+		return slices.EqualFunc(gapForm.Split(a, -1), gapForm.Split(b, -1), sameWord)
+	}
+	spaced := func(camel string) string { return camelForm.ReplaceAllString(camel, "$1 $2") }
+	return same(text, choice) || same(spaced(text), spaced(choice))
 }
 
-// punctuatedChoice reports whether a string is a choice with different punctuation. Nothing that
-// grants or destroys something is meant by that, and a question mark or parentheses are a doubt.
+// sameSpelling reports whether only case and separators distinguish a string from one of the choices.
+// A hyphen before a digit is a sign, unless hyphens separate all words, as in us-east-1, and no choice
+// has a plus.
+func sameSpelling(text, choice string, choices []any) bool {
+	if folded(text, true) == folded(choice, true) {
+		return true
+	}
+	hyphenated := hyphenatedForm.MatchString(text) || hyphenatedForm.MatchString(choice)
+	return hyphenated && fold(text) == fold(choice) && !slices.ContainsFunc(choices, hasPlus)
+}
+
+func hasPlus(choice any) bool {
+	text, ok := choice.(string)
+	return ok && plusForm.MatchString(text)
+}
+
+// sameWord reports whether two words differ only in case, and none of them is a unit.
+func sameWord(a, b string) bool {
+	sameCase := func(a, b string) bool { return a == b || !isUnit(a) && !isUnit(b) }
+	return strings.EqualFold(a, b) && slices.EqualFunc(lettersForm.FindAllString(a, -1), lettersForm.FindAllString(b, -1), sameCase)
+}
+
+// isUnit reports whether the case of a word may be a part of its meaning, as in m, Mb, mHz and MBps.
+func isUnit(word string) bool { return utf8.RuneCountInString(word) <= 5 && unitForm.MatchString(word) }
+
+var (
+	gapForm        = regexp.MustCompile(`[ _\t]*-[ _\t]*|[ _\t]+`)
+	camelForm      = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
+	lettersForm    = regexp.MustCompile(`\pL+`)
+	unitForm       = regexp.MustCompile(`^[mM]$|^\p{Lu}b$|\p{Ll}.*\p{Lu}|\p{Lu}{2}\p{Ll}`)
+	hyphenatedForm = regexp.MustCompile(`^\pL+(-\pL+)+(-[\pL\p{Nd}]+)+$`)
+	plusForm       = regexp.MustCompile(`\+\p{Nd}`)
+)
+
+// punctuatedChoice reports whether a string is a choice with different punctuation, or with
+// separators in different places. Nothing that grants or destroys something is meant by that, and a
+// question mark or parentheses are a doubt.
 func punctuatedChoice(text, choice string) bool {
-	return resembles(text, choice) && risk(choice) == 0 && !strings.ContainsAny(text, "?()")
+	return resembles(text, choice) && risk(text) == 0 && risk(choice) == 0 && !strings.ContainsAny(text, "?()")
 }
 
 // resembles reports whether only case, separators and punctuation distinguish a string from a choice.
-// The case of one or two letters can be significant, as in m for minute and M for month.
 func resembles(text, choice string) bool {
-	if folded := foldChoice(text); folded == "" || folded != foldChoice(choice) {
-		return false
-	}
+	folded := foldChoice(text)
+	return folded != "" && folded == foldChoice(choice) && clearCase(text, choice)
+}
+
+// clearCase reports whether the case of a choice says nothing or is that of a string. That of one or
+// two letters can be significant, as in m for minute and M for month.
+func clearCase(text, choice string) bool {
 	letters, others := 0, 0
 	for _, r := range choice {
 		switch {

@@ -247,7 +247,7 @@ func respelling(text string) string {
 func choiceForms(sent, got string, choices []any, about map[string]bool) (Tier, bool) {
 	var spelled []any
 	for _, choice := range choices {
-		if text, ok := choice.(string); ok && (sameChoice(sent, text) || sameShortChoice(sent, text) && inOneCase(choices)) {
+		if text, ok := choice.(string); ok && (sameChoice(sent, text, choices) || sameShortChoice(sent, text) && inOneCase(choices)) {
 			spelled = append(spelled, choice)
 		}
 	}
@@ -273,11 +273,11 @@ func choiceForms(sent, got string, choices []any, about map[string]bool) (Tier, 
 func (g *closedGate) isOtherChoice(sent any, t *target) bool {
 	text, ok := sent.(string)
 	got, isText := t.value.(string)
-	if !ok || !isText || text == got || sameChoice(text, got) {
+	if !ok || !isText || text == got {
 		return false
 	}
 	d := gather(g.schema.nodesAt(t.path)...)
-	return d.chosen && !(sameShortChoice(text, got) && inOneCase(d.choices))
+	return d.chosen && !sameChoice(text, got, d.choices) && !(sameShortChoice(text, got) && inOneCase(d.choices))
 }
 
 // sameDay reports whether two strings are the same date or time. A time of day or a zone that only

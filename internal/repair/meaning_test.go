@@ -44,6 +44,8 @@ func TestMeaningIsKeptForWrites(t *testing.T) {
 		{"unit that the description excludes", schema(``, `"n":{"type":"integer","description":"Timeout in seconds (not minutes)"}`), `{"n":"5 minutes"}`, `{"n":5}`},
 		{"arithmetic that loses precision", schema(``, `"n":`+number), `{"n":"9007199254740993 + 0"}`, `{"n":9007199254740992}`},
 		{"comma in a name", schema(``, `"to":{"type":"array","items":`+text+`}`), `{"to":"Smith, John"}`, `{"to":["Smith","John"]}`},
+		{"choice without its separator", schema(``, `"do":{"enum":["resign","stay"]}`), `{"do":"re-sign"}`, `{"do":"resign"}`},
+		{"choice of a different unit", schema(``, `"unit":{"enum":["Mbps","kbps"]}`), `{"unit":"MBps"}`, `{"unit":"Mbps"}`},
 		// Values of the schema.
 		{"default for a word that refuses it", schema(`"notify"`, `"notify":{"enum":["email","sms"],"default":"email"}`), `{"notify":"none"}`, `{"notify":"email"}`},
 		{"consent", schema(`"confirm"`, `"confirm":{"const":true}`), `{"id":"5"}`, `{"id":5,"confirm":true}`},

@@ -426,8 +426,8 @@ func (m *mender) branch(v violation, at any) bool {
 	return true
 }
 
-// choose finds the only choice that differs from the value in case and separators, and otherwise in
-// punctuation, or the number that a string spells.
+// choose finds the only choice that has the words of the value, and otherwise differs from it in
+// separators or punctuation, or the number that a string spells.
 func (m *mender) choose(v violation, at any, choices []any) bool {
 	text, ok := at.(string)
 	if len(text) > maxChoiceLen {
@@ -444,7 +444,7 @@ func (m *mender) choose(v violation, at any, choices []any) bool {
 	for _, choice := range choices {
 		switch choice := choice.(type) {
 		case string:
-			if sameChoice(text, choice) {
+			if sameChoice(text, choice, choices) {
 				found = append(found, choice)
 			}
 		case json.Number:
