@@ -159,6 +159,9 @@ func (s *Source) Header(ctx context.Context) (http.Header, error) {
 	return http.Header{"Authorization": {"Bearer " + token}}, nil
 }
 
+// LoggedIn reports whether there is a token.
+func (s *Source) LoggedIn() bool { return s.look(false).token() != "" }
+
 // Covers reports whether the token may be sent to an address: that of the server, or one that the token
 // was asked for as well.
 func (s *Source) Covers(to *url.URL) bool {

@@ -39,12 +39,16 @@ func NewRemoteVia(spec launch.Spec, access Access) (*Remote, error) {
 			r.client.Transport, r.opaque = given.Transport, true
 		}
 	}
+	var header func(*http.Request) (http.Header, error)
+	if access.Header != nil {
+		header = func(req *http.Request) (http.Header, error) { return access.Header(req.Context()) }
+	}
 	if access.Client == nil && access.Header == nil && access.Authorize == nil && spec.LogsIn() {
 		r.logins = newLogins(spec, r)
-		access.Header, access.Authorize = r.logins.header, r.logins.source.Authorize
+		header, access.Authorize = r.logins.header, r.logins.source.Authorize
 	}
-	if access.Header != nil || r.opaque {
-		r.client.Transport = &accessTransport{remote: r, next: r.client.Transport, header: access.Header}
+	if header != nil || r.opaque {
+		r.client.Transport = &accessTransport{remote: r, next: r.client.Transport, header: header}
 	}
 	r.authorize = access.Authorize
 	return r, nil
@@ -55,7 +59,7 @@ func NewRemoteVia(spec launch.Spec, access Access) (*Remote, error) {
 type accessTransport struct {
 	remote *Remote
 	next   http.RoundTripper
-	header func(context.Context) (http.Header, error) // nil: none
+	header func(*http.Request) (http.Header, error) // nil: none
 }
 
 func (h *accessTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -79,7 +83,7 @@ func (h *accessTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 // withHeader returns the request with the headers that are added to it. If there is an error the
 // body of the request is closed.
 func (h *accessTransport) withHeader(req *http.Request) (*http.Request, error) {
-	added, err := h.header(req.Context())
+	added, err := h.header(req)
 	if err != nil {
 		if req.Body != nil {
 			req.Body.Close()

@@ -221,7 +221,7 @@ func (w *web) inquireAt(ctx context.Context, to *url.URL, method string, x *exch
 	text, header := x.question(method)
 	when := w.now()
 	res, err := w.remote.do(w.ask(ctx, to, text, header), send)
-	if a.moved = redirected(to, res); a.moved != nil {
+	if a.moved = w.remote.redirected(to, res); a.moved != nil {
 		res.Body.Close()
 		res, err = w.remote.do(w.ask(ctx, a.moved, text, header), send)
 	}

@@ -297,7 +297,7 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 func (x *exchange) sendOnce(ctx context.Context) (*http.Response, error) {
 	to := x.w.postTo()
 	res, err := x.sendTo(ctx, to)
-	next := redirected(to, res)
+	next := x.w.remote.redirected(to, res)
 	if err != nil || next == nil || x.once {
 		return res, err
 	}
@@ -551,7 +551,7 @@ func (x *exchange) refused(res *http.Response) (reported bool) {
 // this one, which is sent once, was redirected to.
 func (x *exchange) hasMoved(res *http.Response) bool {
 	w := x.w
-	switch next := redirected(res.Request.URL, res); {
+	switch next := w.remote.redirected(res.Request.URL, res); {
 	case next != nil && x.once:
 		return w.relocate(x) && w.remote.to().String() == next.String()
 	case w.remote.moved.Load() == nil || res.StatusCode != http.StatusNotFound && res.StatusCode != http.StatusMethodNotAllowed:

@@ -23,9 +23,9 @@ import (
 // Logins is the login of one Remote. A person is asked once for all sessions that share it.
 type Logins struct {
 	source *login.Source
-	moved  func() *url.URL // returns where the server was found, if that is not its configured address
-	sent   atomic.Bool     // a request had a token of the login
-	works  atomic.Bool     // the server accepted a request with a token of the last login
+	remote *Remote
+	sent   atomic.Bool // a request had a token of the login
+	works  atomic.Bool // the server accepted a request with a token of the last login
 
 	mu      sync.Mutex
 	running *LoginAttempt
@@ -60,14 +60,7 @@ const (
 )
 
 func newLogins(spec launch.Spec, r *Remote) *Logins {
-	l := &Logins{past: map[string]*pastLogins{}, renewed: make(chan struct{})}
-	home := r.address.Load()
-	l.moved = func() *url.URL {
-		if to := r.address.Load(); to != home {
-			return to
-		}
-		return nil
-	}
+	l := &Logins{remote: r, past: map[string]*pastLogins{}, renewed: make(chan struct{})}
 	l.source = login.New(spec.URL, spec.Login, login.Config{Renewed: l.report, Unsaved: l.reportUnsaved})
 	return l
 }
@@ -86,12 +79,21 @@ func (l *Logins) Options() launch.Login { return l.source.Options() }
 // LoggedIn reports whether requests were sent with a token of the login.
 func (l *Logins) LoggedIn() bool { return l != nil && l.sent.Load() }
 
-// header is Source.Header for the server, wherever it is. It notes whether there is a token.
-func (l *Logins) header(ctx context.Context) (http.Header, error) {
-	if to := l.moved(); to != nil && !l.source.Covers(to) {
+// follows reports whether the login lets requests go to an address: there is no token, or it is for that too.
+func (l *Logins) follows(to *url.URL) bool {
+	return l == nil || !l.source.LoggedIn() || l.source.Covers(to)
+}
+
+// header is Source.Header for a request to an address that the login is for. It notes whether there is a token.
+func (l *Logins) header(req *http.Request) (http.Header, error) {
+	to := req.URL
+	if req.Method == http.MethodPost && l.remote.transport.Load() == httpSSE {
+		to = l.remote.to() // its stream says where to post
+	}
+	if !l.source.Covers(to) {
 		return nil, nil
 	}
-	h, err := l.source.Header(ctx)
+	h, err := l.source.Header(req.Context())
 	if err != nil {
 		return nil, &loginError{err}
 	}

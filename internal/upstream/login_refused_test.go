@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,17 +21,10 @@ const pingOne = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 // "renewable", or not at all.
 func dialStored(t *testing.T, server *httptest.Server, loggedIn bool, reader Reader) *web {
 	t.Helper()
-	dir := t.TempDir()
-	t.Setenv("GAUZE_STATE_DIR", dir)
+	t.Setenv("GAUZE_STATE_DIR", t.TempDir())
 	t.Setenv("GAUZE_KEYRING", "off")
 	if loggedIn {
-		if err := login.Open(dir).Put(login.Login{
-			Key:      login.Key{Resource: login.Resource(server.URL + "/mcp"), Issuer: server.URL},
-			Client:   login.Client{ID: "gauze"},
-			TokenURL: server.URL + "/token", Access: "first", Refresh: "renewable", Began: time.Now().Add(-time.Hour),
-		}); err != nil {
-			t.Fatal(err)
-		}
+		storeLogin(t, server)
 	}
 	remote, err := NewRemote(launch.Spec{URL: server.URL + "/mcp"})
 	if err != nil {
@@ -39,6 +33,18 @@ func dialStored(t *testing.T, server *httptest.Server, loggedIn bool, reader Rea
 	c := dial(remote, 1, reader, io.Discard, defaultConfirmAfter, wire.MaxLine)
 	t.Cleanup(func() { c.End("the test is over", true); <-c.Done(); remote.Close() })
 	return c.link.(*web)
+}
+
+// storeLogin stores a login to a server with the tokens "first" and "renewable".
+func storeLogin(t *testing.T, server *httptest.Server) {
+	t.Helper()
+	if err := login.Open(os.Getenv("GAUZE_STATE_DIR")).Put(login.Login{
+		Key:      login.Key{Resource: login.Resource(server.URL + "/mcp"), Issuer: server.URL},
+		Client:   login.Client{ID: "gauze"},
+		TokenURL: server.URL + "/token", Access: "first", Refresh: "renewable", Began: time.Now().Add(-time.Hour),
+	}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func ping(t *testing.T, w *web) *exchange {

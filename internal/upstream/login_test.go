@@ -207,15 +207,93 @@ func TestALoginDoesNotMoveToADifferentPath(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			if h, err := r.logins.header(t.Context()); err != nil || h.Get("Authorization") != "Bearer first" {
+			if h, err := r.logins.header(r.request(t.Context(), http.MethodPost, r.to())); err != nil || h.Get("Authorization") != "Bearer first" {
 				t.Errorf("%v, %v", h, err)
 			}
 			if !r.relocate(here, there) {
 				t.Fatal("not moved")
 			}
-			if h, err := r.logins.header(t.Context()); err != nil || h.Get("Authorization") != want {
+			if h, err := r.logins.header(r.request(t.Context(), http.MethodPost, r.to())); err != nil || h.Get("Authorization") != want {
 				t.Errorf("after the move: %v, %v", h, err)
 			}
 		})
+	}
+}
+
+// A redirect within the host does not take the login to a different path, whether it comes before or
+// after the login. One that only adds a slash does.
+func TestALoginDoesNotFollowARedirectToADifferentPath(t *testing.T) {
+	for _, c := range []struct {
+		to              string
+		loggedIn, later bool
+		follows, sends  bool
+	}{
+		{to: "/tenant-b/mcp", loggedIn: true},
+		{to: "/mcp/", loggedIn: true, follows: true, sends: true},
+		{to: "/tenant-b/mcp", follows: true},
+		{to: "/tenant-b/mcp", later: true},
+		{to: "/mcp/", follows: true, later: true, sends: true},
+	} {
+		var got []string // what the target of the redirect received
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != c.to {
+				http.Redirect(w, r, c.to, http.StatusTemporaryRedirect)
+				return
+			}
+			got = append(got, r.Header.Get("Authorization"))
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+		}))
+		defer server.Close()
+		w := dialStored(t, server, c.loggedIn, &ear{})
+		if c.later {
+			w.remote.moved.Store(w.remote.address.Load().JoinPath("..", c.to)) // before the login
+			storeLogin(t, server)
+		}
+		x := ping(t, w)
+		res, err := x.send(x.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if len(got) > 0 != c.follows {
+			t.Errorf("%+v: HTTP %d, and the target received %q", c, res.StatusCode, got)
+		}
+		for _, token := range got {
+			if token != "" != c.sends {
+				t.Errorf("%+v: the target received %q", c, got)
+			}
+		}
+		if loss := w.remote.refusal(res, nil, time.Now()); !c.follows && !strings.Contains(loss.Detail, "the login is not for that address") {
+			t.Errorf("%+v: %+v", c, loss)
+		}
+	}
+}
+
+// The older transport posts to a path that its stream names.
+func TestALoginIsSentWhereTheStreamSaysToPost(t *testing.T) {
+	var got string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/messages":
+			got = r.Header.Get("Authorization")
+			w.WriteHeader(http.StatusAccepted)
+		case r.Method == http.MethodGet:
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, "event: endpoint\ndata: /messages?session=1\n\n")
+			http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		default:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		}
+	}))
+	t.Cleanup(server.Close)
+	w := dialStored(t, server, true, &ear{})
+	x := ping(t, w)
+	if res, err := x.send(x.ctx); err != nil || !x.answersElsewhere(res) {
+		t.Fatalf("%v, %v: no stream", res, err)
+	}
+	if res, err := x.send(x.ctx); err != nil || res.StatusCode != http.StatusAccepted || got != "Bearer first" {
+		t.Errorf("%v, %v: posted with %q", res, err, got)
 	}
 }

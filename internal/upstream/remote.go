@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/login"
 )
 
 // Remote is shared by all connections to one URL: the pool of TCP connections, and the transport
@@ -211,7 +212,7 @@ func watched(conn net.Conn) *watchedConn {
 
 // to returns where requests go.
 func (r *Remote) to() *url.URL {
-	if moved := r.moved.Load(); moved != nil {
+	if moved := r.moved.Load(); moved != nil && r.logins.follows(moved) {
 		return moved
 	}
 	return r.address.Load()
@@ -259,8 +260,18 @@ func (r *Remote) request(ctx context.Context, method string, to *url.URL) *http.
 	return req
 }
 
-// redirected returns the target of a redirect that keeps the method and stays on the same origin, or nil.
-func redirected(from *url.URL, res *http.Response) *url.URL {
+// redirected returns the target of a redirect that keeps the method, stays on the same origin and does
+// not lead away from what the login is for, or nil.
+func (r *Remote) redirected(from *url.URL, res *http.Response) *url.URL {
+	next := redirect(from, res)
+	if next == nil || login.Resource(next.String()) != login.Resource(from.String()) && !r.logins.follows(next) {
+		return nil
+	}
+	return next
+}
+
+// redirect returns the target of a redirect that keeps the method and stays on the same origin, or nil.
+func redirect(from *url.URL, res *http.Response) *url.URL {
 	if res == nil || res.StatusCode != http.StatusTemporaryRedirect && res.StatusCode != http.StatusPermanentRedirect {
 		return nil
 	}
