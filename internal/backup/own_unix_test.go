@@ -3,6 +3,7 @@
 package backup
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -43,9 +44,15 @@ func TestWhoMayWriteToTheStateDirectory(t *testing.T) {
 		{"a container of root", owned{mode: 0o755, uid: 0, gid: 0}, 0, 0, false},
 		{"root's, for a container of a user", owned{mode: 0o755, uid: 0, gid: 0}, us, our, false},
 		{"an arbitrary user id with group 0", owned{mode: 0o775, uid: 0, gid: 0}, 1000650000, 0, mac},
+		{"a volume with fsGroup", owned{mode: 0o775 | fs.ModeSetgid, uid: 0, gid: 2000}, us, our, true},
+		{"a volume with fsGroup as the primary group", owned{mode: 0o775 | fs.ModeSetgid, uid: 0, gid: 2000}, us, 2000, mac},
+		{"our directory in a volume with fsGroup", owned{mode: 0o700 | fs.ModeSetgid, uid: us, gid: 2000}, us, our, false},
 		{"an empty volume", owned{mode: 0o777, uid: 0, gid: 0}, us, our, true},
 	} {
 		err := checkWriters("/d", c.dir, c.uid, c.gid)
+		if shared := c.dir.mode&fs.ModeSetgid != 0; c.refused && !mac && shared != strings.Contains(fmt.Sprint(err), fmt.Sprintf("runAsGroup: %d", c.dir.gid)) {
+			t.Errorf("%s: %v does not say what to do about a group", c.name, err)
+		}
 		if (err != nil) != c.refused {
 			t.Errorf("%s: %v", c.name, err)
 		}

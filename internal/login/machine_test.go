@@ -301,3 +301,37 @@ func TestAProgramWithoutAStoreLogsInAgain(t *testing.T) {
 		t.Errorf("reported %d times, and the token is %q", n, s.look(true).token())
 	}
 }
+
+// Without a state directory, a program logs in all the same: its token stays in memory. A person, whose
+// login would be lost, is told about the directory.
+func TestAProgramLogsInWithoutAStateDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GAUZE_STATE_DIR", filepath.Join(dir, "state"))
+	w := newWorld(t)
+	w.store = nil
+	rejected := &http.Response{StatusCode: http.StatusUnauthorized, Header: http.Header{}}
+	s := w.source(launch.Login{Grant: launch.GrantClient, ClientID: "job", ClientSecret: secretCanary})
+	for _, token := range []string{accessCanary, accessCanary + "2"} { // the second is renewed
+		w.issued["access_token"] = token
+		if err := s.Authorize(t.Context(), &http.Request{Header: must(s.Header(t.Context()))}, rejected); err != nil {
+			t.Fatalf("%s: %v", token, err)
+		}
+		if h := must(s.Header(t.Context())); h.Get("Authorization") != "Bearer "+token {
+			t.Errorf("%v, want %s", h, token)
+		}
+	}
+	err := w.source(launch.Login{}).Authorize(t.Context(), &http.Request{Header: http.Header{}}, rejected)
+	if n, ok := errors.AsType[*Needed](err); !ok || !strings.HasPrefix(n.Next, "set GAUZE_STATE_DIR to") || strings.Contains(n.Why, "\n") {
+		t.Errorf("%+v", err)
+	}
+}
+
+func must(h http.Header, err error) http.Header {
+	if err != nil {
+		panic(err)
+	}
+	return h
+}

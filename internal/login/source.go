@@ -64,7 +64,10 @@ func New(url string, o launch.Login, c Config) *Source {
 			return c.Store, nil
 		}
 		dir, err := backup.StateDir()
-		if err != nil {
+		switch {
+		case err != nil && o.Grant != "":
+			return &Store{refused: err}, nil // a program logs in again whenever it has no token
+		case err != nil:
 			return nil, err
 		}
 		return Open(dir), nil
@@ -240,7 +243,8 @@ func (s *Source) stepUp(sent string, scopes []string) error {
 }
 
 func (s *Source) needed(why string) *Needed {
-	return &Needed{URL: s.url, Account: s.options.Account, Why: why, Grant: s.options.Grant}
+	why, next, _ := strings.Cut(why, "\nnext: ")
+	return &Needed{URL: s.url, Account: s.options.Account, Why: why, Next: next, Grant: s.options.Grant}
 }
 
 // Accepted notes that the server accepted the token of a request. A token that was accepted and is
@@ -321,6 +325,7 @@ type Needed struct {
 	Scopes  []string // Scopes are what the server requires beyond those granted.
 	Unasked bool     // Unasked means that the server did not say that it requires a token: it may be a key.
 	Partial bool     // Partial means that the server has accepted the login for other requests.
+	Next    string   // Next is what to do first, if a login alone does not help.
 	Grant   string   // Grant is how a program logs in without a person; empty if a person has to log in.
 }
 

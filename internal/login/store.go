@@ -24,10 +24,11 @@ import (
 // Each login is a file that is only ever replaced as a whole. Its name is derived from the key, so
 // that a login is found without reading the others.
 type Store struct {
-	dir    string
-	key    *keyring
-	memory *trust.Memory                           // memory has what people agreed to about logins.
-	write  func(path string, content []byte) error // tests replace it
+	dir     string // dir is empty if there is none.
+	refused error  // refused is why there is no directory: nothing is found, and nothing can be stored.
+	key     *keyring
+	memory  *trust.Memory                           // memory has what people agreed to about logins.
+	write   func(path string, content []byte) error // tests replace it
 }
 
 // ErrNone means that the store does not have the login.
@@ -245,6 +246,9 @@ func reason(err error) error {
 //
 // A renewed login stays as it is, encrypted or not: whatever could read it before can read it after.
 func (s *Store) Put(l Login) error {
+	if s.refused != nil {
+		return s.refused
+	}
 	file := s.path(l.Key)
 	text, err := json.Marshal(record(l))
 	if err != nil {
@@ -290,6 +294,9 @@ func (s *Store) keyFor(l Login, file string) (id string, key []byte, err error) 
 }
 
 func (s *Store) makeDir() error {
+	if s.refused != nil {
+		return s.refused
+	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("the directory %s cannot be created: %w", s.dir, reason(err))
 	}

@@ -306,7 +306,8 @@ func (l *Logins) report(s login.Status) {
 }
 
 func (l *Logins) reportUnsaved(err error) {
-	l.emit(event.Event{Kind: event.LoginUnsaved, Detail: err.Error()})
+	why, _, _ := strings.Cut(err.Error(), "\nnext: ")
+	l.emit(event.Event{Kind: event.LoginUnsaved, Detail: why})
 }
 
 // emit emits an event once for all users.
@@ -420,6 +421,11 @@ func LoginCause(n *login.Needed, failed error) fault.Cause {
 	}
 	command := launch.LoginCommand(server, n.Account, n.Scopes...)
 	switch {
+	case n.Next != "":
+		c.Remedy = strings.ToUpper(n.Next[:1]) + n.Next[1:] + "."
+		if before, command, ok := strings.Cut(c.Remedy, "run: "); ok {
+			c.Remedy = before + "run: `" + strings.TrimSuffix(command, ".") + "`"
+		}
 	case n.Grant == launch.GrantClient:
 		c.Remedy = "Check the client ID and the client's secret that gauze was started with: --client-id, and --client-secret-env or --client-secret-file."
 	case n.Grant == launch.GrantAssertion:
