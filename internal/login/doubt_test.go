@@ -241,3 +241,29 @@ func TestAServerThatNamesADifferentIssuer(t *testing.T) {
 		t.Errorf("asked again: %+v", w.doubts)
 	}
 }
+
+// A host has one spelling: with a different one, it would not be known as that of an earlier login.
+func TestAHostHasOneSpelling(t *testing.T) {
+	for _, host := range []string{"as.test:0443", "as.test:", "as.test:99999", "as.test.", "AS.test", "as.test.:443", "0x9.9.9.9", "9.9.2313", "9.9.9.09", "[::ffff:9.9.9.9]", "[2620:fe:0::fe]", strings.Repeat("a.", 127) + "test"} {
+		for _, mode := range []string{"", launch.LoginAuto} {
+			w := newWorld(t)
+			w.mustLogin(launch.Login{})
+			w.second("https://second.test")
+			w.resource["authorization_servers"] = []string{"https://" + host}
+			for name, address := range w.meta {
+				if text, ok := address.(string); ok {
+					w.meta[name] = strings.Replace(text, "as.test", host, 1)
+				}
+			}
+			w.anywhere = w.serveIssuer
+			if l, err := w.login(launch.Login{Mode: mode}); err == nil {
+				t.Errorf("%s, mode %q: logged in without an answer: %v", host, mode, l)
+			}
+		}
+	}
+	for _, address := range []string{"https://as.test", "https://as.test:443/x", "https://9.9.9.9:8443", "https://[2620:fe::fe]/mcp", "https://4.as-1.test", "https://AS.test", "https://3scale"} {
+		if _, err := newGuard(mustParse("https://mcp.test")).parse(t.Context(), address); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}

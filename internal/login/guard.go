@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -144,7 +145,31 @@ func (g *guard) parse(ctx context.Context, text string) (*url.URL, error) {
 	if u.Fragment != "" {
 		return nil, errors.New("it contains a fragment")
 	}
-	return u, g.check(ctx, u)
+	if err := g.check(ctx, u); err != nil {
+		return nil, err
+	}
+	if !canonical(u) {
+		return nil, errors.New("its host is not spelled in the usual way")
+	}
+	return u, nil
+}
+
+// maxHostLen is the length of the longest name that can be resolved.
+const maxHostLen = 253
+
+// canonical reports whether the host and the port of a URL have the only spelling that gauze accepts, but
+// for upper case: with a different one, the host of an earlier login would not be recognized.
+func canonical(u *url.URL) bool {
+	host, port := strings.ToLower(u.Hostname()), u.Port()
+	if number, err := strconv.ParseUint(port, 10, 16); strings.HasSuffix(u.Host, ":") || port != "" && (err != nil || strconv.FormatUint(number, 10) != port) {
+		return false
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Unmap().String() == host
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	number := strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") // which resolvers may read as an IPv4 address
+	return !number && len(host) <= maxHostLen
 }
 
 // client returns a client for the requests of a login: to addresses that the guard accepts, with a
