@@ -261,7 +261,11 @@ func (f *loginCommandFlags) failed(ctx context.Context, cmd *cobra.Command, at r
 		fmt.Fprint(errOut, "gauze login: not logged in, because the server does not work:\n\n"+showDiagnosis(*d, paint(useColor(errOut))))
 		return exitStatus(1)
 	}
-	fmt.Fprintf(errOut, "gauze login: not logged in: %s\n", redact.Passage(at.spec.Secrets().Redact(failure.Error())))
+	says := redact.Passage(at.spec.Secrets().Redact(failure.Error()))
+	if question, ok := errors.AsType[login.Unanswered](failure); ok {
+		says = plaintext.Clean(question.Error())
+	}
+	fmt.Fprintf(errOut, "gauze login: not logged in: %s\n", says)
 	return exitStatus(1)
 }
 
@@ -287,14 +291,14 @@ func (f *loginCommandFlags) show(cmd *cobra.Command) login.Show {
 	}
 }
 
-// agree asks the user about what is doubtful in a login.
+// agree asks the user about what is doubtful in a login. The question is not cut, and has no secrets.
 func agree(cmd *cobra.Command, p login.Page) error {
-	warning := redact.Passage(p.Warning())
+	warning := plaintext.Clean(p.Warning())
 	switch {
 	case warning == "":
 		return nil
 	case !interactive(cmd):
-		return fmt.Errorf("%s If that is what you want, run the command again with %s", warning, shell.Here().Line(p.Flags()...))
+		return login.Unanswered(warning + " If that is what you want, run the command again with " + shell.Here().Line(p.Flags()...))
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n\n", fold(warning))
 	if !ask(cmd, "Log in nevertheless?") {

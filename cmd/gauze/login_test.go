@@ -122,6 +122,23 @@ func TestLoginAtTheIssuerOfADifferentServer(t *testing.T) {
 	}
 }
 
+// A question is never cut: what a person agrees to is what they were shown.
+func TestTheQuestionOfALoginIsWhole(t *testing.T) {
+	t.Setenv("GAUZE_KEYRING", "off")
+	s := logintest.New(t, logintest.Config{})
+	p := newUser(t, s)
+	var others []string
+	for i := range 30 {
+		origin := fmt.Sprintf("https://%s%d.test", strings.Repeat("x", 40), i)
+		others = append(others, origin)
+		if err := login.Open(p.state).Add(t.Context(), login.Login{Key: login.Key{Resource: origin + "/mcp", Issuer: s.URL}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said, _ := p.gauze("login", "notes")
+	wantText(t, said, append(others, "--login-issuer "+strings.TrimPrefix(s.URL, "http://"))...)
+}
+
 // A wrapped server is logged in to as its entry says. Flags come first.
 func TestLoginUsesTheSettingsOfTheEntry(t *testing.T) {
 	t.Parallel()

@@ -166,6 +166,9 @@ func (d *discovery) choose(ctx context.Context, issuers []string, prefer string)
 		if err == nil && u.RawQuery != "" {
 			err = fmt.Errorf("the authorization server %q is not acceptable: it contains a query", shown(issuer))
 		}
+		if err == nil && len(issuer) > maxIssuerLen {
+			err = fmt.Errorf("the authorization server %q is not acceptable: it is longer than %d bytes", shown(issuer), maxIssuerLen)
+		}
 		if err == nil && d.issuer != "" && hostOf(issuer) != d.issuer {
 			err = fmt.Errorf("the authorization server %s is not the one that --login-issuer names", issuer)
 		}

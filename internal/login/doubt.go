@@ -1,7 +1,6 @@
 package login
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -32,9 +31,9 @@ func (f *flow) doubts(a *authority, known []Login) (open []Doubt, err error) {
 	}
 	switch {
 	case len(open) > 0 && auto:
-		return nil, errors.New(strings.TrimSuffix(open[0].Says, ".") + "; --login auto does not ask about that, and gauze login does")
+		return nil, Unanswered(strings.TrimSuffix(open[0].Says, ".") + "; --login auto does not ask about that, and gauze login does")
 	case len(open) > 0 && program:
-		return nil, fmt.Errorf("%s If that is what you want, pass %s", open[0].Says, strings.Join(open[0].Flag, " "))
+		return nil, Unanswered(open[0].Says + " If that is what you want, pass " + strings.Join(open[0].Flag, " "))
 	}
 	return open, nil
 }
@@ -88,7 +87,7 @@ func (f *flow) elsewhere(a *authority) (d Doubt) {
 	if len(found) == 0 {
 		return Doubt{}
 	}
-	d.Says = fmt.Sprintf("The authorization server %s names a different host for a part of the login: %s. If they do not belong together, one of them can get access to your account at the other.", a.meta.Issuer, strings.Join(hosts, ", "))
+	d.Says = fmt.Sprintf("A part of the login is at a different host: %s. The authorization server is %s. If they do not belong together, one of them can get access to your account at the other.", strings.Join(hosts, ", "), a.meta.Issuer)
 	d.thing = f.thing(trust.EndpointsOf, a.meta.Issuer, strings.Join(found, "\n"))
 	return d
 }

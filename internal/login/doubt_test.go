@@ -108,7 +108,7 @@ func TestTheAnswerAboutEndpoints(t *testing.T) {
 	w.meta["token_endpoint"], w.meta["revocation_endpoint"] = "https://api.test/token", "https://api.test/revoke"
 	w.agrees = true
 	l := w.mustLogin(launch.Login{})
-	if len(w.doubts) != 1 || !strings.Contains(w.doubts[0].Says, "https://as.test names a different host for a part of the login: api.test.") || strings.Join(w.doubts[0].Flag, " ") != "--login-endpoint api.test" {
+	if len(w.doubts) != 1 || !strings.Contains(w.doubts[0].Says, "is at a different host: api.test. The authorization server is https://as.test.") || strings.Join(w.doubts[0].Flag, " ") != "--login-endpoint api.test" {
 		t.Fatalf("asked: %+v", w.doubts)
 	}
 	w.store.Remove(l.Key)
@@ -266,4 +266,36 @@ func TestAHostHasOneSpelling(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
+}
+
+// A question begins with what the server chose least visibly, and fits on a screen.
+func TestALongIssuer(t *testing.T) {
+	w := newWorld(t)
+	named := func(length int) {
+		path := "/" + strings.Repeat("x", length-len("https://as.test/"))
+		w.resource["authorization_servers"] = []string{"https://as.test" + path}
+		w.metaPath = "/.well-known/oauth-authorization-server" + path
+		w.meta["issuer"], w.meta["token_endpoint"] = "https://as.test"+path, "https://collector.test/token"
+	}
+	if named(201); w.loginFails(launch.Login{}, "longer than 200 bytes") && len(w.doubts) != 0 {
+		t.Errorf("asked: %+v", w.doubts)
+	}
+	if named(200); w.loginFails(launch.Login{}, "not agree") && (len(w.doubts) != 1 || strings.Index(w.doubts[0].Says, "collector.test") > 60) {
+		t.Errorf("asked: %+v", w.doubts)
+	}
+	long := Page{Server: "https://mcp.test/" + strings.Repeat("y", 5000), Issuer: "https://as.test"}
+	if who := long.Who(); len(who) > 300 || !strings.HasPrefix(who, "https://mcp.test/yyy") || !strings.HasSuffix(who, " asks you to log in at https://as.test.") {
+		t.Errorf("says %s", who)
+	}
+}
+
+// loginFails reports whether a login fails with an error that contains text, and fails the test if not.
+func (w *world) loginFails(o launch.Login, text string) bool {
+	w.t.Helper()
+	l, err := w.login(o)
+	if err == nil || !strings.Contains(err.Error(), text) {
+		w.t.Errorf("%v, error %v, want %q", l, err, text)
+		return false
+	}
+	return true
 }

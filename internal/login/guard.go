@@ -27,6 +27,7 @@ const (
 	maxBodyBytes   = 1 << 20
 	maxRedirects   = 3
 	maxAddressLen  = 2048 // of a URL in metadata
+	maxIssuerLen   = 200  // of an issuer, which people are asked about
 )
 
 // isLoopback reports whether a host of a URL is this machine, by its spelling alone.

@@ -17,8 +17,13 @@ type Page struct {
 
 // Who says which server wants the login, and who gives it.
 func (p Page) Who() string {
-	return fmt.Sprintf("%s asks you to log in at %s.", p.Server, p.Issuer)
+	return fmt.Sprintf("%s asks you to log in at %s.", shown(p.Server), p.Issuer)
 }
+
+// Unanswered says what a person would have to agree to, and how. It is shown uncut.
+type Unanswered string
+
+func (u Unanswered) Error() string { return string(u) }
 
 // Warning returns what the person must agree to, as one text.
 func (p Page) Warning() string {
