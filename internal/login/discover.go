@@ -99,6 +99,7 @@ type authority struct {
 	unbound   bool     // unbound means that the indicator is not sent.
 	scopes    []string // scopes are those of the server's metadata.
 	doubts    []Doubt  // doubts are what a person must agree to before they log in there.
+	agreed    []Doubt  // agreed are those that they agreed to, which is remembered once the login works.
 	guessed   bool     // guessed means that neither the server nor an authorization server published anything.
 }
 

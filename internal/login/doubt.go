@@ -115,12 +115,11 @@ func below(address, issuer string) bool {
 	return u.Scheme == of.Scheme && u.Port() == of.Port() && strings.Contains(domain, ".") && strings.HasSuffix(host, "."+domain)
 }
 
-// agreed remembers that the person agreed to what was doubtful.
-func (f *flow) agreed(a *authority) {
-	for _, d := range a.doubts {
+// remember remembers that the person agreed to what was doubtful.
+func (f *flow) remember(agreed []Doubt) {
+	for _, d := range agreed {
 		f.store.memory.Agreed(d.thing, d.Says)
 	}
-	a.doubts = nil
 }
 
 // named reports whether the user's flags have what a person who agrees passes.

@@ -299,3 +299,49 @@ func (w *world) loginFails(o launch.Login, text string) bool {
 	}
 	return true
 }
+
+// An answer counts once the login worked: one that was attacked is asked about again.
+func TestAnAnswerIsOfALoginThatWorked(t *testing.T) {
+	for name, attack := range map[string]func(w *world){
+		"a different issuer answers": func(w *world) { w.answer.Set("iss", "https://somebody.test") },
+		"no token is issued":         func(w *world) { w.issued = map[string]any{"error": "invalid_grant"} },
+	} {
+		w := newWorld(t)
+		w.mustLogin(launch.Login{})
+		w.second("https://second.test")
+		w.agrees = true
+		issued := w.issued
+		attack(w)
+		if l, err := w.login(launch.Login{}); err == nil || len(w.doubts) != 1 {
+			t.Fatalf("%s: %v, asked %+v", name, l, w.doubts)
+		}
+		w.agrees, w.issued = false, issued
+		clear(w.answer)
+		for _, mode := range []string{"", launch.LoginAuto} {
+			if l, err := w.login(launch.Login{Mode: mode}); err == nil {
+				t.Errorf("%s, then mode %q: logged in without an answer: %v", name, mode, l)
+			}
+		}
+	}
+}
+
+// A login that is asked for twice has one question.
+func TestARegistrationThatWasDeletedIsAskedAboutOnce(t *testing.T) {
+	w := newWorld(t)
+	w.mustLogin(launch.Login{})
+	w.second("https://second.test")
+	w.agrees = true
+	before, tokens := w.hosts["as.test"], 0
+	w.hosts["as.test"] = func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/token" {
+			if tokens++; tokens == 1 {
+				respond(rw, 401, map[string]any{"error": "invalid_client"})
+				return
+			}
+		}
+		before(rw, r)
+	}
+	if w.mustLogin(launch.Login{}); len(w.doubts) != 1 || tokens != 2 {
+		t.Errorf("asked %+v, %d requests for tokens", w.doubts, tokens)
+	}
+}

@@ -320,13 +320,17 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	if err != nil {
 		return Login{}, err
 	}
-	f.agreed(a)
+	a.agreed, a.doubts = append(a.agreed, a.doubts...), nil
 	if err := got.check(a); err != nil {
 		return Login{}, err
 	}
-	return f.issued(ctx, a, client, scopes, url.Values{
+	l, err = f.issued(ctx, a, client, scopes, url.Values{
 		"grant_type": {"authorization_code"}, "code": {got.code}, "redirect_uri": {callback.redirect}, "code_verifier": {verifier},
 	}, got.code, verifier)
+	if err == nil {
+		f.remember(a.agreed)
+	}
+	return l, err
 }
 
 // answer shows a page to a person and returns the answer of the browser, which may be there before
