@@ -146,7 +146,7 @@ func (f *flow) others(a *authority, known []Login) (origins []string) {
 		case l.Grant != "" || !a.shares(l):
 		case there != here:
 			origins = append(origins, there)
-		case l.Issuer == a.meta.Issuer:
+		case l.Issuer == a.meta.Issuer && l.Account == f.key.Account:
 			return nil
 		}
 	}

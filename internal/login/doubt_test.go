@@ -327,6 +327,37 @@ func TestAnAnswerIsOfALoginThatWorked(t *testing.T) {
 
 // A login that is asked for twice has one question.
 func TestARegistrationThatWasDeletedIsAskedAboutOnce(t *testing.T) {
+// The users of gauze serve are different people: what one uses says nothing about another, and is not
+// told to them.
+func TestThePeopleOfAServerAreAskedAboutTheirOwnLogins(t *testing.T) {
+	one, two := launch.ClientAccount("one"), launch.ClientAccount("two")
+	for _, c := range []struct {
+		first, second string // first logs in to a server, and second to a different one
+		asked         bool
+	}{
+		{one, one, true}, {one, two, false}, {one, "", false}, {one, "work", false},
+		{"", one, false}, {"", "work", true}, {"work", "", true},
+	} {
+		w := newWorld(t)
+		w.mustLogin(launch.Login{Account: c.first})
+		w.second("https://second.test")
+		w.agrees = true
+		if w.mustLogin(launch.Login{Account: c.second}); (len(w.doubts) > 0) != c.asked {
+			t.Errorf("%q after %q: asked %+v", c.second, c.first, w.doubts)
+		}
+	}
+	w := newWorld(t)
+	w.mustLogin(launch.Login{Account: one})
+	w.second("https://second.test")
+	w.mustLogin(launch.Login{Account: two})
+	w.agrees = true
+	if w.mustLogin(launch.Login{Account: one}); len(w.doubts) != 1 {
+		t.Errorf("%q was not asked, because %q has logged in here: %+v", one, two, w.doubts)
+	}
+}
+
+// One account at a server says nothing about a different one.
+func TestASecondAccountIsAskedAbout(t *testing.T) {
 	w := newWorld(t)
 	w.mustLogin(launch.Login{})
 	w.second("https://second.test")
@@ -343,5 +374,10 @@ func TestARegistrationThatWasDeletedIsAskedAboutOnce(t *testing.T) {
 	}
 	if w.mustLogin(launch.Login{}); len(w.doubts) != 1 || tokens != 2 {
 		t.Errorf("asked %+v, %d requests for tokens", w.doubts, tokens)
+	for n, account := range []string{"", "work", "work"} {
+		w.mustLogin(launch.Login{Account: account})
+		if want := min(n+1, 2); len(w.doubts) != want {
+			t.Errorf("%d questions after login %d, want %d", len(w.doubts), n+1, want)
+		}
 	}
 }

@@ -178,7 +178,7 @@ func (f *flow) person(ctx context.Context, before Login, show Show) (Login, erro
 	if a.meta.AuthorizationEndpoint == "" {
 		return Login{}, fmt.Errorf("the authorization server %s has no page for people to log in", a.meta.Issuer)
 	}
-	known, _ := f.store.All()
+	known := f.store.ofPerson(f.key.Account)
 	if a.doubts, err = f.doubts(a, known); err != nil {
 		return Login{}, err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/robustio"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
@@ -153,6 +154,15 @@ func (s *Store) All() ([]Login, error) {
 		return strings.Compare(a.Resource+"\x00"+a.Account+"\x00"+a.Issuer, b.Resource+"\x00"+b.Account+"\x00"+b.Issuer)
 	})
 	return all, errors.Join(failed...)
+}
+
+// ofPerson returns the logins of the person with an account, as far as they can be read. The users of
+// gauze serve are different people.
+func (s *Store) ofPerson(account string) []Login {
+	all, _ := s.All()
+	return slices.DeleteFunc(all, func(l Login) bool {
+		return l.Account != account && (launch.IsClientAccount(account) || launch.IsClientAccount(l.Account))
+	})
 }
 
 func (s *Store) names() ([]string, error) {
