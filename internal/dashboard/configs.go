@@ -3,6 +3,7 @@ package dashboard
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -279,11 +280,9 @@ func diffOf(diff string) (lines []diffLine) {
 	return lines
 }
 
-// visible makes characters visible that a browser would not show, except tabs.
+// visible makes characters visible that a browser would not show, except tabs and spaces.
 func visible(line string) string {
-	parts := strings.Split(line, "\t")
-	for i := range parts {
-		parts[i] = fleet.Visible(parts[i])
-	}
-	return strings.Join(parts, "\t")
+	return words.ReplaceAllStringFunc(line, fleet.Visible)
 }
+
+var words = regexp.MustCompile(`[^ \t]+`)

@@ -79,10 +79,10 @@ func (o Offer) Question(s *Server) (q Question, err error) {
 		show = Outline
 	}
 	q.Shown = show(o.Spec)
-	changed, aligned := changedWords(was, q.Whole)
+	changed, aligned := changedWords(unfolded(was), unfolded(q.Whole))
 	visible, _ := changedWords(show(o.was), q.Shown)
 	if q.Hides = !aligned || visible != changed; !q.Hides && !theirs {
-		q.Whole = q.Shown
+		q.Whole = Fold(q.Shown)
 	}
 	return q, nil
 }
