@@ -245,11 +245,13 @@ type candidate struct {
 	spec  launch.Spec // as written, references not expanded
 	thing trust.Thing // what the user is shown
 	sends []string    // variables of the user's environment whose values go to its URL
+
+	server *fleet.Server // the project's server; nil if an agent named it
 }
 
 // ofProject returns a project's server.
 func ofProject(s *fleet.Server) candidate {
-	return candidate{from: trust.Project, spec: s.Written(), sends: s.Sends(), thing: s.Thing()}
+	return candidate{from: trust.Project, spec: s.Written(), sends: s.Sends(), thing: s.Thing(), server: s}
 }
 
 // ofAgent returns a server that an agent named.
@@ -269,6 +271,20 @@ func (s candidate) operation() operation {
 	return operation{s.from, trust.Start}
 }
 
+// texts returns what the agent and the user are shown.
+func (s candidate) texts(f *fleet.Fleet) (outline, whole string, err error) {
+	if s.server != nil {
+		whole, err = s.server.Whole()
+		return s.server.Outline(), whole, err
+	}
+	whole, err = fleet.Whole(s.spec, s.sends...)
+	outline = fleet.Outline(s.spec, s.sends...)
+	if stored := f.StoredLogin(s.spec); stored != "" {
+		outline, whole = outline+"\n  may use a stored login", whole+"\n  may use "+stored
+	}
+	return outline, whole, err
+}
+
 // confirmStart asks whether the servers may be started or reached, unless no confirmation is needed
 // or it was given before, and then runs then.
 func confirmStart[Out any, P interface {
@@ -283,16 +299,12 @@ func confirmStart[Out any, P interface {
 		if c.verdict(s.operation()) == trust.Allowed || c.service.agreed(s.thing) {
 			continue
 		}
-		whole, err := fleet.Whole(s.spec, s.sends...)
+		outline, whole, err := s.texts(c.service.Fleet)
 		if err != nil {
 			return out, failure("nothing was done: "+err.Error(), "shorten the command, or ask the user to run it in a terminal")
 		}
 		open = append(open, s)
 		q.operations = append(q.operations, s.operation())
-		outline := fleet.Outline(s.spec, s.sends...)
-		if stored := c.service.Fleet.StoredLogin(s.spec); stored != "" {
-			outline, whole = outline+"\n  may use a stored login", whole+"\n  may use "+stored
-		}
 		shown, full = append(shown, outline), append(full, whole)
 		fmt.Fprintln(sum, s.thing.Hash())
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/gauze-mcp/gauze/internal/login"
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
@@ -112,7 +113,7 @@ func TestAPersonSeesAllOfAProjectsServer(t *testing.T) {
 		"loader":    {"node -e 0", "NODE_OPTIONS=--require evil.js", "RESTIC_PASSWORD_COMMAND=touch MARK"},
 		"shell":     {"sh -c 'PASSWORD=`touch MARK`'"},
 		"repeating": {"sh -c 'touch MARK'", "A_TOKEN=touch MARK", "B_SECRET=sh -c 'touch MARK'"},
-		"padded":    {strings.Repeat(" ", padding) + "touch MARK"},
+		"padded":    {fmt.Sprintf("‹%d spaces›touch MARK", padding)},
 		"greedy":    {"?t=${env:GITHUB_TOKEN}", "X-Key: ${env:AWS_SECRET_ACCESS_KEY}", "the value of GITHUB_TOKEN, AWS_SECRET_ACCESS_KEY"},
 	}
 	for _, c := range []settings{{allow: true}, {person: says("decline", nil)}, {person: says("decline", nil), version: modern}} {
@@ -126,7 +127,7 @@ func TestAPersonSeesAllOfAProjectsServer(t *testing.T) {
 			r := a.call("test_connection", object{"name": name})
 			shown := r.get("diff") + "\n" + r.text
 			if c.person != nil {
-				shown = fmt.Sprint(a.asked)
+				shown = whole(fmt.Sprint(a.asked))
 			} else if strings.Count(shown, strings.ReplaceAll(all[0], "MARK", mark)) < 2 {
 				t.Errorf("%s: the text and the data differ: %s", name, shown)
 			}
@@ -197,6 +198,36 @@ func TestAProjectsEntryIsAskedAboutAsItIs(t *testing.T) {
 		a.call(tool, arguments)
 		if a.exists("second") {
 			t.Fatalf("%s started the changed entry", tool)
+		}
+	}
+}
+
+// whole returns a question with the lines in it whole.
+func whole(question string) string { return strings.ReplaceAll(question, "\n    ↳ ", "") }
+
+// A reference in a URL hides neither where it leads nor the login that is used there. The agent reads no
+// value of the user's variables.
+func TestALoginBehindAReferenceIsNamed(t *testing.T) {
+	t.Setenv("GAUZE_KEYRING", "off")
+	for _, c := range []settings{{allow: true}, {person: says("decline", nil)}} {
+		c.environ = []string{"MCP_HOST=real.example.invalid"}
+		a := newAgent(t, c)
+		a.fleet.Logins = login.Open(filepath.Join(a.dir, "state"))
+		if err := a.fleet.Logins.Put(login.Login{Key: login.Key{Resource: "https://real.example.invalid/mcp", Issuer: "https://issuer.example.invalid"}, Access: secret, Who: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+		a.write("project/.cursor/mcp.json", `{"mcpServers": {"far": {"url": "https://${env:MCP_HOST}/mcp"}}}`)
+		r := a.call("test_connection", object{"name": "far"})
+		shown, wants := r.get("diff"), []string{"which leads to https://", "may use a stored login"}
+		if c.person != nil {
+			shown, wants = whole(fmt.Sprint(a.asked)), []string{"which leads to https://real.example.invalid/mcp", "may use the stored login of ada at https://issuer.example.invalid"}
+		} else if strings.Contains(r.text, "real.example.invalid") {
+			t.Errorf("the agent reads the value of a variable: %s", r.text)
+		}
+		for _, want := range wants {
+			if !strings.Contains(shown, want) {
+				t.Errorf("no %q in %s", want, shown)
+			}
 		}
 	}
 }

@@ -258,7 +258,7 @@ func (c *call) resumeTask(in resumeTaskIn) (out TaskRun, err error) {
 		decided := func(arguments json.RawMessage) string {
 			return fleet.Visible(fmt.Sprintf("%s %s %s", undecided.Server, undecided.Tool, arguments)) + "\n"
 		}
-		q.shown, q.full = decided(hide(undecided.Arguments))+q.shown, decided(undecided.Arguments)+q.full
+		q.shown, q.full = decided(hide(undecided.Arguments))+q.shown, fleet.Fold(decided(undecided.Arguments))+q.full
 		q.typed = commandLine("gauze", "task", "decide", in.ID, in.Decision)
 		q.token += in.Decision
 	}

@@ -114,7 +114,7 @@ func (one *Reviewed) lookUp(f *fleet.Fleet) error {
 		if err != nil {
 			return err
 		}
-		one.Brief += " of the project: " + fleet.Outline(one.Spec, one.Found.Sends()...)
+		one.Brief += " of the project: " + one.Found.Outline()
 		one.Whole += " of the project: " + whole
 	}
 	return nil
@@ -179,7 +179,7 @@ func (r *Review) Launch(name, dir string) (launch.Spec, error) {
 
 // Whole returns the whole plan for the user.
 func (r *Review) Whole() string {
-	return r.text(func(s Reviewed) string { return s.Whole }, func(arguments json.RawMessage) json.RawMessage { return arguments })
+	return fleet.Fold(r.text(func(s Reviewed) string { return s.Whole }, func(arguments json.RawMessage) json.RawMessage { return arguments }))
 }
 
 // Brief returns the plan for an agent. hide removes secrets from the arguments of steps.
