@@ -327,6 +327,25 @@ func TestAnAnswerIsOfALoginThatWorked(t *testing.T) {
 
 // A login that is asked for twice has one question.
 func TestARegistrationThatWasDeletedIsAskedAboutOnce(t *testing.T) {
+	w := newWorld(t)
+	w.mustLogin(launch.Login{})
+	w.second("https://second.test")
+	w.agrees = true
+	before, tokens := w.hosts["as.test"], 0
+	w.hosts["as.test"] = func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/token" {
+			if tokens++; tokens == 1 {
+				respond(rw, 401, map[string]any{"error": "invalid_client"})
+				return
+			}
+		}
+		before(rw, r)
+	}
+	if w.mustLogin(launch.Login{}); len(w.doubts) != 1 || tokens != 2 {
+		t.Errorf("asked %+v, %d requests for tokens", w.doubts, tokens)
+	}
+}
+
 // The users of gauze serve are different people: what one uses says nothing about another, and is not
 // told to them.
 func TestThePeopleOfAServerAreAskedAboutTheirOwnLogins(t *testing.T) {
@@ -362,18 +381,6 @@ func TestASecondAccountIsAskedAbout(t *testing.T) {
 	w.mustLogin(launch.Login{})
 	w.second("https://second.test")
 	w.agrees = true
-	before, tokens := w.hosts["as.test"], 0
-	w.hosts["as.test"] = func(rw http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/token" {
-			if tokens++; tokens == 1 {
-				respond(rw, 401, map[string]any{"error": "invalid_client"})
-				return
-			}
-		}
-		before(rw, r)
-	}
-	if w.mustLogin(launch.Login{}); len(w.doubts) != 1 || tokens != 2 {
-		t.Errorf("asked %+v, %d requests for tokens", w.doubts, tokens)
 	for n, account := range []string{"", "work", "work"} {
 		w.mustLogin(launch.Login{Account: account})
 		if want := min(n+1, 2); len(w.doubts) != want {
