@@ -426,7 +426,7 @@ func (m *mender) branch(v violation, at any) bool {
 	return true
 }
 
-// choose finds the only choice that has the words of the value, and otherwise differs from it in
+// choose finds the only choice that has the words of the value, or else differs from it only in
 // separators or punctuation, or the number that a string spells.
 func (m *mender) choose(v violation, at any, choices []any) bool {
 	text, ok := at.(string)
