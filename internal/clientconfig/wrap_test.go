@@ -128,20 +128,25 @@ func TestWrapKeepsTheStyle(t *testing.T) {
 
 // A person may have written the wrap, with flags of their own.
 func TestUnwrapWhatAPersonWrapped(t *testing.T) {
-	home := homeOf(&txtar.Archive{Files: []txtar.File{{Name: "home/.cursor/mcp.json", Data: []byte(
-		`{"mcpServers": {"a": {"command": "/opt/gauze", "args": ["run", "--timeout", "5m", "--", "npx", "-y", "a"]}}}`)}}})
-	c := home.Read(home.Find()[0])
-	e := &c.Entries[0]
-	if !e.Wrapped || e.Inner.Command != "npx" || len(e.Inner.Args) != 2 {
-		t.Fatalf("inner is %+v", e.Inner)
-	}
-	edit, err := c.Unwrap(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := edit.Apply(c.Format(), c.Text)
-	if want := `{"mcpServers": {"a": {"command": "npx", "args": ["-y", "a"]}}}`; err != nil || string(text) != want {
-		t.Errorf("%v %s", err, text)
+	for args, want := range map[string]string{
+		`"run", "--timeout", "5m", "--", "npx", "-y", "a"`: `"-y", "a"`,
+		`"run", "npx", "-y", "a", "--", "b"`:               `"-y", "a", "--", "b"`,
+	} {
+		home := homeOf(&txtar.Archive{Files: []txtar.File{{Name: "home/.cursor/mcp.json", Data: []byte(
+			`{"mcpServers": {"a": {"command": "/opt/gauze", "args": [` + args + `]}}}`)}}})
+		c := home.Read(home.Find()[0])
+		e := &c.Entries[0]
+		if !e.Wrapped || e.Inner.Command != "npx" {
+			t.Fatalf("%s: inner is %+v", args, e.Inner)
+		}
+		edit, err := c.Unwrap(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := edit.Apply(c.Format(), c.Text)
+		if want := `{"mcpServers": {"a": {"command": "npx", "args": [` + want + `]}}}`; err != nil || string(text) != want {
+			t.Errorf("%s: %v %s", args, err, text)
+		}
 	}
 }
 

@@ -161,7 +161,7 @@ func unusual(words []string) (all []string) {
 		name, _, joined := strings.Cut(words[i], "=")
 		switch {
 		case words[i] == "--" || words[i] == "--url" || words[i] == "--login=off":
-		case slices.Contains(valued, words[i]):
+		case slices.Contains(valued, words[i]) && i+1 < len(words):
 			i++
 		case joined && slices.Contains([]string{"--name", "--entry", "--client-id", "--scope", "--redirect-url"}, name):
 		default:

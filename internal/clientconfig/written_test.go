@@ -72,6 +72,7 @@ func TestUnusualFlagsOfGauzeRunAreShown(t *testing.T) {
 		{`"run", "python3", "--policy", "x"`, ""},
 		{`"run", "--name=a", "--header-env", "X=SECRET", "--client-id=i", "--entry=url=httpUrl", "--url", "https://good.example/mcp"`, ""},
 		{`"run", "--policy", "evil.yaml", "--name=a", "--", "python3"`, `gauze run flags=["--policy","evil.yaml"]`},
+		{`"run", "--url", "https://good.example/mcp", "--header-env"`, `gauze run flags=["--header-env"]`},
 		{`"run", "--cwd=/x", "--", "python3"`, `gauze run flags=["--cwd=/x"]`},
 		{`"run", "--quiet", "sh", "-c", "evil", "--", "python3"`, `gauze run flags=["--quiet","sh","-c","evil"]`},
 		{`"run", "--url", "https://good.example/mcp", "--model", "http://evil.example"`, `gauze run flags=["--model","http://evil.example"]`},
