@@ -38,6 +38,41 @@ func TestVerifyReportsChangedValues(t *testing.T) {
 	}
 }
 
+// A lock file is in a project, where an agent can edit it: it must not add to the user's own entry.
+func TestRestoreWritesNothingThatWasAddedToTheLock(t *testing.T) {
+	t.Parallel()
+	const entry = `{"mcpServers": {"a": {"command": "faultyserver", "args": ["-era", "legacy"], "env": {"API_KEY": "canary-1111-aaaa"}}}}`
+	p := newPerson(t, map[string]string{".cursor/mcp.json": entry})
+	p.must("lock")
+	file := filepath.Join(p.project, "gauze.lock.json")
+	own, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(own), `"API_KEY"`) {
+		t.Fatalf("%v %s", err, own)
+	}
+	forge := func(names string) {
+		if err := os.WriteFile(file, []byte(strings.Replace(string(own), `"API_KEY"`, names, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forge(`"API_KEY", "LD_PRELOAD=/proj/evil.so"`)
+	for _, command := range []string{"verify", "restore", "lock"} {
+		said, status := p.gauze(command)
+		if status != 2 || !strings.Contains(said, "gauze.lock.json: server 1 (cursor/a) has an invalid variable name: LD_PRELOAD=/proj/evil.so. ") {
+			t.Errorf("gauze %s: status %d: %s", command, status, said)
+		}
+	}
+	forge(`"API_KEY", "LD_PRELOAD"`)
+	if said, status := p.gauze("verify"); status != 1 || !strings.Contains(said, "the variables changed from") || !strings.Contains(said, "You did not record") {
+		t.Errorf("status %d: %s", status, said)
+	}
+	if said, _ := p.gauze("restore"); !strings.Contains(said, "you did not record on this machine (LD_PRELOAD)") || strings.Contains(said, "+++") {
+		t.Errorf("%s", said)
+	}
+	if now, err := os.ReadFile(filepath.Join(p.home, ".cursor/mcp.json")); err != nil || string(now) != entry {
+		t.Errorf("%v %s", err, now)
+	}
+}
+
 func TestALockIsNotWrittenWithASecretInIt(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, map[string]string{".cursor/mcp.json": `{"mcpServers": {"a-h4nter2h4nter2": {"command": "faultyserver", "args": ["-era", "legacy"], "env": {"A_TOKEN": "h4nter2h4nter2"}}}}`})

@@ -3,7 +3,6 @@ package fleet
 import (
 	"bytes"
 	"cmp"
-	"crypto/hmac"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,12 +10,11 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/redact"
@@ -49,6 +47,7 @@ type Locked struct {
 	Tools   map[string]string `json:"tools"`             // hash of each tool's definition, by name
 	Key     string            `json:"key,omitempty"`     // identifies the key of Values
 	Values  map[string]string `json:"values,omitempty"`  // HMACs of values, by "variable NAME", "header NAME", "field NAME", "query" and others
+	Seal    string            `json:"seal,omitempty"`    // HMAC of all of the above: only who has the key can change any of it
 }
 
 const lockFormat = 1
@@ -79,9 +78,15 @@ func (e *SecretError) Error() string {
 }
 
 // Check returns a SecretError if the lock contains a secret of any server. Server output is
-// redacted beforehand, but names are not: the entry would not be found again.
+// redacted beforehand, but names are not: the entry would not be found again. A lock that ReadLock
+// would reject is not right either.
 func (l Lock) Check(secrets redact.Secrets) error {
 	certain := secrets.Certain()
+	for _, s := range l.Servers {
+		if err := s.checkNames(); err != nil {
+			return fmt.Errorf("not written: %s has %s; rename or remove it", certain.Quote(s.Client+"/"+s.Name), certain.Quote(err.Error()))
+		}
+	}
 	for _, s := range l.Servers {
 		id := certain.Redact(redact.Quote(s.Client + "/" + s.Name))
 		for _, field := range []struct {
@@ -127,6 +132,7 @@ func (f *Fleet) locked(c *Checked, key []byte) Locked {
 	}
 	if l.Values = c.valueHashes(key); l.Values != nil {
 		l.Key = keyID(key)
+		l.Seal = l.seal(key)
 	}
 	return l
 }
@@ -196,7 +202,41 @@ func ReadLock(text []byte) (l Lock, err error) {
 	case l.Format > lockFormat:
 		return l, fmt.Errorf("the lock file has format %d, which requires a newer version of gauze", l.Format)
 	}
+	for i, s := range l.Servers {
+		if err := s.checkNames(); err != nil {
+			return l, fmt.Errorf("server %d (%s) has %w. gauze lock does not write such a name, so the file was changed: use an earlier version of it, or delete it and run: gauze lock",
+				i+1, redact.Quote(s.Client+"/"+s.Name), err)
+		}
+	}
 	return l, nil
+}
+
+// The names of a lock become parts of an entry, so a name must not bring a value along. npm reads
+// variables with / and : in their names, but ${A:-B} would be more than a name.
+var (
+	word       = regexp.MustCompile(`^[a-z0-9-]+$`)
+	envName    = regexp.MustCompile(`^\w([\w.()/@-]|:[\w/@])*$`)
+	headerName = regexp.MustCompile("^[\\w!#$%&'*+.^`|~-]+$")
+	fieldName  = regexp.MustCompile(`^[^\pC]+$`)
+)
+
+// checkNames returns an error for the first name that is not one.
+func (l Locked) checkNames() error {
+	for _, all := range []struct {
+		what  string
+		valid *regexp.Regexp
+		names []string
+	}{
+		{"client", word, []string{l.Client}}, {"scope", word, []string{l.Scope}},
+		{"variable name", envName, l.Env}, {"header name", headerName, l.Headers}, {"field name", fieldName, l.Fields},
+	} {
+		for _, name := range all.names {
+			if !all.valid.MatchString(name) {
+				return fmt.Errorf("an invalid %s: %s", all.what, cmp.Or(redact.Quote(name), `""`))
+			}
+		}
+	}
+	return nil
 }
 
 // Chosen returns the lock, marked as one of some servers if the choice names them.
@@ -412,151 +452,4 @@ func tools(was, now map[string]string, drift func(kind, what string)) {
 			drift("tools", "the tool "+redact.Quote(name)+" was added")
 		}
 	}
-}
-
-// Restore plans to restore the files to the state in the lock: servers that are missing or
-// configured differently. Values of variables and headers, which a lock does not hold, are kept
-// where they exist and referred to by name where they do not.
-func (v *View) Restore(l Lock) (Plan, error) {
-	d, foreign := v.fleet.draft(), map[string]bool{}
-	for _, was := range l.Servers {
-		id := was.Client + "/" + was.Name
-		client, ok := clientconfig.ByID(was.Client)
-		if !ok {
-			d.skip(id, "gauze does not support this client")
-			continue
-		}
-		if was.masked() {
-			d.skip(id, "the command or URL contains a secret, which the lock file does not contain; restore the entry by hand")
-			continue
-		}
-		i := slices.IndexFunc(v.Servers, func(s *Server) bool { return s.ID() == id && string(s.Scope) == was.Scope })
-		wrapped := false
-		if i >= 0 {
-			now := v.fleet.locked(&Checked{Server: v.Servers[i]}, nil)
-			same := true
-			configured(was, now, func(string, string) { same = false })
-			if other := slices.Concat(without(was.Fields, now.Fields), without(now.Fields, was.Fields)); was.Fields != nil && len(other) > 0 {
-				d.postpone(id, "the lock file has no values for the fields that differ ("+strings.Join(other, ", ")+"); edit the entry by hand")
-			}
-			if same {
-				continue
-			}
-			wrapped = v.Servers[i].Wrapped
-		}
-		s := NewServer{Name: was.Name, Scope: clientconfig.Scope(was.Scope), Replace: i >= 0, Wrapped: wrapped, Spec: launch.Spec{URL: was.URL}}
-		if len(was.Command) > 0 {
-			s.Spec = launch.Spec{Command: was.Command[0], Args: was.Command[1:]}
-		}
-		for _, name := range was.Env {
-			s.Spec.Env = append(s.Spec.Env, name+"="+v.value(i, name))
-		}
-		for _, name := range was.Headers {
-			s.Spec.Header = append(s.Spec.Header, launch.Header{Name: name, Value: v.header(i, name)})
-		}
-		if !v.fleet.recorded(was) {
-			foreign[id] = true
-		}
-		if i >= 0 && v.replaceInPlace(d, v.Servers[i], was, s.Spec) {
-			continue
-		}
-		c, err := v.fileFor(client, s.Scope)
-		if err == nil {
-			err = v.addTo(d, c, s)
-		}
-		if err != nil {
-			d.skip(id, err.Error())
-		}
-	}
-	plan := d.finish()
-	for i := range plan.Changes {
-		c := &plan.Changes[i]
-		if theirs := slices.DeleteFunc(slices.Clone(c.Servers), func(id string) bool { return !foreign[id] }); len(theirs) > 0 {
-			slices.Sort(theirs)
-			c.Note = strings.TrimSpace(c.Note + " You did not record " + redact.Quote(strings.Join(slices.Compact(theirs), ", ")) +
-				" on this machine: someone else chose what the lock file makes your clients run or reach, and it gets the keys of the entry.")
-		}
-	}
-	return plan, nil
-}
-
-// masked reports whether the lock lacks part of the command or URL, or has a part that a diff would
-// not show.
-func (l Locked) masked() bool {
-	return !slices.Equal(redact.MaskWords(l.Command), l.Command) || redact.MaskAddress(l.URL) != l.URL ||
-		slices.ContainsFunc(append(slices.Clone(l.Command), l.URL), func(word string) bool { return strings.Contains(word, redact.Redacted) || redact.Text(word) != word })
-}
-
-// recorded reports whether a lock proves that this user recorded what the server runs or reaches: a
-// lock file can come with a project.
-func (f *Fleet) recorded(was Locked) bool {
-	key, err := f.lockKey(false)
-	if err != nil || key == nil {
-		return false
-	}
-	what, value := "command line", strings.Join(was.Command, "\x00")
-	if was.URL != "" {
-		what, value = "address", was.URL
-	}
-	return hmac.Equal([]byte(was.Values[what]), []byte(keyed(key, was.Client+"/"+was.Name, was.Scope, what, value)))
-}
-
-// Recorded reports whether this user recorded everything that Restore could write of a lock.
-func (f *Fleet) Recorded(l Lock) bool {
-	return !slices.ContainsFunc(l.Servers, func(was Locked) bool { return !was.masked() && !f.recorded(was) })
-}
-
-// replaceInPlace changes only what is run or reached, if nothing else is different. A wrapped
-// server stays wrapped.
-func (v *View) replaceInPlace(d *draft, s *Server, was Locked, spec launch.Spec) bool {
-	if now := v.fleet.locked(&Checked{Server: s}, nil); !slices.Equal(was.Env, now.Env) || !slices.Equal(was.Headers, now.Headers) {
-		return false
-	}
-	trial := *d
-	trial.plan.Changes, trial.at = slices.Clone(d.plan.Changes), maps.Clone(d.at)
-	step := func(verb string, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) bool {
-		now := trial.now(s.Config)
-		entry := now.At(s.Path)
-		if entry == nil {
-			return false
-		}
-		edit, err := change(now, entry)
-		return err == nil && trial.edit(s.Config, s.ID(), clientconfig.Shown, verb+" "+s.Name, edit) == nil
-	}
-	ok := !s.Wrapped || step("unwrap", (*clientconfig.Config).Unwrap)
-	ok = ok && step("restore", func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
-		edit, ok := c.ReplaceSpec(e, spec)
-		if !ok {
-			return nil, clientconfig.Skipped("the entry would have to be rewritten")
-		}
-		return edit, nil
-	})
-	ok = ok && (!s.Wrapped || step("wrap", func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
-		return c.Wrap(e, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: true})
-	}))
-	if ok {
-		*d = trial
-	}
-	return ok
-}
-
-// value returns the current value of a variable, or a reference to it.
-func (v *View) value(server int, name string) string {
-	if server >= 0 {
-		if value, ok := v.Servers[server].Variable(name); ok {
-			return value
-		}
-	}
-	return "${" + name + "}"
-}
-
-func (v *View) header(server int, name string) string {
-	if server >= 0 {
-		for _, h := range v.Servers[server].Real().Header {
-			if strings.EqualFold(h.Name, name) {
-				return h.Value
-			}
-		}
-	}
-	return "${" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "}"
 }

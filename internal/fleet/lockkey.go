@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,7 +22,7 @@ import (
 
 // Locks are meant for git, and a variable's value may be a short password: a plain or salted hash
 // could be guessed. So values are recorded as HMACs under a key that stays with the user. Anyone
-// else can compare everything but the values, and Uncompared says so.
+// else can compare everything but the values, and Uncompared says so. The same key seals each entry.
 
 const lockKeySize = 32
 
@@ -77,6 +78,25 @@ func keyed(key []byte, parts ...string) string {
 		fmt.Fprintf(mac, "%d:%s", len(part), part)
 	}
 	return hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// seal returns the HMAC of everything in a locked entry but the seal itself.
+func (l Locked) seal(key []byte) string {
+	l.Seal = ""
+	text, _ := json.Marshal(l) // a Locked always encodes
+	return keyed(key, "gauze lock entry", string(text))
+}
+
+// recorded reports whether this user recorded the entry exactly as it is: a lock file can come with a
+// project, and whoever can edit it can change every word of it.
+func (f *Fleet) recorded(l Locked) bool {
+	key, err := f.lockKey(false)
+	return err == nil && key != nil && hmac.Equal([]byte(l.Seal), []byte(l.seal(key)))
+}
+
+// Recorded reports whether this user recorded all entries of a lock.
+func (f *Fleet) Recorded(l Lock) bool {
+	return !slices.ContainsFunc(l.Servers, func(was Locked) bool { return !f.recorded(was) })
 }
 
 // valueHashes returns the HMACs of everything in an entry that the lock does not show: values of

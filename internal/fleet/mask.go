@@ -3,8 +3,10 @@ package fleet
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
@@ -86,26 +88,74 @@ func maskedDiff(diff string, secrets ...redact.Secrets) string {
 	return strings.Join(masked, "\n")
 }
 
-// renamed replaces each mask in a line with a name. The secret of a mask is the part of the line
-// between the words around it.
+// renamed replaces each mask in a line with a name.
 func renamed(line, masked string, name func(secret string) string) string {
-	words := strings.Split(masked, redact.Redacted)
-	rest, ok := strings.CutPrefix(line, words[0])
-	if !ok || len(words) == 1 {
+	secrets, ok := hidden(line, masked)
+	if !ok {
 		return masked
 	}
 	var b strings.Builder
-	b.WriteString(words[0])
+	for i, word := range strings.Split(masked, redact.Redacted) {
+		if i > 0 {
+			b.WriteString(name(secrets[i-1]))
+		}
+		b.WriteString(word)
+	}
+	return b.String()
+}
+
+// hidden returns what each mask in a line stands for: the part of the line between the words around
+// it.
+func hidden(line, masked string) (secrets []string, ok bool) {
+	words := strings.Split(masked, redact.Redacted)
+	rest, ok := strings.CutPrefix(line, words[0])
+	if !ok {
+		return nil, false
+	}
 	for i, word := range words[1:] {
 		end := strings.Index(rest, word)
 		if i == len(words)-2 { // the last mask extends as far as possible
 			end = strings.LastIndex(rest, word)
 		}
 		if end < 0 {
-			return masked
+			return nil, false
 		}
-		b.WriteString(name(rest[:end]) + word)
+		secrets = append(secrets, rest[:end])
 		rest = rest[end+len(word):]
 	}
-	return b.String()
+	return secrets, true
+}
+
+// hides reports whether the diff does not show one of these words, or masks something new that is not
+// the value of a variable or header.
+func (c Change) hides(words []string) bool {
+	if slices.ContainsFunc(words, func(word string) bool { return Masked(word, c.secrets...) != word }) {
+		return true
+	}
+	then := c.file.Home.ReadText(c.file.File, c.New)
+	known := []string{string(c.Old)}
+	for i := range then.Entries {
+		spec := then.Written(&then.Entries[i])
+		known = append(known, spec.Env...)
+		for _, h := range spec.Header {
+			known = append(known, h.Value)
+		}
+	}
+	isNew := func(part string) bool {
+		return !slices.ContainsFunc(known, func(text string) bool { return strings.Contains(text, part) })
+	}
+	diff := backup.Unified(c.Path, c.Old, c.New)
+	lines, masked := strings.Split(diff, "\n"), strings.Split(Masked(diff, c.secrets...), "\n")
+	if len(lines) != len(masked) {
+		return true
+	}
+	for i, line := range lines {
+		if i < 2 || !strings.HasPrefix(line, "+") { // the file names, and what is there already
+			continue
+		}
+		if parts, ok := hidden(line, masked[i]); !ok || slices.ContainsFunc(parts, isNew) {
+			return true
+		}
+	}
+	return false
 }

@@ -191,16 +191,14 @@ func TestALockOfSomeoneElseIsCalledThat(t *testing.T) {
 		t.Errorf("the user's own lock: %+v, %q, %v", plan.Skipped, plan.Notes(), err)
 	}
 	for name, forge := range map[string]func(*Locked){
-		"a command": func(l *Locked) { l.Command = []string{"sh", "-c", "x"} },
-		"a URL": func(l *Locked) {
-			l.URL, l.Command, l.Headers = "https://evil.example/mcp", nil, []string{"Authorization"}
-		},
+		"a command":                func(l *Locked) { l.Command = []string{"sh", "-c", "x"} },
+		"a URL":                    func(l *Locked) { l.URL, l.Command = "https://evil.example/mcp", nil },
 		"another server":           func(l *Locked) { l.Name = "new" },
 		"a command that is hidden": func(l *Locked) { l.Command = []string{"srv", "--token", "$(x)"} },
 	} {
 		forged := h.lock(h.seen("d"))
 		forge(&forged.Servers[0])
-		if name != "a command that is hidden" && h.fleet.Recorded(forged) {
+		if h.fleet.Recorded(forged) {
 			t.Errorf("%s: the lock counts as the user's own", name)
 		}
 		plan, err := h.fleet.Look().Restore(forged)

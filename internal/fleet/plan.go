@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -173,6 +174,13 @@ type draft struct {
 }
 
 func (f *Fleet) draft() *draft { return &draft{fleet: f, at: map[string]int{}} }
+
+// trial returns a copy of the draft, which can be given up.
+func (d *draft) trial() *draft {
+	t := *d
+	t.plan.Changes, t.at = slices.Clone(d.plan.Changes), maps.Clone(d.at)
+	return &t
+}
 
 // now returns a file as planned so far.
 func (d *draft) now(c *clientconfig.Config) *clientconfig.Config {
