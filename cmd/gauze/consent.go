@@ -16,6 +16,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/shell"
@@ -228,11 +229,49 @@ func (f *consentFlags) repeat(cmd *cobra.Command, plan fleet.Plan) string {
 	return taskcli.Repeat(cmd.CommandPath(), cmd.Flags(), plan.Consent())
 }
 
-// interactive reports whether the user is at a terminal, where they see the diff and can confirm it.
+// interactive reports whether the user is at a terminal, where they see the diff on stdout and can
+// confirm it.
 func interactive(cmd *cobra.Command) bool {
-	in, ok := cmd.InOrStdin().(*os.File)
-	out, sees := cmd.OutOrStdout().(*os.File)
-	return ok && sees && term.IsTerminal(in.Fd()) && term.IsTerminal(out.Fd())
+	return isTerminal(cmd.InOrStdin()) && isTerminal(cmd.OutOrStdout())
+}
+
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(file.Fd())
+}
+
+// terminal is where the user is shown something and asked about it.
+type terminal struct {
+	in  io.Reader
+	out io.Writer
+}
+
+// terminalOf returns the terminal of a command: stderr, or else stdout if no program reads it there. It
+// is nil if the user would not see a question or could not answer it.
+func terminalOf(cmd *cobra.Command) *terminal {
+	in, out := cmd.InOrStdin(), cmd.OutOrStdout()
+	json := cmd.Flags().Lookup("json")
+	switch {
+	case !isTerminal(in):
+	case isTerminal(cmd.ErrOrStderr()):
+		return &terminal{in, cmd.ErrOrStderr()}
+	case isTerminal(out) && (json == nil || !json.Changed):
+		return &terminal{in, out}
+	}
+	return nil
+}
+
+// ask shows a text that ends with a question and reports whether the answer is yes.
+func (t terminal) ask(text string) bool {
+	fmt.Fprint(t.out, text+" [y/N] ")
+	line, _ := bufio.NewReader(t.in).ReadString('\n')
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes"
+}
+
+// ask asks a question about what stdout shows.
+func ask(cmd *cobra.Command, question string) bool {
+	return terminal{cmd.InOrStdin(), cmd.OutOrStdout()}.ask(question)
 }
 
 // confirmProject returns a function that asks the user before a server of the project is run whose
@@ -241,39 +280,52 @@ func interactive(cmd *cobra.Command) bool {
 // entry. What the user agrees to is not asked again.
 func confirmProject(cmd *cobra.Command, named []string, consent string) func(*fleet.Server) error {
 	refused := map[trust.Thing]bool{} // ask once
+	at := terminalOf(cmd)
 	return func(s *fleet.Server) error {
 		if !slices.Contains(named, s.ID()) || refused[s.Thing()] {
 			return s.NotAgreed()
 		}
-		shown, err := s.Whole()
+		whole, err := s.Whole()
 		if err != nil {
 			return fmt.Errorf("it belongs to the project, and %w", err)
 		}
-		if consent != s.Thing().Hash() {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s belongs to the project:\n\n  %s\n\n", plaintext.Clean(s.ID()), shown)
-			if !interactive(cmd) {
-				refused[s.Thing()] = true
-				fmt.Fprintf(cmd.ErrOrStderr(), "To allow gauze to use it as it is:\n\n    gauze test --consent %s %s\n\n", s.Thing().Hash(), plaintext.Clean(shell.Here().Quote(s.ID())))
-				return s.NotAgreed()
-			}
-			question := "Start it?"
-			if s.Written().URL != "" {
-				question = "Connect to it?"
-			}
-			if !ask(cmd, question+" You are not asked again until its entry changes.") {
-				refused[s.Thing()] = true
-				return errors.New("it belongs to the project, and you did not allow it to run")
-			}
+		if consent == s.Thing().Hash() {
+			s.Agreed()
+			return nil
+		}
+		shown := fleet.Fold(fleet.Visible(s.ID())+" belongs to the project:") + "\n\n  " + whole + "\n\n"
+		if at == nil {
+			refused[s.Thing()] = true
+			fmt.Fprintf(cmd.ErrOrStderr(), "%sTo allow gauze to use it as it is:\n\n    gauze test --consent %s %s\n\n", shown, s.Thing().Hash(), plaintext.Clean(shell.Here().Quote(s.ID())))
+			return s.NotAgreed()
+		}
+		if !at.ask(shown + startQuestion(s.Written(), whole)) {
+			refused[s.Thing()] = true
+			return errors.New("it belongs to the project, and you did not allow it to run")
 		}
 		s.Agreed()
 		return nil
 	}
 }
 
+// startQuestion asks whether a server may be used, after its whole entry. It repeats the command or the
+// URL, which the rest of the entry may have moved off the screen.
+func startQuestion(s launch.Spec, whole string) string {
+	verb, again := "Start", ""
+	if s.URL != "" {
+		verb = "Connect to"
+	}
+	if target := fleet.Target(s); target != whole {
+		again = "  " + target + "\n\n"
+	}
+	return again + verb + " it? You are not asked again until its entry changes."
+}
+
 // confirmFix returns a function that asks the user before a fix is tried that uses a value of a
 // project, unless they have seen it before. Without a terminal it is nil, which refuses.
 func confirmFix(cmd *cobra.Command, seen *trust.Memory) func(*fleet.Server, fleet.Offer) bool {
-	if !interactive(cmd) {
+	at := terminalOf(cmd)
+	if at == nil {
 		return nil
 	}
 	var mu sync.Mutex // servers are tested at the same time
@@ -288,20 +340,12 @@ func confirmFix(cmd *cobra.Command, seen *trust.Memory) func(*fleet.Server, flee
 		if err != nil {
 			return false
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n\n", indent(q.Whole))
-		if !ask(cmd, fold(q.Title)) {
+		if !at.ask("\n" + indent(q.Whole) + "\n\n" + fold(q.Title)) {
 			return false
 		}
 		seen.Agreed(thing, o.About)
 		return true
 	}
-}
-
-func ask(cmd *cobra.Command, question string) bool {
-	fmt.Fprint(cmd.OutOrStdout(), question+" [y/N] ")
-	line, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes"
 }
 
 func showSkipped(w io.Writer, skipped []fleet.Skip, p paint) {

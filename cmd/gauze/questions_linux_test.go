@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -85,24 +88,67 @@ func (h agentHome) user(args ...string) *exec.Cmd {
 // typed returns a function that runs a command on a terminal and answers yes to every question.
 func typed(args ...string) func(agentHome) (int, error) {
 	return func(h agentHome) (questions int, err error) {
-		cmd := h.user(args...)
-		pty := startOnTerminal(h.t, cmd)
-		defer pty.Close()
-		var said []byte
-		buffer := make([]byte, 4096)
-		for {
-			n, err := pty.Read(buffer)
-			said = append(said, buffer[:n]...)
-			for ; questions < bytes.Count(said, []byte("[y/N]")); questions++ {
-				pty.WriteString("y\n")
-			}
-			if err != nil { // the program has closed the terminal
-				break
-			}
+		said, err := h.agreeing(h.user(args...))
+		return strings.Count(said, "[y/N]"), err
+	}
+}
+
+// agreeing runs a command on a terminal, answers yes to every question and returns what the terminal
+// showed.
+func (h agentHome) agreeing(cmd *exec.Cmd) (said string, err error) {
+	pty := startOnTerminal(h.t, cmd)
+	defer pty.Close()
+	var all []byte
+	buffer := make([]byte, 4096)
+	for questions := 0; err == nil; {
+		var n int
+		n, err = pty.Read(buffer) // until the program has closed the terminal
+		all = append(all, buffer[:n]...)
+		for ; questions < bytes.Count(all, []byte("[y/N]")); questions++ {
+			pty.WriteString("y\n")
 		}
-		err = cmd.Wait()
-		h.t.Logf("gauze %q: %v\n%s", args, err, said)
-		return questions, err
+	}
+	err = cmd.Wait()
+	h.t.Logf("%q: %v\n%s", cmd.Args, err, all)
+	return string(all), err
+}
+
+// What a question is about is on the terminal that shows the question. What a program reads has no
+// question in it.
+func TestQuestionsAreWhereTheyCanBeRead(t *testing.T) {
+	t.Parallel()
+	const entry, server = "(?s)claude-code/shared belongs to the project:.*  faultyserver.*  with A=b.*  faultyserver\\s+Start it\\?.*\\[y/N\\]", "claude-code/shared"
+	for _, c := range []struct {
+		redirect    string
+		args        []string
+		shown, file string // patterns for the terminal and the file
+	}{
+		{"2>", []string{"doctor", server}, entry, ""},
+		{">", []string{"doctor", server}, entry, "1 of 1 work"},
+		{">", []string{"test", "--json", server}, entry, `^\{"works":true`},
+		{"2>", []string{"test", "--json", server}, `^$`, "To allow gauze to use it as it is:"},
+		{"2>", []string{"task", "run", "../tasks/own.yaml"}, `(?s)1\. a: s echo.*Run this task\?`, ""},
+		{">", []string{"task", "run", "--json", "../tasks/own.yaml"}, `(?s)1\. a: s echo.*Run this task\?`, `^\{`},
+	} {
+		t.Run(fmt.Sprint(c.args, c.redirect), func(t *testing.T) {
+			t.Parallel()
+			h := newAgentHome(t)
+			h.write(".cursor/mcp.json", `{"mcpServers": {"mine": {"command": "faultyserver"}}}`)
+			h.write("project/.mcp.json", `{"mcpServers": {"shared": {"command": "faultyserver", "env": {"A": "b"}}}}`)
+			h.write("tasks/own.yaml", "servers: {s: cursor/mine}\nsteps: [{id: a, server: s, tool: echo, arguments: {text: hello}}]\n")
+			h.write("other", "")
+			cmd := h.user(c.args...)
+			cmd.Args = append([]string{"sh", "-c", `exec "$0" "$@" ` + c.redirect + "../other", cmd.Path}, c.args...)
+			cmd.Path = "/bin/sh"
+			said, _ := h.agreeing(cmd)
+			file, err := os.ReadFile(filepath.Join(h.dir, "other"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !regexp.MustCompile(c.shown).MatchString(said) || !regexp.MustCompile(c.file).Match(file) || bytes.Contains(file, []byte("[y/N]")) {
+				t.Errorf("the terminal shows %q, the file has %q", said, file)
+			}
+		})
 	}
 }
 

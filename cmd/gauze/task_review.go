@@ -37,8 +37,8 @@ func reviewFile(plan *task.Plan, file string) (*taskcli.Review, error) {
 // confirm reports whether a plan may run, after it asked about one that no one has seen.
 func (f *taskFlags) confirm(cmd *cobra.Command, review *taskcli.Review, id string) (run bool, err error) {
 	desk := taskcli.Desk{Command: cmd.CommandPath(), Flags: cmd.Flags(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Seen: f.seen}
-	if interactive(cmd) {
-		desk.Ask = func(question string) bool { return ask(cmd, question) }
+	if at := terminalOf(cmd); at != nil {
+		desk.Ask = func(shown, question string) bool { return at.ask(shown + "\n\n" + question) }
 	}
 	run, err = f.consent.Confirm(desk, review, id)
 	if errors.Is(err, taskcli.ErrNotConfirmed) {

@@ -159,7 +159,7 @@ func (s *ActionStatus) refused(said *mcp.ElicitResult, q question) {
 // elicit returns the question as an elicitation form. The user must agree explicitly: nothing is preselected,
 // and a form without an answer counts as no.
 func (q question) elicit() *mcp.ElicitParams {
-	return &mcp.ElicitParams{Mode: "form", Message: q.title + "\n\n" + q.full, RequestedSchema: json.RawMessage(
+	return &mcp.ElicitParams{Mode: "form", Message: fleet.Visible(q.title) + "\n\n" + fleet.Fold(q.full), RequestedSchema: json.RawMessage(
 		`{"type":"object","properties":{"agree":{"type":"boolean","title":"I agree","description":"Allow exactly this"}},"required":["agree"]}`)}
 }
 

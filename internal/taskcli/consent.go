@@ -47,7 +47,7 @@ type Desk struct {
 	Out     io.Writer      // Out receives what is asked for with --dry-run.
 	Err     io.Writer
 	Seen    *trust.Memory
-	Ask     func(question string) bool // Ask is nil if no one is at a terminal.
+	Ask     func(shown, question string) bool // Ask shows a text and asks about it, both on the same terminal. It is nil if no one is at one.
 }
 
 // ErrNotConfirmed means that the plan must not run. What to do was said.
@@ -69,20 +69,22 @@ func (f *ConsentFlags) Confirm(at Desk, r *Review, about string) (run bool, err 
 	case f.hash == "" && (r.Typed || f.yes && !r.Project || at.Seen.Seen(plan) || about != "" && at.Seen.Seen(r.Thing(about))):
 		return true, nil
 	}
+	if f.hash == "" && !f.yes && at.Ask != nil {
+		if !at.Ask(r.Whole(), r.Question()) {
+			fmt.Fprintln(at.Err, "Nothing was started.")
+			return false, ErrNotConfirmed
+		}
+		at.Seen.Agreed(plan, r.About())
+		return true, nil
+	}
 	fmt.Fprint(at.Err, r.Whole()+"\n\n")
 	switch {
 	case f.hash != "":
 		return false, at.refuse("this is not the plan that was shown with this hash. To run exactly this:", plan)
 	case f.yes:
 		return false, at.refuse("--yes does not cover this plan, because a part of it comes with a project. Review it, then run:", plan)
-	case at.Ask == nil:
-		return false, at.refuse("confirmation requires a terminal. To run exactly this:", plan)
-	case !at.Ask("Run this task?"):
-		fmt.Fprintln(at.Err, "Nothing was started.")
-		return false, ErrNotConfirmed
 	}
-	at.Seen.Agreed(plan, r.About())
-	return true, nil
+	return false, at.refuse("confirmation requires a terminal. To run exactly this:", plan)
 }
 
 // refuse says why nothing was started, and which command runs exactly this plan.

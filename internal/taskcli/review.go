@@ -93,14 +93,14 @@ func (one *Reviewed) look(f *fleet.Fleet) (err error) {
 // lookUp adds the entry that a configured server has now. One that cannot be used is shown as such: it
 // is not started.
 func (one *Reviewed) lookUp(f *fleet.Fleet) error {
-	one.Whole = redact.Quote(one.Configured)
+	one.Whole = fleet.Visible(redact.Quote(one.Configured))
 	one.Brief = one.Whole
 	if f == nil {
 		return nil
 	}
 	one.Found, one.Err = f.At(one.Cwd).Look().Use(one.Configured, agreeing)
 	if one.Err != nil {
-		one.Whole += " (" + redact.Passage(one.Err.Error()) + ")"
+		one.Whole += " (" + fleet.Visible(redact.Passage(one.Err.Error())) + ")"
 		one.Brief = one.Whole
 		return nil
 	}
@@ -180,6 +180,25 @@ func (r *Review) Launch(name, dir string) (launch.Spec, error) {
 // Whole returns the whole plan for the user.
 func (r *Review) Whole() string {
 	return fleet.Fold(r.text(func(s Reviewed) string { return s.Whole }, func(arguments json.RawMessage) json.RawMessage { return arguments }))
+}
+
+// Question returns what the user is asked after Whole. It repeats what a long plan moves off the screen:
+// what is started or reached.
+func (r *Review) Question() string {
+	const maxLines = 20
+	whole := r.Whole()
+	if strings.Count(whole, "\n") < maxLines {
+		return "Run this task?"
+	}
+	text := ""
+	for _, one := range r.Servers {
+		target := fleet.Visible(redact.Quote(one.Configured))
+		if one.Configured == "" || one.Found != nil && one.Found.Config.InProject() {
+			target = fleet.Target(one.Spec)
+		}
+		text += fleet.Fold("server "+fleet.Visible(one.Name)+": "+target) + "\n"
+	}
+	return text + fmt.Sprintf("\nRun this task? The plan above has %d lines.", 1+strings.Count(whole, "\n"))
 }
 
 // Brief returns the plan for an agent. hide removes secrets from the arguments of steps.

@@ -46,7 +46,7 @@ func (c *cluster) confirm(cmd *cobra.Command, consent *taskcli.ConsentFlags, pla
 	}
 	desk := taskcli.Desk{Command: "gauze task " + cmd.Name(), Flags: cmd.Flags(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Seen: trust.NewMemory(state)}
 	if isatty.IsTerminal(os.Stdin.Fd()) && isatty.IsTerminal(os.Stderr.Fd()) {
-		desk.Ask = func(question string) bool { return ask(cmd, question) }
+		desk.Ask = func(shown, question string) bool { return ask(cmd, shown+"\n\n"+question) }
 	}
 	run, err = consent.Confirm(desk, review, "")
 	if errors.Is(err, taskcli.ErrNotConfirmed) {
