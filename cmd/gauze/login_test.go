@@ -112,7 +112,7 @@ func TestLoginAtTheIssuerOfADifferentServer(t *testing.T) {
 	}
 	said, status := p.gauze("login", "notes")
 	host := strings.TrimPrefix(s.URL, "http://")
-	if wantText(t, said, "You already use "+s.URL+" to log in to https://other.test.", "--login-issuer "+host); status != 1 || s.Logins() != 0 {
+	if wantText(t, said, "You already log in to https://other.test at "+host+". This login is at "+s.URL+":", "--login-issuer "+host); status != 1 || s.Logins() != 0 {
 		t.Errorf("%d, %d logins", status, s.Logins())
 	}
 	p.must("login", "notes", "--login-issuer", host)

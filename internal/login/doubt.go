@@ -48,8 +48,8 @@ func (f *flow) found(a *authority, known []Login) (all []Doubt) {
 	}
 	server := originOf(f.key.Resource)
 	at := Doubt{Flag: []string{"--login-issuer", hostOf(a.meta.Issuer)}, thing: f.thing(trust.LoginAt, server, a.meta.Issuer)}
-	if others := f.others(a, known); len(others) > 0 {
-		at.Says = fmt.Sprintf("You already use %s to log in to %s. With this login, %s may get access to the same account.", a.meta.Issuer, strings.Join(others, ", "), server)
+	if others, hosts := f.others(a, known); len(others) > 0 {
+		at.Says = fmt.Sprintf("You already log in to %s at %s. This login is at %s: with it, %s may get access to the same account.", strings.Join(others, ", "), strings.Join(hosts, ", "), a.meta.Issuer, server)
 		all = append(all, at)
 	}
 	if before := f.before(a, known); before != "" && f.options.Mode != launch.LoginAuto { // which follows, as the protocol requires
@@ -136,30 +136,35 @@ func (f *flow) named(d Doubt) bool {
 	return true
 }
 
-// others returns the origins of the other servers that people log in to at the same hosts, whose pages
-// may not ask again. There are none if the person has logged in to this server there before.
-func (f *flow) others(a *authority, known []Login) (origins []string) {
+// others returns the origins of the other servers that people log in to at hosts of the authorization
+// server, whose pages may not ask again, and these hosts. There are none if the person has logged in to
+// this server there before.
+func (f *flow) others(a *authority, known []Login) (origins, hosts []string) {
 	here := originOf(f.key.Resource)
 	for _, l := range known {
-		there := originOf(l.Resource)
+		there, host := originOf(l.Resource), a.shares(l)
 		switch {
-		case l.Grant != "" || !a.shares(l):
+		case l.Grant != "" || host == "":
 		case there != here:
-			origins = append(origins, there)
+			origins, hosts = append(origins, there), append(hosts, host)
 		case l.Issuer == a.meta.Issuer && l.Account == f.key.Account:
-			return nil
+			return nil, nil
 		}
 	}
 	slices.Sort(origins)
-	return slices.Compact(origins)
+	slices.Sort(hosts)
+	return slices.Compact(origins), slices.Compact(hosts)
 }
 
-// shares reports whether a login was made at a host of the authorization server.
-func (a *authority) shares(l Login) bool {
+// shares returns the host of the authorization server at which a login was made; empty if there is none.
+func (a *authority) shares(l Login) string {
 	here := []string{hostOf(a.meta.Issuer), hostOf(a.meta.AuthorizationEndpoint), hostOf(a.meta.TokenEndpoint)}
-	return slices.ContainsFunc([]string{l.Issuer, l.AuthorizeURL, l.TokenURL}, func(address string) bool {
-		return address != "" && slices.Contains(here, hostOf(address))
-	})
+	for _, address := range []string{l.Issuer, l.AuthorizeURL, l.TokenURL} {
+		if host := hostOf(address); address != "" && slices.Contains(here, host) {
+			return host
+		}
+	}
+	return ""
 }
 
 // originOf returns the origin of an address.

@@ -40,7 +40,7 @@ func TestAnIssuerThatHasALoginOfADifferentServer(t *testing.T) {
 	if l, err := w.login(launch.Login{}); err == nil || w.numAsked != 1 {
 		t.Errorf("logged in without an answer: %v", l)
 	}
-	if len(w.doubts) != 1 || w.doubts[0].Says != "You already use https://as.test to log in to https://mcp.test. With this login, https://second.test may get access to the same account." {
+	if len(w.doubts) != 1 || w.doubts[0].Says != "You already log in to https://mcp.test at as.test. This login is at https://as.test: with it, https://second.test may get access to the same account." {
 		t.Fatalf("asked: %+v", w.doubts)
 	}
 	w.register = nil
@@ -386,5 +386,17 @@ func TestASecondAccountIsAskedAbout(t *testing.T) {
 		if want := min(n+1, 2); len(w.doubts) != want {
 			t.Errorf("%d questions after login %d, want %d", len(w.doubts), n+1, want)
 		}
+	}
+}
+
+// What is said about an account is what is known: where the person logs in to other servers.
+func TestAHostThatIsShared(t *testing.T) {
+	w := newWorld(t)
+	w.mustLogin(launch.Login{})
+	w.second("https://second.test")
+	w.tenant("/.well-known/oauth-authorization-server/tenant")
+	w.loginFails(launch.Login{}, "not agree")
+	if len(w.doubts) != 1 || w.doubts[0].Says != "You already log in to https://mcp.test at as.test. This login is at https://as.test/tenant: with it, https://second.test may get access to the same account." {
+		t.Errorf("asked: %+v", w.doubts)
 	}
 }
