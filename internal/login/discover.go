@@ -207,14 +207,14 @@ func (d *discovery) resource(ctx context.Context, c challenge) (*oauthex.Protect
 	var failed error
 	for _, address := range slices.Compact(addresses) {
 		var prm oauthex.ProtectedResourceMetadata
-		err := d.get(ctx, address, &prm)
+		redirected, err := d.get(ctx, address, &prm)
 		switch {
 		case errors.Is(err, errNotFound):
 			continue
 		case err != nil:
 			failed = also(failed, fmt.Errorf("the server's metadata at %s cannot be read: %w", shown(address), err))
 			continue
-		case !covers(prm.Resource, d.server), !d.isOfHost(address) && Resource(prm.Resource) != Resource(d.server.String()):
+		case !covers(prm.Resource, d.server), (redirected || !d.isOfHost(address)) && Resource(prm.Resource) != Resource(d.server.String()):
 			return nil, fmt.Errorf("the server's metadata is for %q, not for %s", shown(prm.Resource), d.server.Redacted())
 		}
 		return &prm, nil
@@ -254,12 +254,22 @@ func moved(now, before string) error {
 // sameIssuer compares issuers. Some servers name theirs without the slash at its end.
 func sameIssuer(a, b string) bool { return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/") }
 
-// isOfHost reports whether a document is where only the owner of the server's host can publish it. Only
-// that may say that the server is a part of something larger: a server at one path could ask for a
-// token that those at other paths accept.
+// isOfHost reports whether a document is where only the owner of the server's host can publish it: at the
+// well-known address of the server or of a path above it. Only that may say that the server is a part of
+// something larger: a server at one path could ask for a token that those at other paths accept.
 func (d *discovery) isOfHost(address string) bool {
 	u, err := url.Parse(address)
-	return err == nil && sameOrigin(u, d.server) && strings.HasPrefix(u.EscapedPath()+"/", wellKnown+"/") && !strings.Contains(u.EscapedPath(), "..")
+	if err != nil || !sameOrigin(u, d.server) || u.RawQuery != "" && u.RawQuery != d.server.RawQuery {
+		return false
+	}
+	above, found := strings.CutPrefix(u.EscapedPath(), wellKnown)
+	return found && isAbove(above, d.server.EscapedPath())
+}
+
+// isAbove reports whether a path is another one or a part of it from the beginning.
+func isAbove(above, path string) bool {
+	dir := func(path string) string { return strings.TrimSuffix(path, "/") + "/" }
+	return strings.HasPrefix(dir(path), dir(above))
 }
 
 // covers reports whether a resource is the server or a path above it at the same origin.
@@ -271,8 +281,7 @@ func covers(resource string, server *url.URL) bool {
 	if u.RawQuery != "" && u.RawQuery != server.RawQuery {
 		return false
 	}
-	dir := func(path string) string { return strings.TrimSuffix(path, "/") + "/" }
-	return strings.HasPrefix(dir(server.EscapedPath()), dir(u.EscapedPath()))
+	return isAbove(u.EscapedPath(), server.EscapedPath())
 }
 
 // metadata returns the metadata of an authorization server. Without any, the endpoints are those of
@@ -285,7 +294,7 @@ func (d *discovery) metadata(ctx context.Context, issuer string) (meta *oauthex.
 	var failed error
 	for _, address := range metadataAddresses(u) {
 		var meta oauthex.AuthServerMeta
-		err := d.get(ctx, address, &meta)
+		_, err := d.get(ctx, address, &meta)
 		switch {
 		case errors.Is(err, errNotFound):
 			continue
@@ -361,36 +370,36 @@ func endpoints(m *oauthex.AuthServerMeta) []endpoint {
 
 // get reads a JSON document. A page that is not JSON counts as not found: many sites answer every
 // address with one.
-func (d *discovery) get(ctx context.Context, address string, into any) error {
+func (d *discovery) get(ctx context.Context, address string, into any) (redirected bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return errNotFound
+		return false, errNotFound
 	}
 	req.Header.Set("Accept", "application/json")
 	res, err := d.client.Do(req)
 	if err != nil {
-		return cause(err)
+		return false, cause(err)
 	}
 	defer res.Body.Close()
 	switch {
 	case res.StatusCode >= 500, res.StatusCode == http.StatusTooManyRequests:
-		return passing{fmt.Errorf("the response is %s", shown(res.Status))}
+		return false, passing{fmt.Errorf("the response is %s", shown(res.Status))}
 	case res.StatusCode >= 300 && res.StatusCode < 400:
-		return fmt.Errorf("it redirects to a different place, %q, which is not followed", shown(res.Header.Get("Location")))
+		return false, fmt.Errorf("it redirects to a different place, %q, which is not followed", shown(res.Header.Get("Location")))
 	case res.StatusCode != http.StatusOK:
-		return errNotFound
+		return false, errNotFound
 	}
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
-		return cause(err)
+		return false, cause(err)
 	}
 	if body = bytes.TrimSpace(body); !bytes.HasPrefix(body, []byte("{")) {
-		return errNotFound
+		return false, errNotFound
 	}
 	if err := wire.DecodeExact(body, into); err != nil {
-		return errors.New("it is not valid JSON of this kind")
+		return false, errors.New("it is not valid JSON of this kind")
 	}
-	return nil
+	return res.Request.Response != nil, nil
 }
 
 // passing is an error that the next attempt may not have.

@@ -1,7 +1,9 @@
 package login
 
 import (
+	"cmp"
 	"net/http"
+	"path"
 	"strings"
 	"testing"
 
@@ -147,6 +149,38 @@ func TestAResourceAboveThePathIsOfTheHost(t *testing.T) {
 		if l, err := w.login(launch.Login{}); err == nil {
 			t.Errorf("%s: logged in for %s", address, l.Indicator)
 		}
+	}
+	for address, parent := range map[string]string{"": "https://mcp.test", "/mcp": "https://mcp.test", "/mcp/sse": "https://mcp.test/mcp"} {
+		w := newWorld(t)
+		w.site, w.resource["resource"], w.prmPath = "https://mcp.test/mcp/sse", parent, wellKnown+address
+		w.challenge = `Bearer resource_metadata="https://mcp.test` + w.prmPath + `"`
+		h := http.Header{"Www-Authenticate": {w.challenge}}
+		source := w.source(launch.Login{})
+		source.challenge.Store(&h)
+		if err := source.Login(t.Context(), w.browser); err != nil || w.token.Get("resource") != parent {
+			t.Errorf("%s: error %v, asked with %v", w.prmPath, err, w.token)
+		}
+	}
+}
+
+// Below the well-known address, a server at one path may find a way to a document of its own.
+func TestAResourceAboveThePathIsNotFoundOnTheWay(t *testing.T) {
+	for _, address := range []string{wellKnown + "/%2e%2e/%2e%2e/mcp/own.json", wellKnown + "/go?to=/mcp/own.json", wellKnown + "/mcp?to=/mcp/own.json", wellKnown + "/mcp"} {
+		w := newWorld(t)
+		w.resource["resource"] = "https://mcp.test"
+		w.challenge = `Bearer resource_metadata="https://mcp.test` + address + `"`
+		w.prmPath = "/mcp/own.json"
+		w.hosts["mcp.test"] = func(rw http.ResponseWriter, r *http.Request) {
+			switch below := strings.HasPrefix(r.URL.Path, wellKnown); {
+			case below && (r.URL.Query().Has("to") || r.URL.Path == wellKnown+"/mcp"):
+				http.Redirect(rw, r, cmp.Or(r.URL.Query().Get("to"), w.prmPath), http.StatusFound)
+				return
+			case below:
+				r.URL.Path = path.Clean(r.URL.Path)
+			}
+			w.serveResource(rw, r)
+		}
+		w.loginFails(launch.Login{}, "the server's metadata is for")
 	}
 }
 
