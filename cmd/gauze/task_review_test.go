@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/shell"
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 )
 
 const oneStep = "steps: [{id: a, server: s, tool: append, arguments: {key: one}}]\n"
@@ -89,6 +90,7 @@ func TestTaskFileIsShownBeforeItRuns(t *testing.T) {
 // --yes is for the user's own files: not for one in a clone, one that leads there, or a command that
 // starts there.
 func TestYesDoesNotCoverAProjectsTask(t *testing.T) {
+	windowstest.Skip(t)
 	t.Parallel()
 	k := newTasks(t)
 	k.clone("clone")

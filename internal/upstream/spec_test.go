@@ -76,6 +76,7 @@ func TestFingerprintCoversEveryField(t *testing.T) {
 		{Command: "a", Env: []string{}},
 		{Command: "a", Env: []string{"KEY=one"}},
 		{Command: "a", Env: []string{"KEY=two"}},
+		{Command: "a", Others: []string{"envFile=\".env\""}},
 		{URL: "https://example.com/mcp"},
 		{URL: "https://example.com/mcp?key=one"},
 		{URL: "https://example.com/mcp?key=two"},
@@ -91,7 +92,7 @@ func TestFingerprintCoversEveryField(t *testing.T) {
 		}
 		seen[s.Fingerprint()] = s
 	}
-	if fields := reflect.TypeFor[launch.Spec]().NumField(); fields != 7 {
+	if fields := reflect.TypeFor[launch.Spec]().NumField(); fields != 8 {
 		t.Errorf("Spec has %d fields: add a Spec for each new one above", fields)
 	}
 	if (launch.Spec{Command: "a"}).Fingerprint() != (launch.Spec{Command: "a", Args: []string{}, Header: []launch.Header{}}).Fingerprint() {

@@ -108,6 +108,7 @@ var files = []exemption{
 		"internal/fdlimit/fdlimit_unix_test.go",
 	}},
 	{"needs a pseudo-terminal", []string{
+		"cmd/gauze/questions_linux_test.go",
 		"cmd/gauze/task_review_linux_test.go",
 		"cmd/gauze/top_linux_test.go",
 		"cmd/gauze/wrap_linux_test.go",
