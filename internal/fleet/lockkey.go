@@ -88,7 +88,7 @@ func (l Locked) seal(key []byte) string {
 }
 
 // recorded reports whether this user recorded the entry exactly as it is: a lock file can come with a
-// project, and whoever can edit it can change every word of it.
+// project, and an agent that can edit it can change every word of it.
 func (f *Fleet) recorded(l Locked) bool {
 	key, err := f.lockKey(false)
 	return err == nil && key != nil && hmac.Equal([]byte(l.Seal), []byte(l.seal(key)))
