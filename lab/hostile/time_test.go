@@ -290,8 +290,13 @@ func (s story) live(t *testing.T, some []change) (found []finding, tries int) {
 
 // squeezed returns text without spaces and colors: a terminal breaks lines where it likes.
 func squeezed(text string) string {
-	return strings.Join(strings.Fields(escapes.ReplaceAllString(text, "")), "")
+	return strings.Join(strings.Fields(escapes.ReplaceAllString(unfolded(text), "")), "")
 }
+
+// unfolded returns what a person was shown without the marks of lines that continue.
+func unfolded(text string) string { return folds.ReplaceAllString(text, "") }
+
+var folds = regexp.MustCompile("\r?\n    ↳ ")
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 

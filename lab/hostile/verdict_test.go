@@ -151,7 +151,7 @@ func (w *world) violations(c command, said transcript, homeBefore string) (all [
 	for _, request := range w.host.received() {
 		line, _, _ := strings.Cut(request, "\n")
 		_, rest, _ := strings.Cut(line, "entry=")
-		if id, _, ok := strings.Cut(rest, "&q="); !ok && strings.Contains(request, "User-Agent: Go") && strings.Contains(said.asked, w.host.address) {
+		if id, _, ok := strings.Cut(rest, "&q="); !ok && strings.Contains(request, "User-Agent: Go") && strings.Contains(unfolded(said.asked), w.host.address) {
 			continue // gauze looks for the right path on a host that was agreed to
 		} else if !ok {
 			add("something is sent to a host of the project's choice", "%q", strings.ReplaceAll(request, w.host.address, "HOST"))
@@ -223,7 +223,7 @@ func (w *world) unshown(id string, said transcript) string {
 		if e.client+"/"+e.name != id {
 			continue
 		}
-		hidden := slices.DeleteFunc(slices.Clone(e.exact), func(word string) bool { return strings.Contains(said.asked, word) })
+		hidden := slices.DeleteFunc(slices.Clone(e.exact), func(word string) bool { return strings.Contains(unfolded(said.asked), word) })
 		if least[0] == "anything" || len(hidden) < len(least) {
 			least = hidden
 		}
