@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -77,10 +79,11 @@ func listenDashboard(listen string) (net.Listener, error) {
 // serveDashboard serves until a signal.
 func serveDashboard(cmd *cobra.Command, listener net.Listener) error {
 	defer listener.Close()
-	site, err := newSite("", listener.Addr())
+	site, err := beginSite("", listener.Addr())
 	if err != nil {
 		return err
 	}
+	defer site.finish()
 	door, end, err := site.open(dashboard.Options{})
 	if err != nil {
 		return err
@@ -105,18 +108,51 @@ func serveDashboard(cmd *cobra.Command, listener net.Listener) error {
 // site is where a dashboard is served, and what gives access to it.
 type site struct {
 	url string // url is what everybody may know.
+	run string // run is the file that names this run of the dashboard, while it runs.
 	in  dashboard.Entrance
 }
 
-// newSite returns a dashboard of this user below a path.
+// beginSite returns a dashboard of this user below a path, which begins to run.
+func beginSite(path string, addr net.Addr) (*site, error) {
+	file, err := runFile(addr)
+	if err == nil {
+		os.Remove(file) // of a process that was killed
+		err = createToken(file)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return newSite(path, addr)
+}
+
+// newSite returns the dashboard of this user that runs below a path.
 func newSite(path string, addr net.Addr) (*site, error) {
 	token, err := dashboardToken()
 	if err != nil {
 		return nil, err
 	}
 	s := &site{url: "http://" + addr.String() + path + "/"}
-	s.in = dashboard.Entrance{Addr: addr, Path: path, Codes: dashboard.NewCodes(token, addr.String()), Token: token, Again: "gauze dashboard --at " + s.url}
+	if s.run, err = runFile(addr); err != nil {
+		return nil, err
+	}
+	run, err := readTokens(s.run)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("no dashboard with this state directory runs at %s\nnext: run: gauze dashboard", s.url)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.in = dashboard.Entrance{Addr: addr, Path: path, Codes: dashboard.NewCodes(token, addr.String(), run[0]), Token: token, Again: "gauze dashboard --at " + s.url}
 	return s, nil
+}
+
+// finish notes that the dashboard no longer runs.
+func (s *site) finish() { os.Remove(s.run) }
+
+// runFile returns the file that names the run of the dashboard at an address.
+func runFile(addr net.Addr) (string, error) {
+	dir, err := backup.StateDir()
+	return filepath.Join(dir, "dashboards", strings.ReplaceAll(addr.String(), ":", "-")), err
 }
 
 // address returns a new address, which logs in one browser.
@@ -207,7 +243,7 @@ func (f *serveFlags) mountDashboard(front *gateway.Options, addr net.Addr) (say,
 	if f.noDashboard || !loopback(host) {
 		return nothing, nothing
 	}
-	site, err := newSite(gateway.DashboardPath, addr)
+	site, err := beginSite(gateway.DashboardPath, addr)
 	if err != nil {
 		return func() { fmt.Fprintln(os.Stderr, "gauze: the dashboard is not available:", err) }, nothing
 	}
@@ -220,5 +256,5 @@ func (f *serveFlags) mountDashboard(front *gateway.Options, addr net.Addr) (say,
 			return
 		}
 		fmt.Fprintf(os.Stderr, "gauze: dashboard at %s; to log in, run: %s\n", site.url, site.in.Again)
-	}, lazy.close
+	}, func() { lazy.close(); site.finish() }
 }

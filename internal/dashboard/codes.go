@@ -11,14 +11,12 @@ import (
 	"time"
 )
 
-// Codes makes and accepts the codes in the addresses of a dashboard. A process that has the user's token can
-// make a code for a dashboard that is running, without asking it. A code is accepted once,
-// at one address, for CodeLifetime, and not by a process that started after it was made: browsers keep
-// the addresses that they open.
+// Codes makes and accepts the codes in the addresses of a dashboard. A process that has the user's token and
+// knows the run can make a code for a dashboard that is running, without asking it. A code is accepted once,
+// at one address, for CodeLifetime, and by no later run: browsers keep the addresses that they open.
 type Codes struct {
-	token, addr string
-	since       time.Time
-	now         func() time.Time
+	token, addr, run string
+	now              func() time.Time
 
 	mu   sync.Mutex
 	used map[string]bool // used is never emptied: a person makes each of them.
@@ -27,9 +25,10 @@ type Codes struct {
 // CodeLifetime is how long a code that was not used is accepted.
 const CodeLifetime = 10 * time.Minute
 
-// NewCodes returns the codes of the dashboard at addr, such as 127.0.0.1:7301.
-func NewCodes(token, addr string) *Codes {
-	return &Codes{token: token, addr: addr, since: time.Now(), now: time.Now, used: map[string]bool{}}
+// NewCodes returns the codes of the dashboard at addr, such as 127.0.0.1:7301. Each start of it is a run, with
+// a random text.
+func NewCodes(token, addr, run string) *Codes {
+	return &Codes{token: token, addr: addr, run: run, now: time.Now, used: map[string]bool{}}
 }
 
 // New returns a new code.
@@ -38,11 +37,11 @@ func (c *Codes) New() string {
 	return issued + "." + c.sign(issued)
 }
 
-// sign returns a signature that counts for this address alone: a program that has taken the port
+// sign returns a signature that counts for this run and this address alone: a program that has taken the port
 // of a dashboard cannot use the code elsewhere.
 func (c *Codes) sign(issued string) string {
 	code := hmac.New(sha256.New, []byte(c.token))
-	code.Write([]byte("code for the dashboard at " + c.addr + " " + issued))
+	code.Write([]byte("code for the dashboard at " + c.addr + " of " + c.run + " " + issued))
 	return hex.EncodeToString(code.Sum(nil))[:32]
 }
 
@@ -51,11 +50,11 @@ func (c *Codes) use(code string) (why string) {
 	end := strings.LastIndexByte(code, '.') + 1
 	issued := strings.TrimSuffix(code[:end], ".")
 	if !hmac.Equal([]byte(c.sign(issued)), []byte(code[end:])) {
-		return "This code is not valid here. It may be from a different state directory."
+		return "This code is not valid here. The dashboard may have been restarted, or it has a different state directory."
 	}
 	at, _, _ := strings.Cut(issued, ".")
 	made, err := strconv.ParseInt(at, 36, 64)
-	if age := c.now().Sub(time.Unix(0, made)).Abs(); err != nil || age > CodeLifetime || made < c.since.UnixNano() {
+	if age := c.now().Sub(time.Unix(0, made)).Abs(); err != nil || age > CodeLifetime {
 		return "This address has expired."
 	}
 	c.mu.Lock()

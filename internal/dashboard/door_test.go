@@ -17,7 +17,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/testonly/dashlogin"
 )
 
-const testToken = "0123456789abcdef0123456789abcdef"
+const (
+	testToken = "0123456789abcdef0123456789abcdef"
+	testRun   = "this run"
+)
 
 // front is a dashboard on a real listener.
 type front struct {
@@ -44,7 +47,7 @@ func serve(t *testing.T, prefix string) *front {
 	if f.d, err = New(Options{Dir: f.dir, Prefix: prefix, Version: "test"}); err != nil {
 		t.Fatal(err)
 	}
-	f.codes = NewCodes(testToken, f.addr)
+	f.codes = NewCodes(testToken, f.addr, testRun)
 	f.door = NewDoor(f.d, Entrance{Addr: l.Addr(), Path: path, Codes: f.codes, Token: testToken, Again: "gauze again"})
 	server := httpguard.Server(f.door)
 	go server.Serve(l)
@@ -111,7 +114,7 @@ func (f *front) page(path string) string {
 const own = "Host: HOST\nOrigin: http://HOST\nSec-Fetch-Site: same-origin\nContent-Type: application/x-www-form-urlencoded\n"
 
 func form(path, head, body string) string {
-	length := len(strings.NewReplacer("TOKEN", testToken, "CODE", NewCodes("", "").New()).Replace(body))
+	length := len(strings.NewReplacer("TOKEN", testToken, "CODE", NewCodes("", "", "").New()).Replace(body))
 	return "POST " + path + " HTTP/1.1\n" + head + fmt.Sprintf("Content-Length: %d\n\n", length) + body
 }
 
@@ -338,16 +341,23 @@ func TestACodeLogsInOnce(t *testing.T) {
 	refused(late, "has expired")
 	f.codes.now = time.Now
 
-	other := NewCodes(testToken, "127.0.0.1:1")
+	other := NewCodes(testToken, "127.0.0.1:1", testRun)
 	refused(other.New(), "is not valid here")
-	refused(NewCodes("a different token", f.addr).New(), "is not valid here")
-	if status, page := try(NewCodes(testToken, f.addr).New()); status != 303 {
+	refused(NewCodes("a different token", f.addr, testRun).New(), "is not valid here")
+	if status, page := try(NewCodes(testToken, f.addr, testRun).New()); status != 303 {
 		t.Errorf("a code that a different process made: %d %s", status, page)
 	}
+	// The clock is set back while the dashboard runs, or before it is restarted.
+	f.codes.now = func() time.Time { return time.Now().Add(-CodeLifetime / 2) }
+	used, code := f.codes.New(), f.codes.New()
+	if status, page := try(used); status != 303 {
+		t.Errorf("a new code after the clock was set back: %d %s", status, page)
+	}
 	// After a restart, the codes of before are useless, used or not.
-	code = f.codes.New()
-	*f.codes = *NewCodes(testToken, f.addr)
-	refused(code, "has expired")
+	f.codes.now = func() time.Time { return time.Now().Add(-CodeLifetime) }
+	f.codes.run, f.codes.used = "the next run", map[string]bool{}
+	refused(used, "is not valid here")
+	refused(code, "is not valid here")
 }
 
 func TestTheMetricsAreForProgramsWithTheToken(t *testing.T) {
