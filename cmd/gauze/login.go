@@ -81,6 +81,7 @@ func (f *loginCommandFlags) run(cmd *cobra.Command, args []string) error {
 	case !own.LogsIn():
 		return fmt.Errorf("%s has a credential of its own (%s), which takes the place of a login", at.shown(), credentialSource(own))
 	}
+	typed := f.Login
 	f.fill(at.spec.Login)
 	if at.spec.Login, err = f.login(); err != nil {
 		return usage(cmd, err)
@@ -89,7 +90,7 @@ func (f *loginCommandFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return f.logIn(cmd, at, store)
+	return f.logIn(cmd, at, login.Config{Store: store, Typed: typed})
 }
 
 // logins returns the logins of this user.
@@ -209,7 +210,8 @@ func credentialSource(spec launch.Spec) string {
 }
 
 // logIn asks the user to log in, tests the login and describes it.
-func (f *loginCommandFlags) logIn(cmd *cobra.Command, at remote, store *login.Store) error {
+func (f *loginCommandFlags) logIn(cmd *cobra.Command, at remote, config login.Config) error {
+	store := config.Store
 	ctx, release := untilSignal(cmd.Context(), func() { os.Exit(int(interrupted)) })
 	defer release()
 	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
@@ -217,7 +219,7 @@ func (f *loginCommandFlags) logIn(cmd *cobra.Command, at remote, store *login.St
 	if before, err := store.Find(login.Resource(at.spec.URL), at.spec.Login.Account); err == nil && before.Ended == "" {
 		fmt.Fprintf(out, "You are already logged in%s. The new login replaces that one.\n", as(before.Who))
 	}
-	source := login.New(at.spec.URL, at.spec.Login, login.Config{Store: store})
+	source := login.New(at.spec.URL, at.spec.Login, config)
 	err := source.Login(ctx, f.show(cmd))
 	switch {
 	case ctx.Err() != nil:

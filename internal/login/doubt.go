@@ -18,10 +18,13 @@ type Doubt struct {
 	thing trust.Thing
 }
 
-// doubts returns what the person has not agreed to yet, by an answer or a flag. If the browser opens
-// without a question, or no person logs in, it returns an error instead. In the first case, a flag
-// does not count.
+// doubts returns what the person has not agreed to yet, by an answer or a flag that they typed. If the
+// browser opens without a question, or no person logs in, it returns an error instead. In the first case,
+// a flag does not count.
 func (f *flow) doubts(a *authority, known []Login) (open []Doubt, err error) {
+	if err := f.restricted(a); err != nil {
+		return nil, err
+	}
 	program := f.options.Grant != ""
 	auto := f.options.Mode == launch.LoginAuto && !program
 	for _, d := range f.found(a, known) {
@@ -40,7 +43,7 @@ func (f *flow) doubts(a *authority, known []Login) (open []Doubt, err error) {
 
 // found returns the doubts about an authorization server.
 func (f *flow) found(a *authority, known []Login) (all []Doubt) {
-	if d := f.elsewhere(a); d.Says != "" {
+	if d := f.apart(a); d.Says != "" {
 		all = append(all, d)
 	}
 	if f.options.Grant != "" {
@@ -69,15 +72,31 @@ func (f *flow) before(a *authority, known []Login) string {
 	return ""
 }
 
-// elsewhere doubts endpoints that are neither at the origin of the issuer nor below its host. Metadata
-// that names the page of one authorization server and the token endpoint of another gets the codes of
-// the first.
-func (f *flow) elsewhere(a *authority) (d Doubt) {
-	var found, hosts []string
-	for _, e := range endpoints(&a.meta) {
-		if e.address == "" || e.person && f.options.Grant != "" || below(e.address, a.meta.Issuer) {
-			continue
+// restricted returns an error if an endpoint is at a different host than those that the flags allow.
+func (f *flow) restricted(a *authority) error {
+	for _, e := range f.elsewhere(a) {
+		if host := hostOf(e.address); len(f.options.Endpoints) > 0 && !slices.Contains(f.options.Endpoints, host) {
+			return fmt.Errorf("%s is not a host that --login-endpoint names", host)
 		}
+	}
+	return nil
+}
+
+// elsewhere returns the endpoints that are neither at the origin of the issuer nor below its host.
+func (f *flow) elsewhere(a *authority) (found []endpoint) {
+	for _, e := range endpoints(&a.meta) {
+		if e.address != "" && !(e.person && f.options.Grant != "") && !below(e.address, a.meta.Issuer) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// apart doubts endpoints elsewhere. Metadata that names the page of one authorization server and the token
+// endpoint of another gets the codes of the first.
+func (f *flow) apart(a *authority) (d Doubt) {
+	var found, hosts []string
+	for _, e := range f.elsewhere(a) {
 		found = append(found, e.name+" "+originOf(e.address))
 		if host := hostOf(e.address); !slices.Contains(hosts, host) {
 			hosts = append(hosts, host)
@@ -122,12 +141,17 @@ func (f *flow) remember(agreed []Doubt) {
 	}
 }
 
-// named reports whether the user's flags have what a person who agrees passes.
+// named reports whether the flags have what a person who agrees passes: those that they typed, or those of
+// a program, which cannot be asked.
 func (f *flow) named(d Doubt) bool {
+	flags := f.typed
+	if f.options.Grant != "" {
+		flags = f.options
+	}
 	for flag := range slices.Chunk(d.Flag, 2) {
-		given := f.options.Endpoints
+		given := flags.Endpoints
 		if flag[0] == "--login-issuer" {
-			given = []string{f.options.Issuer}
+			given = []string{flags.Issuer}
 		}
 		if !slices.Contains(given, flag[1]) {
 			return false

@@ -434,3 +434,22 @@ func TestAHostThatIsShared(t *testing.T) {
 		t.Errorf("asked: %+v", w.doubts)
 	}
 }
+
+// Flags of an entry, which a project or an agent may have written, do not answer for the person. They only
+// restrict.
+func TestFlagsOfAnEntry(t *testing.T) {
+	w := newWorld(t)
+	w.mustLogin(launch.Login{})
+	w.second("https://second.test")
+	w.entry = true
+	w.loginFails(launch.Login{Issuer: "as.test"}, "not agree")
+	w.loginFails(launch.Login{Issuer: "other.test"}, "--login-issuer")
+
+	w = newWorld(t)
+	w.entry, w.anywhere = true, w.serveIssuer
+	w.meta["token_endpoint"] = "https://api.test/token"
+	w.loginFails(launch.Login{Endpoints: []string{"api.test"}}, "not agree")
+	w.agrees = true
+	w.loginFails(launch.Login{Endpoints: []string{"other.test"}}, "api.test is not a host that --login-endpoint names")
+	w.mustLogin(launch.Login{Endpoints: []string{"api.test"}})
+}

@@ -39,6 +39,7 @@ type flow struct {
 	discovery
 	key     Key // without the issuer, until it is found
 	options launch.Login
+	typed   launch.Login // Config.Typed
 	store   *Store
 	timeout time.Duration
 	// rejection returns the last response to this process that was a rejection, and the token that it
@@ -63,6 +64,7 @@ func (s *Source) newFlow(timeout time.Duration) (*flow, error) {
 		discovery: discovery{server, guard, guard.client(s.config.Client), s.options.Issuer},
 		key:       Key{Resource: Resource(s.url), Account: s.options.Account},
 		options:   s.options,
+		typed:     s.config.Typed,
 		store:     store,
 		timeout:   timeout,
 		rejection: s.rejection,

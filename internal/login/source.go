@@ -47,6 +47,7 @@ type Source struct {
 // Config is what a Source works with. The zero value is the default of each.
 type Config struct {
 	Store  *Store       // Store has the logins; default: that of the user's state directory.
+	Typed  launch.Login // Typed has the issuer and the endpoints that the person who logs in typed: they agree to them.
 	Client *http.Client // Client sends the requests to authorization servers, guarded (guard.go); default: one of its own.
 	// Renewed is called when this process renewed a login, or found that it has ended. It must not
 	// block.

@@ -60,6 +60,7 @@ type world struct {
 	pkce      string
 	agrees    bool    // agrees means that the person agrees to whatever is doubtful.
 	doubts    []Doubt // doubts were shown.
+	entry     bool    // entry means that the options are of an entry, and nobody typed them.
 
 	sent     []sent
 	shown    []string
@@ -181,7 +182,11 @@ func respond(rw http.ResponseWriter, status int, value any) {
 
 // source returns a source of gauze in the world.
 func (w *world) source(o launch.Login) *Source {
-	return New(w.site, o, Config{Store: w.store, Client: &http.Client{Transport: w}})
+	c := Config{Store: w.store, Client: &http.Client{Transport: w}}
+	if !w.entry {
+		c.Typed = o
+	}
+	return New(w.site, o, c)
 }
 
 // browser opens an address as a person who agrees to everything does.
