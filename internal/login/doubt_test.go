@@ -453,3 +453,16 @@ func TestFlagsOfAnEntry(t *testing.T) {
 	w.loginFails(launch.Login{Endpoints: []string{"other.test"}}, "api.test is not a host that --login-endpoint names")
 	w.mustLogin(launch.Login{Endpoints: []string{"api.test"}})
 }
+
+// A login without the resource parameter is one that the person asked for: the next one has it again.
+func TestNoResourceIsForOneLogin(t *testing.T) {
+	w := newWorld(t)
+	l := w.mustLogin(launch.Login{NoResource: true})
+	w.source(launch.Login{}).exchangeOnce(t.Context(), l, l.Refresh)
+	if w.asked.Has("resource") || w.token.Has("resource") {
+		t.Errorf("asked with %v, renewed with %v", w.asked, w.token)
+	}
+	if l = w.mustLogin(launch.Login{}); l.Unbound || w.asked.Get("resource") != w.site || w.token.Get("resource") != w.site {
+		t.Errorf("asked with %v, then %v", w.asked, w.token)
+	}
+}

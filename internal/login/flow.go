@@ -192,7 +192,7 @@ func (f *flow) person(ctx context.Context, before Login, show Show) (Login, erro
 	if before.Ended == "" && before.Issuer == a.meta.Issuer {
 		scopes = cleanScopes(slices.Concat(before.Scopes, scopes)) // nothing that was granted is lost
 	}
-	a.unbound = before.Unbound && before.Issuer == a.meta.Issuer
+	a.unbound = before.Unbound && !before.NoResource && before.Issuer == a.meta.Issuer
 	return f.bound(a, func() (Login, error) {
 		l, err := f.ask(ctx, a, r, scopes, false, show)
 		if code, _ := reported(err); code == "invalid_client" && f.options.ClientID == "" {
@@ -410,6 +410,7 @@ func (f *flow) issued(ctx context.Context, a *authority, client Client, asked []
 		RevocationURL: a.meta.RevocationEndpoint,
 		Indicator:     a.indicator,
 		Unbound:       a.unbound,
+		NoResource:    f.options.NoResource,
 		Scopes:        granted,
 		Asked:         asked,
 		Access:        t.Access,

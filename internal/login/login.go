@@ -44,19 +44,20 @@ type Login struct {
 	RevocationURL string `json:"revocation_url,omitempty"`
 	// Indicator is the resource parameter that the login was requested with, if it is not
 	// Key.Resource: the server may call itself by the prefix of its URL.
-	Indicator string    `json:"indicator,omitempty"`
-	Unbound   bool      `json:"unbound,omitempty"` // Unbound means that no resource parameter is sent: the authorization server does not know it, or the user said so.
-	Scopes    []string  `json:"scopes,omitempty"`  // Scopes were granted.
-	Asked     []string  `json:"asked,omitempty"`   // Asked are the scopes that were asked for.
-	Access    string    `json:"access"`
-	Expires   time.Time `json:"expires,omitzero"` // Expires is zero if the server did not say.
-	Refresh   string    `json:"refresh,omitempty"`
-	Previous  string    `json:"previous,omitempty"` // Previous is the refresh token before Refresh, until Refresh has worked.
-	Who       string    `json:"who,omitempty"`      // Who identifies the person, as the authorization server does; empty if it does not.
-	Began     time.Time `json:"began"`              // Began is when the person logged in.
-	Refreshed time.Time `json:"refreshed,omitzero"`
-	Ended     string    `json:"ended,omitempty"` // Ended is why the login can no longer be used; empty while it can.
-	Grant     string    `json:"grant,omitempty"` // Grant is how a program logged in without a person; empty for a person.
+	Indicator  string    `json:"indicator,omitempty"`
+	Unbound    bool      `json:"unbound,omitempty"`     // Unbound means that no resource parameter is sent: the authorization server does not know it, or the user said so.
+	NoResource bool      `json:"no_resource,omitempty"` // NoResource means that the user said so, for this login and not for the next.
+	Scopes     []string  `json:"scopes,omitempty"`      // Scopes were granted.
+	Asked      []string  `json:"asked,omitempty"`       // Asked are the scopes that were asked for.
+	Access     string    `json:"access"`
+	Expires    time.Time `json:"expires,omitzero"` // Expires is zero if the server did not say.
+	Refresh    string    `json:"refresh,omitempty"`
+	Previous   string    `json:"previous,omitempty"` // Previous is the refresh token before Refresh, until Refresh has worked.
+	Who        string    `json:"who,omitempty"`      // Who identifies the person, as the authorization server does; empty if it does not.
+	Began      time.Time `json:"began"`              // Began is when the person logged in.
+	Refreshed  time.Time `json:"refreshed,omitzero"`
+	Ended      string    `json:"ended,omitempty"` // Ended is why the login can no longer be used; empty while it can.
+	Grant      string    `json:"grant,omitempty"` // Grant is how a program logged in without a person; empty for a person.
 }
 
 // Client is who gauze is to an authorization server.
