@@ -100,6 +100,7 @@ type authority struct {
 	scopes    []string // scopes are those of the server's metadata.
 	doubts    []Doubt  // doubts are what a person must agree to before they log in there.
 	agreed    []Doubt  // agreed are those that they agreed to, which is remembered once the login works.
+	repeated  bool     // repeated means that the login was repeated after an error.
 	guessed   bool     // guessed means that neither the server nor an authorization server published anything.
 }
 

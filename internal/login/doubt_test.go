@@ -466,3 +466,23 @@ func TestNoResourceIsForOneLogin(t *testing.T) {
 		t.Errorf("asked with %v, then %v", w.asked, w.token)
 	}
 }
+
+// An authorization server cannot make a login begin again and again.
+func TestALoginIsRepeatedOnce(t *testing.T) {
+	w := newWorld(t)
+	before := w.hosts["as.test"]
+	w.hosts["as.test"] = func(rw http.ResponseWriter, r *http.Request) {
+		r.ParseForm()
+		switch {
+		case r.URL.Path == "/token" && r.Form.Has("resource") && w.numAsked > 1:
+			respond(rw, 400, map[string]any{"error": "invalid_request", "error_description": resourceUnknown})
+		case r.URL.Path == "/token":
+			respond(rw, 401, map[string]any{"error": "invalid_client"})
+		default:
+			before(rw, r)
+		}
+	}
+	if l, err := w.login(launch.Login{}); err == nil || w.numAsked != 2 {
+		t.Errorf("%v, error %v, asked %d times", l, err, w.numAsked)
+	}
+}

@@ -195,7 +195,7 @@ func (f *flow) person(ctx context.Context, before Login, show Show) (Login, erro
 	a.unbound = before.Unbound && !before.NoResource && before.Issuer == a.meta.Issuer
 	return f.bound(a, func() (Login, error) {
 		l, err := f.ask(ctx, a, r, scopes, false, show)
-		if code, _ := reported(err); code == "invalid_client" && f.options.ClientID == "" {
+		if code, _ := reported(err); code == "invalid_client" && f.options.ClientID == "" && a.again() {
 			l, err = f.ask(ctx, a, r, scopes, true, show) // the registration was deleted
 		}
 		return l, err
@@ -216,13 +216,20 @@ func (f *flow) bound(a *authority, request func() (Login, error)) (Login, error)
 	l, err := request()
 	code, says := reported(err)
 	switch refused := !a.unbound && slices.Contains([]string{"invalid_request", "invalid_target"}, code); {
-	case refused && strings.HasPrefix(says, resourceUnknown):
+	case refused && strings.HasPrefix(says, resourceUnknown) && a.again():
 		a.unbound = true
 		return request()
 	case refused && strings.HasPrefix(says, resourceMismatch):
 		err = fmt.Errorf("%w. If the scopes are those of this server, pass --no-resource", err)
 	}
 	return l, err
+}
+
+// again reports whether the login may be repeated after an error of the authorization server: once.
+func (a *authority) again() bool {
+	first := !a.repeated
+	a.repeated = true
+	return first
 }
 
 // reported returns the error that an authorization server reported, and its description.
