@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
@@ -260,10 +261,10 @@ func maskedJSON(name, text string, mask func(name, value string) string) string 
 // Visible makes visible what a terminal or dialog would not show: invisible characters, gaps that could
 // draw lines of their own, and letters of another script that look like Latin ones in a Latin word.
 // Different texts stay different.
-func Visible(text string) string { return visibleParts.ReplaceAllStringFunc(text, visiblePart) }
+func Visible(text string) string { return visibleParts().ReplaceAllStringFunc(text, visiblePart) }
 
 // visibleParts matches words, gaps, and all other characters one by one.
-var visibleParts = regexp.MustCompile(`(?s)[\pL\pM\pN]+| {3,}|.`)
+var visibleParts = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)[\pL\pM\pN]+| {3,}|.`) })
 
 func visiblePart(part string) string {
 	if strings.HasPrefix(part, "   ") {

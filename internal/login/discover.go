@@ -267,7 +267,7 @@ func (d *discovery) isOfHost(address string) bool {
 	return found && isAbove(above, d.server.EscapedPath())
 }
 
-// isAbove reports whether a path is another one or a part of it from the beginning.
+// isAbove reports whether a path is the other path, or its beginning.
 func isAbove(above, path string) bool {
 	dir := func(path string) string { return strings.TrimSuffix(path, "/") + "/" }
 	return strings.HasPrefix(dir(path), dir(above))

@@ -26,7 +26,7 @@ import (
 // that a login is found without reading the others.
 type Store struct {
 	dir     string // dir is empty if there is none.
-	refused error  // refused is why there is no directory: nothing is found, and nothing can be stored.
+	refused error  // refused is why the directory is not used: nothing is found, and nothing can be stored.
 	key     *keyring
 	memory  *trust.Memory                           // memory has what people agreed to about logins.
 	write   func(path string, content []byte) error // tests replace it

@@ -113,7 +113,7 @@ func hasOppositePart(a, b string) bool {
 // words.
 func sameNumbers(a, b string) bool {
 	numbers := func(text string) (list []string) {
-		for _, word := range numberOrWord.FindAllString(strings.ToLower(bounded(text, 120)), -1) {
+		for _, word := range numberOrWord().FindAllString(strings.ToLower(bounded(text, 120)), -1) {
 			if i := slices.Index(numberWords, word); i >= 0 {
 				word = strconv.Itoa(i)
 			}
@@ -126,7 +126,7 @@ func sameNumbers(a, b string) bool {
 	return slices.Equal(numbers(a), numbers(b))
 }
 
-var numberOrWord = regexp.MustCompile(`\p{Nd}+|\pL+`)
+var numberOrWord = lazily(`\p{Nd}+|\pL+`)
 
 func bothNumbers(a, b any) bool {
 	_, x := a.(json.Number)

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -74,7 +75,7 @@ func sameChoice(text, choice string, choices []any) bool {
 	same := func(a, b string) bool {
 		return slices.EqualFunc(gapForm.Split(a, -1), gapForm.Split(b, -1), sameWord)
 	}
-	spaced := func(camel string) string { return camelForm.ReplaceAllString(camel, "$1 $2") }
+	spaced := func(camel string) string { return camelForm().ReplaceAllString(camel, "$1 $2") }
 	return same(text, choice) || same(spaced(text), spaced(choice))
 }
 
@@ -85,31 +86,33 @@ func sameSpelling(text, choice string, choices []any) bool {
 	if folded(text, true) == folded(choice, true) {
 		return true
 	}
-	hyphenated := hyphenatedForm.MatchString(text) || hyphenatedForm.MatchString(choice)
+	hyphenated := hyphenatedForm().MatchString(text) || hyphenatedForm().MatchString(choice)
 	return hyphenated && fold(text) == fold(choice) && !slices.ContainsFunc(choices, hasPlus)
 }
 
 func hasPlus(choice any) bool {
 	text, ok := choice.(string)
-	return ok && plusForm.MatchString(text)
+	return ok && plusForm().MatchString(text)
 }
 
 // sameWord reports whether two words differ only in case, and none of them is a unit.
 func sameWord(a, b string) bool {
 	sameCase := func(a, b string) bool { return a == b || !isUnit(a) && !isUnit(b) }
-	return strings.EqualFold(a, b) && slices.EqualFunc(lettersForm.FindAllString(a, -1), lettersForm.FindAllString(b, -1), sameCase)
+	return strings.EqualFold(a, b) && slices.EqualFunc(lettersForm().FindAllString(a, -1), lettersForm().FindAllString(b, -1), sameCase)
 }
 
 // isUnit reports whether the case of a word may be a part of its meaning, as in m, Mb, mHz and MBps.
-func isUnit(word string) bool { return utf8.RuneCountInString(word) <= 5 && unitForm.MatchString(word) }
+func isUnit(word string) bool {
+	return utf8.RuneCountInString(word) <= 5 && unitForm().MatchString(word)
+}
 
 var (
 	gapForm        = regexp.MustCompile(`[ _\t]*-[ _\t]*|[ _\t]+`)
-	camelForm      = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
-	lettersForm    = regexp.MustCompile(`\pL+`)
-	unitForm       = regexp.MustCompile(`^[mM]$|^\p{Lu}b$|\p{Ll}.*\p{Lu}|\p{Lu}{2}\p{Ll}`)
-	hyphenatedForm = regexp.MustCompile(`^\pL+(-\pL+)+(-[\pL\p{Nd}]+)+$`)
-	plusForm       = regexp.MustCompile(`\+\p{Nd}`)
+	camelForm      = lazily(`(\p{Ll})(\p{Lu})`)
+	lettersForm    = lazily(`\pL+`)
+	unitForm       = lazily(`^[mM]$|^\p{Lu}b$|\p{Ll}.*\p{Lu}|\p{Lu}{2}\p{Ll}`)
+	hyphenatedForm = lazily(`^\pL+(-\pL+)+(-[\pL\p{Nd}]+)+$`)
+	plusForm       = lazily(`\+\p{Nd}`)
 )
 
 // punctuatedChoice reports whether a string is a choice with different punctuation, or with
@@ -196,4 +199,9 @@ func sameShortChoice(text, choice string) bool {
 	text = strings.TrimSpace(text)
 	letters := strings.IndexFunc(choice, unicode.IsLetter) >= 0
 	return letters && strings.EqualFold(text, choice) && !strings.ContainsAny(strings.ToLower(choice), "mb") && choice[0] != '-'
+}
+
+// lazily returns a function that compiles a pattern when it is used first: classes of letters are large.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

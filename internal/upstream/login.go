@@ -79,7 +79,7 @@ func (l *Logins) Options() launch.Login { return l.source.Options() }
 // LoggedIn reports whether requests were sent with a token of the login.
 func (l *Logins) LoggedIn() bool { return l != nil && l.sent.Load() }
 
-// follows reports whether the login lets requests go to an address: there is no token, or it is for that too.
+// follows reports whether the login lets requests go to an address: without a token, or with one that is for it too.
 func (l *Logins) follows(to *url.URL) bool {
 	return l == nil || !l.source.LoggedIn() || l.source.Covers(to)
 }
