@@ -51,7 +51,7 @@ func (s *Server) Outline() string {
 
 // address returns the URL of the server without user and query, if its file has references in it.
 func (s *Server) address() string {
-	if real := s.Real(); real.URL != s.Written().URL {
+	if real := s.Real(); real.URL != "" && real.String() != s.Written().String() {
 		return real.String()
 	}
 	return ""
