@@ -2,13 +2,14 @@ package backup
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 )
 
 // StateDir returns the directory for the state of gauze: $GAUZE_STATE_DIR, or the default of the
-// system. It is an error if other users can write to it: what is in it decides what gauze starts without
+// system. It is an error if other users can write to it, or if it is relative: what is in it decides what gauze starts without
 // a question, and where it logs in.
 func StateDir() (string, error) {
 	home, _ := os.UserHomeDir()
@@ -16,10 +17,10 @@ func StateDir() (string, error) {
 	if dir == "" {
 		return "", errors.New("no home directory to store state in\nnext: set GAUZE_STATE_DIR to a directory that you own")
 	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
+	if !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("gauze's state directory %s must be absolute: what is in it decides what gauze starts, and it would be in every project\nnext: set GAUZE_STATE_DIR to an absolute path", dir)
 	}
+	dir = filepath.Clean(dir)
 	return dir, checkOwn(dir)
 }
 
