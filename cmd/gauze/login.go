@@ -81,6 +81,9 @@ func (f *loginCommandFlags) run(cmd *cobra.Command, args []string) error {
 	case !own.LogsIn():
 		return fmt.Errorf("%s has a credential of its own (%s), which takes the place of a login", at.shown(), credentialSource(own))
 	}
+	if err := f.normalize(); err != nil {
+		return usage(cmd, err)
+	}
 	typed := f.Login
 	f.fill(at.spec.Login)
 	if at.spec.Login, err = f.login(); err != nil {

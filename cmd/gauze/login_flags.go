@@ -42,7 +42,7 @@ func (f *loginFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.secretEnv, "client-secret-env", "", "environment `variable` with the secret of the client")
 	flags.StringVar(&f.secretFile, "client-secret-file", "", "`file` with the secret of the client, which only you can read")
 	flags.StringVar(&f.RedirectURL, "redirect-url", "", "loopback `URL` that is registered for the client, such as http://127.0.0.1:8976/callback (default: a free port)")
-	flags.StringVar(&f.Issuer, "login-issuer", "", "`host` of the only authorization server that may give the login; gauze login then does not ask whether it is the right one")
+	flags.StringVar(&f.Issuer, "login-issuer", "", "`host` or URL of the only authorization server that may give the login; gauze login then does not ask whether it is the right one")
 	flags.StringArrayVar(&f.Endpoints, "login-endpoint", nil, "different `host` at which the authorization server has a part of the login (repeatable); gauze login then does not ask about it")
 	flags.BoolVar(&f.NoResource, "no-resource", false, "do not tell the authorization server which server the token is for, if it rejects that")
 	flags.StringVar(&f.Grant, "grant", "", "`way` to log in without a person: "+launch.GrantClient+", or "+launch.GrantAssertion+" with --assertion-file")
@@ -92,8 +92,37 @@ func (f *loginFlags) fill(own launch.Login) {
 	}
 }
 
+// normalize writes the hosts of the flags as they are compared, and rejects what is none.
+func (f *loginFlags) normalize() error {
+	whole, err := url.Parse(f.Issuer)
+	isURL := err == nil && (whole.Scheme == "https" || whole.Scheme == "http" && launch.IsLoopback(whole.Hostname())) && whole.Host != ""
+	if host, ok := hostOnly(f.Issuer); ok {
+		f.Issuer = host
+	} else if f.Issuer != "" && !isURL {
+		return fmt.Errorf("invalid --login-issuer %q: must be a host such as login.example.com, or the https URL of an authorization server", redact.Quote(f.Issuer))
+	}
+	for i, given := range f.Endpoints {
+		host, ok := hostOnly(given)
+		if !ok {
+			return fmt.Errorf("invalid --login-endpoint %q: must be a host such as login.example.com", redact.Quote(given))
+		}
+		f.Endpoints[i] = host
+	}
+	return nil
+}
+
+// hostOnly returns a host in lower case and without the default port, if text is one.
+func hostOnly(text string) (host string, ok bool) {
+	host = strings.TrimSuffix(strings.ToLower(text), ":443")
+	u, err := url.Parse("https://" + host)
+	return host, err == nil && host != "" && u.Host == host && u.User == nil
+}
+
 // login returns the login that the flags describe, with the client's secret.
 func (f *loginFlags) login() (l launch.Login, err error) {
+	if err := f.normalize(); err != nil {
+		return f.Login, err
+	}
 	l = f.Login
 	switch {
 	case l.Mode == launch.LoginShared && f.mayShare:

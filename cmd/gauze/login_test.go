@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/login"
 	"github.com/gauze-mcp/gauze/internal/testonly/logintest"
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
@@ -423,5 +424,26 @@ func TestExpiryInWords(t *testing.T) {
 		if got := s.expiry(now); !strings.Contains(got, "gauze logs in again") || strings.Contains(got, "refresh token") {
 			t.Errorf("%v, of a machine: %s", c, got)
 		}
+	}
+}
+
+func TestHostsOfFlags(t *testing.T) {
+	for given, want := range map[string]string{
+		"Login.Example.com": "login.example.com", "login.example.com:443": "login.example.com", "127.0.0.1:8080": "127.0.0.1:8080",
+		"https://login.example.com/Tenant": "https://login.example.com/Tenant", "http://127.0.0.1:8080": "http://127.0.0.1:8080",
+		"http://login.example.com": "", "https://": "", "login.example.com/tenant": "", "a@login.example.com": "", "javascript:x": "",
+	} {
+		f := loginFlags{Login: launch.Login{Issuer: given}}
+		if err := f.normalize(); (err == nil) != (want != "") || err == nil && f.Issuer != want {
+			t.Errorf("--login-issuer %s: %s, error %v", given, f.Issuer, err)
+		}
+	}
+	f := loginFlags{Login: launch.Login{Endpoints: []string{"API.example.com"}}}
+	if err := f.normalize(); err != nil || f.Endpoints[0] != "api.example.com" {
+		t.Errorf("%v, error %v", f.Endpoints, err)
+	}
+	f.Endpoints = []string{"https://api.example.com"}
+	if l, err := f.login(); err == nil {
+		t.Errorf("accepted %v", l)
 	}
 }

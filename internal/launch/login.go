@@ -30,7 +30,7 @@ type Login struct {
 	AssertionFile string // AssertionFile has the token of a workload identity (GrantAssertion). It is read for each request of a token.
 
 	Scopes      []string // Scopes are asked for in addition to those that the server names.
-	Issuer      string   // Issuer is the host of the only authorization server that may give the login; empty: any.
+	Issuer      string   // Issuer is the only authorization server that may give the login, or its host; empty: any.
 	Endpoints   []string // Endpoints are other hosts at which that server may have its endpoints.
 	NoResource  bool     // NoResource does not tell the authorization server which server the token is for.
 	RedirectURL string   // RedirectURL is the loopback address that a registered client must use; empty: a free port.

@@ -113,7 +113,7 @@ type discovery struct {
 	server *url.URL
 	guard  *guard
 	client *http.Client
-	issuer string // issuer is the only host of an authorization server that the user accepts; empty: any.
+	issuer string // issuer is the only authorization server that the user accepts, or its host; empty: any.
 }
 
 // also adds an error to those before it, on one line.
@@ -171,7 +171,7 @@ func (d *discovery) choose(ctx context.Context, issuers []string, prefer string)
 		if err == nil && len(issuer) > maxIssuerLen {
 			err = fmt.Errorf("the authorization server %q is not acceptable: it is longer than %d bytes", shown(issuer), maxIssuerLen)
 		}
-		if err == nil && d.issuer != "" && hostOf(issuer) != d.issuer {
+		if err == nil && d.issuer != "" && !isNamed(issuer, d.issuer) {
 			err = fmt.Errorf("the authorization server %s is not the one that --login-issuer names", issuer)
 		}
 		if err != nil {

@@ -150,16 +150,20 @@ func (f *flow) named(d Doubt) bool {
 	if f.options.Grant != "" {
 		flags = f.options
 	}
+	if d.thing.Kind == trust.LoginAt {
+		return isNamed(d.thing.Bytes, flags.Issuer)
+	}
 	for flag := range slices.Chunk(d.Flag, 2) {
-		given := flags.Endpoints
-		if flag[0] == "--login-issuer" {
-			given = []string{flags.Issuer}
-		}
-		if !slices.Contains(given, flag[1]) {
+		if !slices.Contains(flags.Endpoints, flag[1]) {
 			return false
 		}
 	}
 	return true
+}
+
+// isNamed reports whether --login-issuer names an issuer, as a whole or by its host.
+func isNamed(issuer, flag string) bool {
+	return sameIssuer(issuer, flag) || hostOf(issuer) == flag
 }
 
 // others returns the origins of the other servers that people log in to at hosts of the authorization

@@ -509,3 +509,15 @@ func TestSiblingsOfADomain(t *testing.T) {
 	w.hosts["login.as.test"] = w.serveIssuer
 	w.loginFails(launch.Login{}, "not agree")
 }
+
+// An issuer that is named as a whole is that one, and not a different one at its host.
+func TestAnIssuerThatIsNamedAsAWhole(t *testing.T) {
+	w := newWorld(t)
+	w.mustLogin(launch.Login{})
+	w.second("https://second.test")
+	w.tenant("/.well-known/oauth-authorization-server/tenant")
+	w.loginFails(launch.Login{Issuer: "https://as.test"}, "--login-issuer")
+	if w.mustLogin(launch.Login{Issuer: "https://as.test/tenant"}); len(w.doubts) != 0 {
+		t.Errorf("asked: %+v", w.doubts)
+	}
+}
