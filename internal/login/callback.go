@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +33,8 @@ type callback struct {
 
 	opens    *url.URL               // opens leads to the page of the login; its path is random.
 	leads    atomic.Pointer[string] // leads is that page until it was opened.
+	reopened chan struct{}          // reopened is closed when it was opened again.
+	reopen   func()                 // reopen closes reopened.
 	at       *url.URL
 	server   *http.Server
 	answered atomic.Bool
@@ -88,6 +91,8 @@ func listen(redirect string) (*callback, error) {
 		outcome:  make(chan string, 1),
 		served:   make(chan struct{}),
 	}
+	c.reopened = make(chan struct{})
+	c.reopen = sync.OnceFunc(func() { close(c.reopened) })
 	c.server = httpguard.Server(c)
 	for _, l := range listeners {
 		go c.server.Serve(l)
@@ -142,16 +147,20 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // open leads the browser to the page of the login, once: other users of this machine can read the
-// command line that the browser was opened with.
+// command line that the browser was opened with. The second time ends the login.
 func (c *callback) open(w http.ResponseWriter) {
 	to := c.leads.Swap(nil)
 	if to == nil {
-		page(w, http.StatusGone, "This address was already opened. If you did not open it, cancel the login.")
+		page(w, http.StatusGone, "This address was already opened, maybe by someone else. The login is ended.")
+		c.reopen()
 		return
 	}
 	w.Header().Set("Location", *to)
 	page(w, http.StatusSeeOther, "The login continues at the authorization server.")
 }
+
+// errReopened means that a login is not used because someone else may have been first.
+var errReopened = errors.New("the address that the browser was opened with was opened twice: someone else on this machine may have used it. Log in again")
 
 // page writes a page that contains text and loads nothing.
 func page(w http.ResponseWriter, status int, text string) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"strings"
@@ -249,7 +250,9 @@ func TestAResponseIsAcceptedOnce(t *testing.T) {
 // The address that the browser is opened with works once, and only for a browser.
 func TestTheAddressThatIsOpenedLeadsToTheLoginOnce(t *testing.T) {
 	w := newWorld(t)
-	w.source(launch.Login{}).Login(t.Context(), func(_ context.Context, p Page) error {
+	looked := make(chan struct{})
+	err := w.source(launch.Login{}).Login(t.Context(), func(_ context.Context, p Page) error {
+		defer close(looked)
 		if u := mustParse(p.Opens); !isLoopback(u.Hostname()) || u.RawQuery != "" || len(u.Path) < 20 || p.Server != w.site || p.Issuer != "https://as.test" {
 			t.Errorf("%+v", p)
 		}
@@ -273,8 +276,39 @@ func TestTheAddressThatIsOpenedLeadsToTheLoginOnce(t *testing.T) {
 				t.Errorf("%s: %s %v", want.method, res.Status, h)
 			}
 		}
-		return errors.New("enough")
+		return nil
 	})
+	if <-looked; !errors.Is(err, errReopened) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Someone who read the command line may have opened the address first, and may log in with an account of
+// their own before the person's browser comes.
+func TestALoginThatWasOpenedTwiceIsNotStored(t *testing.T) {
+	w := newWorld(t)
+	var opens string
+	before := w.hosts["as.test"]
+	w.hosts["as.test"] = func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/token" {
+			for range 2 {
+				if res, err := (&http.Transport{}).RoundTrip(httptest.NewRequest(http.MethodGet, opens, nil)); err == nil {
+					res.Body.Close()
+				}
+			}
+		}
+		before(rw, r)
+	}
+	err := w.source(launch.Login{}).Login(t.Context(), func(ctx context.Context, p Page) error {
+		opens = p.Opens
+		return w.browser(ctx, p)
+	})
+	if !errors.Is(err, errReopened) {
+		t.Errorf("error %v", err)
+	}
+	if l, err := w.store.Find(Resource(w.site), ""); err == nil {
+		t.Errorf("stored %v", l)
+	}
 }
 
 func TestAPastedAddress(t *testing.T) {

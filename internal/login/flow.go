@@ -336,10 +336,16 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	l, err = f.issued(ctx, a, client, scopes, url.Values{
 		"grant_type": {"authorization_code"}, "code": {got.code}, "redirect_uri": {callback.redirect}, "code_verifier": {verifier},
 	}, got.code, verifier)
-	if err == nil {
-		f.remember(a.agreed)
+	if err != nil {
+		return Login{}, err
 	}
-	return l, err
+	select {
+	case <-callback.reopened:
+		return Login{}, errReopened
+	default:
+	}
+	f.remember(a.agreed)
+	return l, nil
 }
 
 // answer shows a page to a person and returns the answer of the browser, which may be there before
@@ -360,6 +366,8 @@ func (f *flow) answer(ctx context.Context, show Show, p Page, c *callback) (answ
 				return answer{}, err
 			}
 			shown, answers = nil, c.answers
+		case <-c.reopened:
+			return answer{}, errReopened
 		case <-ctx.Done():
 			return answer{}, context.Cause(ctx)
 		}
