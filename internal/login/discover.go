@@ -267,7 +267,7 @@ func (d *discovery) isOfHost(address string) bool {
 	return found && isAbove(above, d.server.EscapedPath())
 }
 
-// isAbove reports whether a path is the other path, or its beginning.
+// isAbove reports whether a path begins with all parts of the path above.
 func isAbove(above, path string) bool {
 	dir := func(path string) string { return strings.TrimSuffix(path, "/") + "/" }
 	return strings.HasPrefix(dir(path), dir(above))
