@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -157,7 +156,7 @@ func (f *testFlags) runConfigured(cmd *cobra.Command, name string, model llm.Mod
 		}
 		switch {
 		case !c.Tried:
-			fmt.Fprintf(cmd.ErrOrStderr(), "gauze test: %s was not tested: %s\n", plaintext.Clean(c.ID()), cmp.Or(c.Not, c.Verdict().Cause))
+			fmt.Fprintf(cmd.ErrOrStderr(), "gauze test: %s was not tested: %s\n", plaintext.Clean(c.ID()), c.WhyNot())
 		case f.json:
 			t := testedOf(c.Real(), c.Final(), c.Attempt, c.Report)
 			t.Server = c.Shown()

@@ -243,6 +243,15 @@ func (s *Server) NotAgreed() error {
 	return errors.New("the server comes with the project, and its entry has not been confirmed as it is now")
 }
 
+// WhyNot returns why a server was not tried. That its entry is not confirmed comes before what its client
+// says about it.
+func (c *Checked) WhyNot() string {
+	if c.Not != "" && c.Foreign() {
+		return c.Not
+	}
+	return c.Verdict().Cause
+}
+
 // whyNotTried returns why a server is not started or reached, or "".
 func (s *Server) whyNotTried(o CheckOptions) string {
 	spec := s.Real()

@@ -2,8 +2,6 @@ package login
 
 import (
 	"fmt"
-	"net"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -186,34 +184,15 @@ func (f *flow) others(a *authority, known []Login) (origins, hosts []string) {
 	return slices.Compact(origins), slices.Compact(hosts)
 }
 
-// shares returns the host at which a login was made if the authorization server may know the person from
-// there; empty if not.
+// shares returns the host of the authorization server at which a login was made; empty if there is none.
 func (a *authority) shares(l Login) string {
-	here := []string{domain(hostOf(a.meta.Issuer)), domain(hostOf(a.meta.AuthorizationEndpoint)), domain(hostOf(a.meta.TokenEndpoint))}
+	here := []string{hostOf(a.meta.Issuer), hostOf(a.meta.AuthorizationEndpoint), hostOf(a.meta.TokenEndpoint)}
 	for _, address := range []string{l.Issuer, l.AuthorizeURL, l.TokenURL} {
-		if host := hostOf(address); address != "" && slices.Contains(here, domain(host)) {
+		if host := hostOf(address); address != "" && slices.Contains(here, host) {
 			return host
 		}
 	}
 	return ""
-}
-
-// domain returns what hosts have in common that may share a session, such as vendor.com for
-// login.vendor.com. It is a guess, which may cost a question: a list of all registries would be exact.
-func domain(host string) string {
-	name := host
-	if before, _, err := net.SplitHostPort(host); err == nil {
-		name = before
-	}
-	labels := strings.Split(name, ".")
-	if _, err := netip.ParseAddr(name); err == nil || len(labels) < 2 {
-		return host
-	}
-	n := 2
-	if second := labels[len(labels)-2]; len(labels[len(labels)-1]) == 2 && slices.Contains([]string{"ac", "co", "com", "edu", "go", "gov", "ne", "net", "or", "org"}, second) {
-		n = 3
-	}
-	return strings.Join(labels[max(0, len(labels)-n):], ".")
 }
 
 // originOf returns the origin of an address.

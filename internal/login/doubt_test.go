@@ -487,29 +487,6 @@ func TestALoginIsRepeatedOnce(t *testing.T) {
 	}
 }
 
-// Siblings of one domain may share the session of the person.
-func TestSiblingsOfADomain(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		same bool
-	}{
-		{"auth.vendor.com", "login.vendor.com", true}, {"vendor.com", "login.vendor.com:8443", true}, {"a.b.vendor.com", "c.vendor.com", true},
-		{"auth.vendor.co.uk", "login.vendor.co.uk", true}, {"vendor.co.uk", "other.co.uk", false}, {"a.vendor.com.au", "b.other.com.au", false},
-		{"auth.x.ai", "login.x.ai", true}, {"vendor.com", "notvendor.com", false}, {"127.0.0.1:80", "127.0.0.1:81", false}, {"10.0.0.1", "10.9.0.1", false},
-		{"[::1]:1", "[::1]:2", false}, {"localhost:1", "localhost:2", false}, {"localhost:1", "localhost:1", true},
-	} {
-		if got := domain(test.a) == domain(test.b); got != test.same {
-			t.Errorf("%s and %s: %v", test.a, test.b, got)
-		}
-	}
-	w := newWorld(t)
-	w.mustLogin(launch.Login{})
-	w.second("https://second.test")
-	w.issuer("https://login.as.test")
-	w.hosts["login.as.test"] = w.serveIssuer
-	w.loginFails(launch.Login{}, "not agree")
-}
-
 // An issuer that is named as a whole is that one, and not a different one at its host.
 func TestAnIssuerThatIsNamedAsAWhole(t *testing.T) {
 	w := newWorld(t)
