@@ -70,7 +70,7 @@ func showDemo(cmd *cobra.Command, o *demo.Options, stay bool) (end func(), err e
 	if err != nil {
 		return nil, err
 	}
-	site, err := newSite("", listener.Addr())
+	site, err := beginSite("", listener.Addr())
 	if err != nil {
 		return nil, err
 	}
