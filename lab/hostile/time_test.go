@@ -138,9 +138,10 @@ var ways = []way{
 		}
 		return w.agent(who, call{"run_task", object{"plan": planOf(k), "wait_seconds": 30}})
 	}},
-	{name: "doctor --heal ID, port", kinds: ports, run: typing("doctor", "--heal", "ID")},
+	// Without a terminal no such fix is tried, not even one that was agreed to.
+	{name: "doctor --heal ID, port", kinds: ports, every: true, run: typing("doctor", "--heal", "ID")},
 	{name: "doctor --fix ID, port", kinds: ports, every: true, run: typing("doctor", "--fix", "ID")},
-	{name: "test --heal ID, port", kinds: ports, run: typing("test", "--heal", "ID")},
+	{name: "test --heal ID, port", kinds: ports, every: true, run: typing("test", "--heal", "ID")},
 	{name: "test_connection, port", kinds: ports, run: calling("test_connection", plain(object{"name": "ID"}))},
 	{name: "heal_server, port", kinds: ports, every: true, run: calling("heal_server", plain(object{"server": "ID"}))},
 }
