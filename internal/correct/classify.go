@@ -31,6 +31,7 @@ const (
 	RateLimit      Kind = "rate-limit"
 	Timeout        Kind = "timeout"
 	Connection     Kind = "connection"
+	Model          Kind = "model" // of a model that the tool uses
 	Cancelled      Kind = "cancelled"
 	NotFound       Kind = "not-found"
 	Conflict       Kind = "conflict"
@@ -58,11 +59,10 @@ type Rejection struct {
 	BeforeRun bool
 }
 
-// never reports whether no policy can make a kind correctable. The kinds that recovery handles are
-// included: a different call does not help against them.
+// never reports whether no policy can list a kind.
 func (k Kind) never() bool {
 	switch k {
-	case Authentication, Permission, PathTraversal, Security, RateLimit, Timeout, Connection, Cancelled, UnknownTool, Unknown:
+	case Authentication, Permission, PathTraversal, Security, RateLimit, Cancelled, UnknownTool, Unknown:
 		return true
 	}
 	return !slices.Contains(Kinds(), k)
@@ -120,11 +120,14 @@ var shapes = sync.OnceValue(func() []shape {
 				`\bread-only (?:mode|file ?system|server)\b`, `\b(?:you|user|client|tool|caller|account) (?:do(?:es)? not|don't|doesn't|cannot|may not|can't) have (?:permission|access|the right)`, `\bnot allowed to\b`, `\brequires? (?:admin|administrator|root|elevated|owner|approval|consent|confirmation)\b`), false},
 		{RateLimit, false, "the server limits how often it is called", nil,
 			words(status(`429`), `\brate[ _-]?limit`, `\btoo many (?:requests|calls|attempts)\b`, `\b(?:quota|usage limit)\b[^\n]{0,30}\b(?:exceed|exhaust|reached)`, `\bthrottl(?:ed|ing)\b`, `\bRateLimitError\b`, status(`402`), `\bpayment required\b`, `\binsufficient (?:funds|credits?|balance)\b`), false},
-		{Timeout, false, "the call timed out: recovery handles that", []int{-32001},
-			words(status(`408|504`), `\btimed[ -]?out\b`, `\bTimeout(?:Error|Exception|Expired)\b`, `\b(?:connect|read|write|request|connection|gateway|operation) timeout\b`, `\bdeadline exceeded\b`, `\bETIMEDOUT\b`), false},
-		{Connection, false, "a connection failed: recovery handles that", []int{-32000},
-			words(status(`502|503`), `\bConnection(?:Error|RefusedError|ResetError|AbortedError)\b`, `\bBrokenPipeError\b`, `\bECONN(?:REFUSED|RESET|ABORTED)\b`, `\bENOTFOUND\b`, `\bEAI_AGAIN\b`, `\bEPIPE\b`, `\bENETUNREACH\b`, `\bEHOSTUNREACH\b`,
-				`\bconnection (?:was |is |has been )?(?:refused|reset|closed|aborted|lost|failed|error)\b`, `\b(?:could not|cannot|can't|failed to|unable to) (?:connect|reach|resolve)\b`, `\bbroken pipe\b`, `\bsocket hang up\b`, `\bfetch failed\b`, `\bno such host\b`, `\bname or service not known\b`, `\b(?:network|host) (?:is )?unreachable\b`, `\bservice unavailable\b`, `\bbad gateway\b`), false},
+		{Model, false, "the model that the tool uses failed: different arguments do not help", nil,
+			words(status(`529`), `(?-i:\b(?:LLM|LanguageModel|ChatModel)\w*(?:Error|Exception)\b)`, `\b(?:LLM|language model)\b[^\n]{0,40}\b(?:failed|error|overloaded|unavailable|timed out|did not (?:respond|answer|reply))\b`,
+				`\boverloaded_error\b`, `\bOverloadedError\b`), false},
+		{Timeout, false, "the call timed out: different arguments do not help", []int{-32001},
+			words(status(`408|504`), `\btimed[ -]?out\b`, `(?-i:\b\w*Timeout(?:Error|Exception|Expired)\b|\b[A-Z]\w*Timeout(?:[:(]|$)|\bDEADLINE_EXCEEDED\b|\bDeadlineExceeded\b)`, `\b(?:connect|read|write|request|connection|gateway|operation) timeout\b`, `\bdeadline exceeded\b`, `\bETIMEDOUT\b`), false},
+		{Connection, false, "a connection failed: different arguments do not help", []int{-32000},
+			words(status(`502|503`), `(?-i:\b\w*(?:Connection|Connect|Connector|Network)(?:Refused|Reset|Aborted|Closed|Lost)?(?:Error|Exception)\b|\b\w*(?:Remote|Server)Disconnected(?:Error)?\b|\bcode = Unavailable\b)`, `\bBrokenPipeError\b`, `\bECONN(?:REFUSED|RESET|ABORTED)\b`, `\bENOTFOUND\b`, `\bEAI_AGAIN\b`, `\bEPIPE\b`, `\bENETUNREACH\b`, `\bEHOSTUNREACH\b`,
+				`\bconnection (?:was |is |has been )?(?:refused|reset|closed|aborted|lost|failed|error)\b`, `\b(?:could not|cannot|can't|failed to|unable to) (?:connect|reach|resolve)\b`, `\bbroken pipe\b`, `\bsocket hang up\b`, `\bfetch failed\b`, `\bno such host\b`, `\bname or service not known\b`, `\b(?:network|host) (?:is )?unreachable\b`, `\b(?:service|temporarily) unavailable\b`, `\bbad gateway\b`), false},
 		{Cancelled, false, "the call was cancelled", []int{-32800}, words(`\b(?:request|call|operation) (?:was )?cancel+ed\b`, `\bCancelledError\b`, `\bAbortError\b`), false},
 		{UnknownTool, false, "the server does not have the tool", []int{-32601}, nil, false},
 		{InvalidArguments, true, "argument validation failed", nil, nil, true},

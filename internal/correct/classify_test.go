@@ -99,7 +99,7 @@ func TestUnsentCallsAreCorrectableWhateverTheySay(t *testing.T) {
 }
 
 func TestNoPolicyMakesASecurityRefusalCorrectable(t *testing.T) {
-	for _, kind := range []Kind{Authentication, Permission, PathTraversal, Security, Unknown, Timeout, Connection, RateLimit, UnknownTool} {
+	for _, kind := range []Kind{Authentication, Permission, PathTraversal, Security, Unknown, RateLimit, UnknownTool} {
 		var p Policy
 		if err := p.Set("correctable_errors", string(kind)); err == nil {
 			t.Errorf("%s was accepted", kind)

@@ -14,11 +14,11 @@ import (
 // value corrects calls if there is a model.
 type Policy struct {
 	Off         bool          // enabled: false
-	OfferOnly   bool          // max_retries: 0; a correction is shown to the caller and never sent
+	OfferOnly   bool          // max_retries: 0; a correction is shown to the caller and never sent, and nothing is sent again
 	NoModel     bool          // use_model: false
 	Model       string        // the name of a model, as in GAUZE_MODEL; empty: the configured one
 	Timeout     time.Duration // for the question, including retries; 0: the model's own
-	Correctable []Kind        // correctable_errors; nil: as Classify says
+	Correctable []Kind        // correctable_errors; nil: as Classify says, and what is transient
 	Open        bool          // the closed-world gate is open: the model may fill in values of its own
 
 	given int // bits of the keys that were set, also to their default
@@ -153,13 +153,16 @@ func joined(kinds []Kind) string {
 }
 
 // Allows reports whether the policy lets a rejected call be corrected. No policy can make a kind
-// correctable that never is.
+// correctable that never is. What is transient is not corrected but repeated; see Repeats.
 func (p Policy) Allows(c Class) bool {
 	switch {
-	case p.Off || c.Kind.never():
+	case p.Off || c.Kind.never() || c.Kind.transient():
 		return false
 	case p.Correctable != nil:
-		return slices.Contains(p.Correctable, c.Kind)
+		return p.lists(c.Kind)
 	}
 	return c.Correctable
 }
+
+// lists reports whether the policy does not exclude a kind.
+func (p Policy) lists(k Kind) bool { return p.Correctable == nil || slices.Contains(p.Correctable, k) }

@@ -54,7 +54,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 		if again = valid && s.repeatRenewed(c, m, said); again {
 			return
 		}
-		if held = s.holdRejection(c, m, said); held {
+		if held = s.holdTransient(c, m, said) || s.holdRejection(c, m, said); held {
 			conn.Answered(false)
 			return
 		}
@@ -94,7 +94,7 @@ func (s *Session) tellAnswer(conn *upstream.Conn, c *call, m *wire.Message, said
 	if c.class == Stream {
 		m = endOfStream(c, m)
 	}
-	if !c.fitting.Checked() && (s.Calls == nil || c.msg.Method != "tools/call") {
+	if !c.fitting.Checked() && c.repetition == nil && (s.Calls == nil || c.msg.Method != "tools/call") {
 		said = response{} // it changes nothing about other calls
 	}
 	if said.failed {

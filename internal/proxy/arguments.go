@@ -149,7 +149,7 @@ func appendEdited(dst []byte, c *call, m *wire.Message, edits []wire.Edit) []byt
 // explanation after the server's own words. If the gate has no explanation, the cause of the failure
 // follows them instead.
 func (s *Session) additions(c *call, m *wire.Message, said response, why fault.Cause) (edits []wire.Edit) {
-	if !c.fitting.Checked() && !why.Known() && c.note == "" {
+	if !c.fitting.Checked() && !why.Known() && c.note == "" && c.repetition == nil {
 		return nil
 	}
 	var sent []byte
@@ -167,10 +167,11 @@ func (s *Session) additions(c *call, m *wire.Message, said response, why fault.C
 	if k := c.correction; k != nil {
 		added = k.addTo(added, said)
 	}
+	added = c.repetition.addTo(added, said)
 	switch {
 	case m.Error != nil && added.Explanation != "":
 		edits = append(edits, wire.Edit{Old: m.Error, New: withExplanation(m.Error, added)})
-	case m.Result != nil && (added.Explanation != "" || added.Receipt != nil):
+	case m.Result != nil && (added.Explanation != "" || added.Note != "" || added.Receipt != nil):
 		result := withMeta(withMeta(m.Result, fault.ReceiptKey, added.Receipt), fault.ReportKey, added.Report)
 		edits = append(edits, wire.Edit{Old: m.Result, New: withText(withText(result, added.Note), added.Explanation)})
 	default:

@@ -24,6 +24,7 @@ import (
 //	arrived -> queued -> sent -> done
 //	              ^-------/ \-> cut -> sent    after a loss: any call, an open stream
 //	arrived or sent -> consulting -> queued, sent or done    rejected, and a model may correct it
+//	sent -> pausing -> queued, sent or done                  failed with an error that may be over soon
 type state uint8
 
 const (
@@ -32,20 +33,22 @@ const (
 	sent                    // it is with the server
 	cut                     // a stream that lost its connection and is opened again on the next one
 	consulting              // it was rejected, and its answer is held while a model is asked to correct it
+	pausing                 // it failed, and its answer is held until it is sent again
 	done                    // answered, withdrawn, or a notification that was sent: nothing follows
 )
 
 func (s state) String() string {
-	return [...]string{"arrived", "queued", "sent", "cut", "consulting", "done"}[s]
+	return [...]string{"arrived", "queued", "sent", "cut", "consulting", "pausing", "done"}[s]
 }
 
 // moves lists, by state, the states a call may move to.
 var moves = [...][]state{
 	arrived:    {queued, sent, consulting, done},
 	queued:     {sent, done},
-	sent:       {queued, cut, consulting, done},
+	sent:       {queued, cut, consulting, pausing, done},
 	cut:        {sent, done},
 	consulting: {queued, sent, done},
+	pausing:    {queued, sent, done},
 	done:       nil,
 }
 
@@ -107,6 +110,7 @@ type call struct {
 	note     string                 // what is added to its answer because of the login
 
 	correction *correction // nil: no model was asked about it
+	repetition *repetition // nil: it did not fail with an error that may be over soon
 }
 
 // stream is what only a subscriptions/listen has.
@@ -125,6 +129,9 @@ func (c *call) repeated() bool { return c.deaths+c.proven > 0 }
 
 // waitsSince returns since when the call waits for a server that is up.
 func (c *call) waitsSince() time.Time {
+	if r := c.repetition; r != nil && r.again.After(c.lost) {
+		return r.again
+	}
 	if c.lost.After(c.arrived) {
 		return c.lost
 	}
@@ -177,6 +184,8 @@ func (s *Session) move(c *call, to state) bool {
 		if c.correction != nil {
 			c.correction.end()
 		}
+	case pausing:
+		s.pausing--
 	}
 	switch to {
 	case queued:
@@ -187,6 +196,8 @@ func (s *Session) move(c *call, to state) bool {
 		s.occupy(c)
 	case consulting:
 		s.consulting++
+	case pausing:
+		s.pausing++
 	case done:
 		if from != arrived {
 			s.forget(c)
@@ -435,7 +446,7 @@ func (s *Session) faultAnswer(c *call, f *fault.Fault) []byte {
 	// A server that ends its response without an answer has failed the protocol, not the tool, and
 	// so has a call of no tool.
 	if c.msg.Method == "tools/call" && f.Code != fault.AnswerMissing && f.Code != fault.ToolUnknown {
-		return reply(c.id, "result", c.correction.withHistory(f.ToolResult(c.modern)))
+		return reply(c.id, "result", c.repetition.withHistory(c.correction.withHistory(f.ToolResult(c.modern))))
 	}
 	return reply(c.id, "error", f.RPCError())
 }

@@ -93,7 +93,7 @@ func (s *Session) greet(conn *upstream.Conn) {
 // toolChanged reports whether a call that was sent or corrected before would now reach a different tool of the
 // same name.
 func (s *Session) toolChanged(c *call) bool {
-	return c.shape != 0 && (c.repeated() || c.correction != nil) && s.catalog.tools[c.tool].shape != c.shape
+	return c.shape != 0 && (c.repeated() || c.correction != nil || c.repetition != nil) && s.catalog.tools[c.tool].shape != c.shape
 }
 
 // deliveryOf returns how far a call that is not in flight got.

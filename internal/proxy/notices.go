@@ -115,7 +115,7 @@ func (s *Session) progress(m *wire.Message) bool {
 	if err != nil {
 		return true // whether it is valid is up to the client
 	}
-	if value <= c.progress && (c.deaths > 0 || c.correction != nil) {
+	if value <= c.progress && (c.deaths > 0 || c.correction != nil || c.repetition != nil) {
 		return false
 	}
 	c.progress = value

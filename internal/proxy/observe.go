@@ -157,7 +157,7 @@ func (c *call) saved() (how string, without time.Duration) {
 	switch {
 	case k != nil && k.sent && k.held.ID != nil: // rejected by the server, not by strict mode
 		return savedCorrected, without
-	case c.loss != nil && c.repeated():
+	case c.loss != nil && c.repeated(), c.repetition != nil:
 		return savedReplayed, without
 	case c.loss != nil || c.waited:
 		return savedWaited, max(time.Millisecond, without)

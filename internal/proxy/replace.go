@@ -47,7 +47,7 @@ func (s *Session) restartIfIdle() {
 	case conn == nil:
 		s.later(s.up.Ask)
 		err = errors.New("not restarted: the server is not running, and gauze is trying to start it")
-	case s.consulting > 0 || s.inFlight(conn):
+	case s.consulting+s.pausing > 0 || s.inFlight(conn):
 		return
 	default:
 		conn.End(upstream.UserRestart, false)

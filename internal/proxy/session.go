@@ -123,6 +123,10 @@ type Options struct {
 	// examineTimeout is how long the response to a failed call waits for its cause. Default 3s.
 	examineTimeout time.Duration
 
+	// pause waits before a call is sent again that failed with an error that may be over soon. Default:
+	// for correct.RepeatPause, or until ctx ends.
+	pause func(ctx context.Context)
+
 	// Tell receives, with Attend, the messages to the client, one at a time. It must not block,
 	// call the session or keep what it is given.
 	Tell func(Told)
@@ -151,6 +155,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.OpenBrowser == nil {
 		o.OpenBrowser = login.OpenBrowser
+	}
+	if o.pause == nil {
+		o.pause = repeatPause
 	}
 	if o.Writes == nil {
 		o.Writes = new(atomic.Uint64)
@@ -228,6 +235,7 @@ type Session struct {
 	offers   offers
 
 	consulting  int                  // calls in the state consulting
+	pausing     int                  // calls in the state pausing
 	models      map[string]llm.Model // by the name in a policy
 	uncorrected map[uint64]time.Time // until when no model is asked about a call, by its sign
 	life        context.Context      // ends when the session is being closed
@@ -461,7 +469,7 @@ func (s *Session) hurryWhenUnread(ctx context.Context) (stop func()) {
 // endInput lets the server read the end of its input, once the client has left and everything that it sent
 // was passed on. The caller holds the lock.
 func (s *Session) endInput() {
-	if s.conn != nil && len(s.queue) == 0 && s.consulting == 0 {
+	if s.conn != nil && len(s.queue) == 0 && s.consulting+s.pausing == 0 {
 		s.conn.EndInput()
 	}
 }

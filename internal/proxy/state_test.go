@@ -38,13 +38,16 @@ func inconsistency(s *Session) error {
 		}
 		return nil
 	}
-	bytes, unsafe, asked := 0, 0, 0
+	bytes, unsafe, asked, paused := 0, 0, 0, 0
 	for id, c := range s.calls {
-		if err := where("calls", c, queued, sent, cut, consulting); err != nil || string(c.id) != id {
+		if err := where("calls", c, queued, sent, cut, consulting, pausing); err != nil || string(c.id) != id {
 			return fmt.Errorf("%s: %w", id, err)
 		}
 		if c.state == consulting {
 			asked++
+		}
+		if c.state == pausing {
+			paused++
 		}
 		if c.state == sent && s.sentTable(c)[c.n] != c || c.state == queued && !slices.Contains(s.queue, c) {
 			return fmt.Errorf("%s is %v and in no such table", id, c.state)
@@ -77,8 +80,8 @@ func inconsistency(s *Session) error {
 			return fmt.Errorf("%d: %w", n, err)
 		}
 	}
-	if asked != s.consulting {
-		return fmt.Errorf("models are asked about %d calls, which count as %d", asked, s.consulting)
+	if asked != s.consulting || paused != s.pausing {
+		return fmt.Errorf("models are asked about %d calls, which count as %d; %d pause and count as %d", asked, s.consulting, paused, s.pausing)
 	}
 	if bytes != s.queuedBytes || unsafe != s.admission.unsafe {
 		return fmt.Errorf("%d bytes are queued and count as %d; %d unsafe calls are in flight and count as %d", bytes, s.queuedBytes, unsafe, s.admission.unsafe)
