@@ -183,7 +183,7 @@ func internalEvent(e Event) event.Event {
 func publicHealth(s health.Snapshot) Health {
 	return Health{
 		State: State(s.State.String()), Since: s.Since, Generation: s.Generation, ConsecutiveFailures: s.ConsecutiveFailures,
-		LastSuccess: s.LastSuccess, LastFailure: s.LastFailure, Restarts: s.Restarts, Closures: s.Closures,
+		LastSuccess: s.LastSuccess, LastFailure: s.LastFailure, LastCause: s.LastCause, NextTry: s.NextTry, Restarts: s.Restarts, Closures: s.Closures,
 		Recoveries: s.Recoveries, Answered: s.Answered, Missed: s.Missed, Late: s.Late,
 	}
 }
@@ -238,18 +238,22 @@ func publicVerdict(v verdict.Verdict) Verdict {
 	return out
 }
 
+func publicFailure(f health.Failure) Failure {
+	return Failure{Kind: FailureKind(f.Kind), Detail: f.Detail, At: f.At, Cause: f.Cause}
+}
+
 // situationOf returns the situation of a running server. t is nil unless the server is unavailable.
-func situationOf(name string, h Health, t *upstream.Trouble, now time.Time) Situation {
-	s := Situation{Server: name, Health: h}
+func situationOf(name string, h Health, failures []Failure, t *upstream.Trouble, now time.Time) Situation {
+	s := Situation{Server: name, Health: h, Failures: failures}
 	if t == nil {
 		return s
 	}
 	s.Reconnects = max(0, t.Attempts-1) // the first attempt was the connection that was lost
-	s.NextTry, s.Permanent, s.Cause = t.NextTry, t.Permanent, publicCause(t.Cause)
-	s.Reconnecting = !t.NextTry.IsZero() && !t.NextTry.After(now)
-	if kind, ok := verdict.KindOf(t.Code); ok {
-		s.Failures = []Failure{{Kind: FailureKind(kind), Detail: t.Evidence.Exit, At: t.Since}}
+	s.NextTry, s.Permanent, s.Cause = h.NextTry, t.Permanent, publicCause(t.Cause)
+	if s.Cause == nil {
+		s.Cause = &Cause{Code: string(t.Code), Explanation: redact.Passage(t.Detail)}
 	}
+	s.Reconnecting = !t.NextTry.IsZero() && !t.NextTry.After(now)
 	if t.Permanent {
 		s.CauseConfidence = 1 // gauze does not try again either
 	}

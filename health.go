@@ -17,9 +17,11 @@ type Health struct {
 	State               State     // State is the current state.
 	Since               time.Time // Since is when State last changed. It is zero before the first connection.
 	Generation          int       // Generation counts the server's processes or connections, from 1.
-	ConsecutiveFailures int       // ConsecutiveFailures counts failures since the last response in this generation.
+	ConsecutiveFailures int       // ConsecutiveFailures counts failures since the last response, failed starts included.
 	LastSuccess         time.Time // LastSuccess is when a call or probe was last answered.
-	LastFailure         time.Time // LastFailure is when a call or probe last failed.
+	LastFailure         time.Time // LastFailure is when a call, a probe, a connection or a start last failed.
+	LastCause           string    // LastCause is what the last failure was, in one line.
+	NextTry             time.Time // NextTry is when the next attempt to connect is due. It is zero if none is.
 
 	Restarts   uint64 // Restarts counts connections after the first.
 	Closures   uint64 // Closures counts connections that ended.

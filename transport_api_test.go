@@ -8,11 +8,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/verdict"
 )
 
 func TestWriteReturnsWhenItsContextIsDone(t *testing.T) {
@@ -170,4 +173,50 @@ func TestATransportMayBeUsedConcurrently(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// What a program reads about a server that cannot be kept running is filled: how often it failed, when, why
+// and what happens next.
+func TestTransportReportsWhyAServerCannotBeKeptRunning(t *testing.T) {
+	transport := faulty(t.TempDir(), "legacy")
+	transport.Command = append(transport.Command, "-exit-after-initialize=1000")
+	transport.Restart = gauze.Restart{Backoff: time.Millisecond, Limit: 5, Period: time.Hour, Healthy: time.Hour, Open: time.Hour, OpenMax: time.Hour}
+	opened := make(chan struct{})
+	transport.OnEvent = func(e gauze.Event) {
+		if e.Kind == gauze.EventOpened {
+			close(opened)
+		}
+	}
+	began := time.Now()
+	session := connect(t, transport)
+	<-opened
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo"})
+	if f := gauze.FaultOf(result); err != nil || f == nil || f.Code != gauze.CodeCrashLoop {
+		t.Fatalf("%v, %+v", err, f)
+	}
+	h := transport.Health()
+	if h.State != gauze.StateDead || h.ConsecutiveFailures != 6 || h.LastFailure.Before(began) || h.LastSuccess.Before(began) || h.LastCause != "it exited (exit status 1)" || !h.NextTry.After(time.Now()) {
+		t.Errorf("%+v", h)
+	}
+	s := transport.Situation()
+	if len(s.Failures) != 6 || s.NextTry != h.NextTry || s.Cause == nil {
+		t.Fatalf("%+v", s)
+	}
+	for _, f := range s.Failures {
+		if f.Kind != gauze.FailureExit || f.Detail != h.LastCause || f.At.Before(began) {
+			t.Errorf("%+v", f)
+		}
+	}
+	if v, err := gauze.EvaluateHealth(t.Context(), s, nil); err != nil || v.Action != gauze.ActionStopTask {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// Every kind of failure that a server can have is one that a verdict knows.
+func TestFailuresAreOfKindsThatAVerdictKnows(t *testing.T) {
+	for _, kind := range health.Kinds {
+		if !slices.Contains(verdict.Kinds, verdict.Kind(kind)) {
+			t.Errorf("%s", kind)
+		}
+	}
 }

@@ -37,6 +37,7 @@ type Failure struct {
 	Kind   FailureKind // Kind is what happened.
 	Detail string      // Detail tells failures of the same kind apart, such as an exit status.
 	At     time.Time   // At is when it happened.
+	Cause  string      // Cause is the code of the diagnosis, empty if there is none.
 }
 
 // Need is how many of the remaining steps of a task use a server.
@@ -72,7 +73,7 @@ type Situation struct {
 	MaxReconnects int       // MaxReconnects limits Reconnects. Default 5.
 	NextTry       time.Time // NextTry is the earliest time of the next attempt.
 
-	// Cause is the diagnosis. Whether its code is of a permanent cause is known to Gauze.
+	// Cause is the diagnosis, or what happened if there is none. Whether its code is of a permanent cause is known to Gauze.
 	Cause *Cause
 	// CauseConfidence is how certain Cause is, from 0 to 1. Default 0.7, which is likely.
 	CauseConfidence float64
@@ -117,7 +118,8 @@ func EvaluateHealth(ctx context.Context, s Situation, model llm.Model) (Verdict,
 
 // Situation returns what is known about the server, for [EvaluateHealth].
 func (w *Wrap) Situation() Situation {
-	return situationOf(w.options.Name, w.Health(), w.session.Trouble(), time.Now())
+	failures := convertAll(w.session.Upstream().Failures(), publicFailure)
+	return situationOf(w.options.Name, w.Health(), failures, w.session.Trouble(), time.Now())
 }
 
 // Situation returns what is known about the server of the latest Connect, for [EvaluateHealth].

@@ -3,6 +3,7 @@
 //
 //	health.go    State, Outcome and Config
 //	tracker.go   Tracker, which turns the outcomes of one generation into a state
+//	failure.go   Failure: the last ones are kept, with time and cause
 package health
 
 import "time"

@@ -14,12 +14,14 @@ type Tracker struct {
 
 	connected bool
 	misses    int // NoAnswer in a row
+	failed    int // NoAnswer or Broken in a row, in this generation
 	hits      int // Answered in a row
 	slow      int // slow Answered in a row
 	fast      int // Answered in a row, none of them slow
 	renewed   bool
 
-	seen Snapshot
+	seen     Snapshot
+	failures []Failure
 }
 
 // Snapshot is the state of a Tracker at one time.
@@ -27,9 +29,11 @@ type Snapshot struct {
 	State               State
 	Since               time.Time // when State last changed; zero before the first change
 	Generation          int       // the latest generation that was connected; 0 before the first
-	ConsecutiveFailures int       // NoAnswer or Broken in a row, in this generation
+	ConsecutiveFailures int       // failures since the last response, of any generation
 	LastSuccess         time.Time
 	LastFailure         time.Time
+	LastCause           string    // what the last failure was, in one line
+	NextTry             time.Time // when the next attempt to connect is due; zero: it is connected, or none is
 
 	Restarts   uint64 // connections after the first
 	Closures   uint64 // connections that ended
@@ -61,7 +65,7 @@ func (t *Tracker) Connected(gen int, at time.Time) (changed bool) {
 	}
 	first, renewed := t.seen.Generation == 0, t.renewed
 	t.renewed = false
-	t.seen.Generation = gen
+	t.seen.Generation, t.seen.NextTry = gen, time.Time{}
 	t.connected = true
 	t.forget()
 	if first {
@@ -105,19 +109,19 @@ func (t *Tracker) Record(gen int, o Outcome, latency time.Duration, at time.Time
 		return t.hit(t.config.Slow > 0 && latency > t.config.Slow, at)
 	case NoAnswer:
 		t.misses++
+		return t.miss(Failure{At: at, Kind: TimedOut, Detail: "it did not respond in time"})
 	case Broken:
 		// Any output shows that the server is alive, so it ends a run of missing responses.
 		t.misses = 0
-	default:
-		return false
+		return t.miss(Failure{At: at, Kind: Protocol, Detail: "it sent no valid response"})
 	}
-	return t.miss(at)
+	return false
 }
 
 func (t *Tracker) hit(slow bool, at time.Time) (changed bool) {
 	t.seen.Answered++
 	t.seen.LastSuccess = at
-	t.seen.ConsecutiveFailures, t.misses = 0, 0
+	t.seen.ConsecutiveFailures, t.failed, t.misses = 0, 0, 0
 	t.hits++
 	if slow {
 		t.slow++
@@ -138,25 +142,23 @@ func (t *Tracker) hit(slow bool, at time.Time) (changed bool) {
 	return false
 }
 
-func (t *Tracker) miss(at time.Time) (changed bool) {
+func (t *Tracker) miss(f Failure) (changed bool) {
+	t.Failed(f)
 	t.seen.Missed++
-	t.seen.LastFailure = at
-	t.seen.ConsecutiveFailures++
+	t.failed++
 	t.hits, t.slow, t.fast = 0, 0, 0
 	switch state := t.State(); {
 	case state != Unresponsive && t.misses >= t.config.Down:
-		return t.become(Unresponsive, at)
-	case state == Healthy && t.seen.ConsecutiveFailures >= t.config.Down:
-		return t.become(Degraded, at)
+		return t.become(Unresponsive, f.At)
+	case state == Healthy && t.failed >= t.config.Down:
+		return t.become(Degraded, f.At)
 	}
 	return false
 }
 
-// forget resets the runs: outcomes of one generation do not count for the next.
-func (t *Tracker) forget() {
-	t.misses, t.hits, t.slow, t.fast = 0, 0, 0, 0
-	t.seen.ConsecutiveFailures = 0
-}
+// forget resets the runs that decide about the state: outcomes of one generation do not count for the
+// next.
+func (t *Tracker) forget() { t.misses, t.failed, t.hits, t.slow, t.fast = 0, 0, 0, 0, 0 }
 
 func (t *Tracker) become(s State, at time.Time) (changed bool) {
 	if t.State() == s {

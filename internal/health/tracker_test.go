@@ -192,7 +192,7 @@ func TestTheSnapshotCounts(t *testing.T) {
 	story(tr, "ChmmmhhXoCbOhh") // a letter a second
 	at := func(s int) time.Time { return noon.Add(time.Duration(s) * time.Second) }
 	want := health.Snapshot{
-		State: health.Healthy, Since: at(14), Generation: 2, LastSuccess: at(14), LastFailure: at(11),
+		State: health.Healthy, Since: at(14), Generation: 2, LastSuccess: at(14), LastFailure: at(11), LastCause: "it sent no valid response",
 		Restarts: 1, Closures: 1, Recoveries: 2, Answered: 5, Missed: 4, Late: 2,
 	}
 	if got := tr.Snapshot(); got != want {
@@ -203,8 +203,46 @@ func TestTheSnapshotCounts(t *testing.T) {
 		t.Errorf("%d failures in a row, want 2", got)
 	}
 	story(tr, "X")
+	if got := tr.Snapshot().ConsecutiveFailures; got != 2 {
+		t.Errorf("%d failures in a row, want 2: nothing was answered since", got)
+	}
+	story(tr, "Ch")
 	if got := tr.Snapshot().ConsecutiveFailures; got != 0 {
-		t.Errorf("%d failures in a row of a connection that is over", got)
+		t.Errorf("%d failures in a row after a response", got)
+	}
+}
+
+// A server that cannot start has no calls that could fail, but its counters are filled.
+func TestFailedStartsCountAndAreKept(t *testing.T) {
+	tr := health.New(health.Config{})
+	story(tr, "ChX")
+	for i := range 20 {
+		at := noon.Add(time.Duration(i) * time.Minute)
+		tr.Failed(health.Failure{At: at, Kind: health.Exited, Detail: fmt.Sprint("exit status ", i)})
+		tr.Retrying("port-in-use", at.Add(time.Second))
+	}
+	s, last := tr.Snapshot(), noon.Add(19*time.Minute)
+	if s.State != health.Dead || s.ConsecutiveFailures != 20 || s.LastFailure != last || s.LastCause != "exit status 19" || s.NextTry != last.Add(time.Second) {
+		t.Errorf("%+v", s)
+	}
+	all := tr.Failures()
+	if n := len(all); n != 16 || all[n-1] != (health.Failure{At: last, Kind: health.Exited, Detail: "exit status 19", Cause: "port-in-use"}) || all[0].Detail != "exit status 4" {
+		t.Errorf("%+v", all)
+	}
+	story(tr, "C")
+	if s := tr.Snapshot(); !s.NextTry.IsZero() || s.ConsecutiveFailures != 20 || s.State != health.Degraded {
+		t.Errorf("connected, but not answered: %+v", s)
+	}
+}
+
+// Failures of earlier generations do not make a renewed one degraded.
+func TestFailedStartsDoNotDegradeTheNextGeneration(t *testing.T) {
+	tr := health.New(health.Config{})
+	story(tr, "Cmm")
+	tr.Failed(health.Failure{At: noon, Kind: health.Exited})
+	story(tr, "XRCb")
+	if got := tr.State(); got != health.Healthy {
+		t.Errorf("%s", got)
 	}
 }
 

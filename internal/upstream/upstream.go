@@ -199,6 +199,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 			next = plan{permanent: true, code: verdict.Code, detail: verdict.Detail}
 		}
 		next = loginPlan(next, evidence, err)
+		u.failed(evidence, next, now)
 		trouble := Trouble{
 			Code: next.code, Since: since, Attempts: attempts, Generation: generation, Evidence: evidence,
 		}
@@ -215,8 +216,9 @@ func (u *Upstream) Serve(ctx context.Context) error {
 		trouble.Code, trouble.Detail, trouble.Cause, trouble.Login = next.code, next.detail, next.cause, next.login
 		trouble.Permanent, trouble.Open = next.permanent, next.open || next.refused
 		if !next.permanent && !next.refused {
-			trouble.NextTry = now.Add(next.wait)
+			trouble.NextTry = time.Now().Add(next.wait)
 		}
+		u.retrying(trouble)
 		u.announce(next, trouble, generation)
 		u.user.Unreachable(trouble)
 		if next.permanent {
@@ -539,5 +541,7 @@ func (u *Upstream) Health() health.State { return u.tracker.State() }
 func (u *Upstream) Snapshot() health.Snapshot {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.tracker.Snapshot()
+	s := u.tracker.Snapshot()
+	s.NextTry = soonest(s.NextTry, time.Now())
+	return s
 }

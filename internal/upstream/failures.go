@@ -1,0 +1,67 @@
+package upstream
+
+import (
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/health"
+)
+
+// kindOfCode is how the faults of a server that is unavailable count. The evidence decides about others.
+var kindOfCode = map[fault.Code]string{
+	fault.CommandNotFound: health.NotStarted, fault.CommandNotExecutable: health.NotStarted, fault.CommandBadFormat: health.NotStarted,
+	fault.WorkdirMissing: health.NotStarted, fault.SpawnFailed: health.NotStarted,
+	fault.StartTimeout: health.TimedOut, fault.AnswerMissing: health.TimedOut,
+	fault.ServerUnreachable: health.Refused, fault.HostNotFound: health.Refused, fault.TLSFailed: health.Reset,
+	fault.HTTPUnavailable: health.Unavailable, fault.LoginUnavailable: health.Unavailable, fault.RateLimited: health.Throttled,
+	fault.AuthRequired: health.Unauthorized, fault.AuthDenied: health.Unauthorized,
+	fault.NotMCP: health.Protocol, fault.HTTPRefused: health.Protocol, fault.SessionChanged: health.Protocol,
+}
+
+// kind returns how a generation failed whose end is reported with a code.
+func (e Evidence) kind(code fault.Code) string {
+	kind, known := kindOfCode[code]
+	switch {
+	case e.Gone:
+		return health.Reset
+	case known:
+		return kind
+	case e.ByUs != "":
+		return health.TimedOut
+	case e.Remote:
+		return health.Reset
+	case e.Spawn != nil:
+		return health.NotStarted
+	}
+	return health.Exited
+}
+
+// failed records that a generation ended as the plan says.
+func (u *Upstream) failed(e Evidence, p plan, at time.Time) {
+	f := health.Failure{At: at, Kind: e.kind(p.code), Detail: u.Spec.Secrets().Redact(e.Sentence())}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.tracker.Failed(f)
+}
+
+// retrying records why the last generation failed, as far as the doctor knows, and what happens next.
+func (u *Upstream) retrying(t Trouble) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.tracker.Retrying(t.Cause.Code, t.NextTry)
+}
+
+// Failures returns the last failures of the server, each with its time and cause, oldest first.
+func (u *Upstream) Failures() []health.Failure {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.tracker.Failures()
+}
+
+// soonest returns when the next attempt is due: now, if it is in progress.
+func soonest(next, now time.Time) time.Time {
+	if next.IsZero() || next.After(now) {
+		return next
+	}
+	return now
+}
