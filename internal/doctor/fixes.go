@@ -150,8 +150,8 @@ var remedies = sync.OnceValue(func() map[string][]remedy {
 		"stdin_not_connected":    {keepStdin},
 		"dotenv17_banner":        {quiet},
 		"stdout_log_pollution":   {quiet},
-		"npx_cold_start_timeout": {retryFromCache, dependencies},
-		noAnswer:                 append(obvious(), composePort, dependencies),
+		"npx_cold_start_timeout": {retryFromCache, installModules, dependencies},
+		noAnswer:                 append(obvious(), installModules, composePort, dependencies),
 
 		"wrong_package_name":        {similarPackage},
 		"npx_cache_corrupt":         {npxCache},

@@ -59,14 +59,67 @@ func (p *plan) downServices(ports []int) (fixes []Fix) {
 			continue
 		}
 		fix := Fix{Name: "compose-up " + s.Service, Risk: Person,
-			About:   fmt.Sprintf("nothing is listening on port %d, where %s publishes the service %s", s.Outer, p.quoted(s.File), s.Service),
-			Next:    fmt.Sprintf("The user must start the service %s, which %s defines.", s.Service, p.quoted(s.File)),
-			Command: p.typing().Line("docker", "compose", "-f", s.File, "up", "-d", s.Service)}
+			About: fmt.Sprintf("nothing is listening on port %d, where %s publishes the service %s", s.Outer, p.quoted(s.File), s.Service)}
+		fix.Next, fix.Command = p.composeUp(s)
 		if !slices.ContainsFunc(fixes, func(f Fix) bool { return f.Name == fix.Name }) {
 			fixes = append(fixes, fix)
 		}
 	}
 	return fixes
+}
+
+// composeUp returns how a person starts a service of a compose file: Docker first, if it is not running.
+func (p *plan) composeUp(s Published) (next, command string) {
+	file := p.quoted(s.File)
+	start := func(program string) (next, command string) {
+		return fmt.Sprintf("The user must start the service %s, which %s defines.", s.Service, file), p.typing().Line(program, "compose", "-f", s.File, "up", "-d", s.Service)
+	}
+	switch {
+	case len(p.Find("docker", p.env)) > 0 && p.Docker() == dockerDown:
+		return fmt.Sprintf("Docker is not running. The user must start Docker, and then the service %s, which %s defines.", s.Service, file), p.startDocker()
+	case len(p.Find("docker", p.env)) > 0:
+		return start("docker")
+	case len(p.Find("podman", p.env)) > 0:
+		return start("podman")
+	}
+	return fmt.Sprintf("Nothing is listening on port %d. %s publishes the service %s there, but Docker is not installed. Start the program that should listen there, or install Docker.", s.Outer, file, s.Service), ""
+}
+
+// startDocker returns the command that starts Docker's daemon, as far as it is known.
+func (p *plan) startDocker() string {
+	switch {
+	case p.OS == "darwin":
+		return "open -a Docker"
+	case len(p.Find("systemctl", p.env)) > 0:
+		return "sudo systemctl start docker"
+	}
+	return ""
+}
+
+// installModules proposes to install the dependencies of a silent server's project. Node fails without
+// them in many ways, and a server that catches the error is silent.
+func installModules(p *plan) []Fix {
+	missing, ok := p.missingModules(p.nodeProject())
+	if !ok {
+		return nil
+	}
+	if len(p.Find(missing.installer, p.env)) == 0 {
+		missing.installer = "npm"
+	}
+	dir := p.quoted(missing.dir)
+	return []Fix{{Name: "install-modules", Risk: Install, About: "the dependencies of the project in " + dir + " are not installed",
+		Next: fmt.Sprintf("The dependencies of the server are not installed: %s has a package.json, but no node_modules. Install them in that directory: `%s install`", dir, missing.installer)}}
+}
+
+// nodeProject returns the directory of a server that is run by Node, or "".
+func (p *plan) nodeProject() string {
+	switch program(p.spec.Command) {
+	case "node", "tsx", "ts-node", "bun":
+		return p.own()
+	case "npm", "pnpm", "yarn": // a script of package.json
+		return p.spec.Dir
+	}
+	return ""
 }
 
 // serviceShape matches the names that compose allows for services.

@@ -53,7 +53,7 @@ var adviceRisk = sync.OnceValue(func() map[string]Risk {
 // installProgram proposes the command that installs a missing program.
 func installProgram(p *plan) []Fix {
 	name := p.missing()
-	how := installation(p.OS, name)
+	how := p.installation(name)
 	if how == "" || len(p.Find(name, p.env)) > 0 {
 		return nil
 	}
@@ -62,7 +62,7 @@ func installProgram(p *plan) []Fix {
 
 // installCurrent proposes the command that installs a current interpreter.
 func installCurrent(p *plan, kind string) []Fix {
-	how := installation(p.OS, kind)
+	how := p.installation(kind)
 	if kind == "python" && strings.HasPrefix(p.runner(), "uv") {
 		how = "Install a current Python: `uv python install 3.13`"
 	}

@@ -54,7 +54,7 @@ var provenance = map[string][]row{
 	"fill-in-openly": {{trust.Expansion, trust.Start, trust.Allowed}, {trust.Expansion, trust.Send, trust.Allowed},
 		{trust.Project, trust.Start, trust.Asks}, {trust.Project, trust.Send, trust.Asks}, {trust.Environment, trust.Start, trust.Asks}, {trust.Environment, trust.Send, trust.Asks}},
 
-	"advice": nil, "authority": nil, "certificate": nil, "clean-npx-cache": nil, "clean-uv-cache": nil, "exec-bit": nil, "install": nil, "keep-running": nil,
+	"advice": nil, "authority": nil, "certificate": nil, "clean-npx-cache": nil, "clean-uv-cache": nil, "exec-bit": nil, "install": nil, "install-modules": nil, "keep-running": nil,
 	"moved": nil, "port-owner": nil, "provide": nil, "proxy": nil, "compose-up": nil, "dependency": nil, "renew": nil, "sibling": nil, "package": nil, "other-port": nil,
 }
 
@@ -199,6 +199,10 @@ func scenes() []trouble {
 			f.file("home/me/server/.env", "EXAMPLE_TOKEN="+canary)
 			return launch.Spec{Command: "uv", Args: []string{"--directory", f.path("home/me/server"), "run", "notes"}, Env: []string{"PATH=/given"}}
 		}, seen: seen(said("Error: EXAMPLE_TOKEN environment variable is required"))},
+		{name: "a node project without its modules", spec: func(f *fakeMachine) launch.Spec {
+			f.file("home/me/server/package.json", `{"dependencies":{"x":"1"}}`)
+			return launch.Spec{Command: "node", Args: []string{f.file("home/me/server/index.js", "")}, Env: []string{"PATH=/given"}}
+		}, seen: seen(Case{Limit: Limit{Passed: true, Alive: true}})},
 		{name: "the home folder", spec: plain(launch.Spec{Command: "server", Env: []string{"PATH=/given", "X=${userHome}/x"}}), seen: seen(said("Error: ${userHome}/x"))},
 		{name: "a key in an argument", spec: plain(launch.Spec{Command: "server", Args: []string{"--key=${MY_TOKEN}"}, Env: []string{"MY_TOKEN=" + canary}}), seen: seen(said("Error: invalid api key"))},
 		{name: "uv's cache", spec: func(f *fakeMachine) launch.Spec {

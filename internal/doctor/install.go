@@ -1,22 +1,25 @@
 package doctor
 
-import "strings"
+import (
+	"path/filepath"
+	"strings"
+)
 
-// product is what a person installs to get a program. How it is installed on a platform is a
-// command, or a sentence that starts with "Install".
+// product is what a person installs to get a program.
 type product struct {
-	name                   string
-	darwin, windows, other string
+	name   string
+	by     []string // commands that install it, best first; each needs its first word
+	byHand string   // what to do without them, as a sentence
 }
 
 var (
-	nodeJS  = &product{"Node.js", "brew install node", "winget install OpenJS.NodeJS.LTS", "Install Node.js from https://nodejs.org or with your package manager."}
-	uv      = &product{"uv", "brew install uv", "winget install astral-sh.uv", "pipx install uv"}
-	python3 = &product{"Python", "brew install python", "winget install Python.Python.3.13", "Install python3 with your package manager."}
-	docker  = &product{"Docker", "brew install --cask docker", "winget install Docker.DockerDesktop", "Install Docker: see https://docs.docker.com/engine/install/ for instructions."}
-	bun     = &product{"Bun", "brew install oven-sh/bun/bun", "winget install Oven-sh.Bun", "npm install -g bun"}
-	deno    = &product{"Deno", "brew install deno", "winget install DenoLand.Deno", "npm install -g deno"}
-	git     = &product{"Git", "brew install git", "winget install Git.Git", "Install git with your package manager."}
+	nodeJS  = &product{"Node.js", []string{"winget install OpenJS.NodeJS.LTS", "brew install node"}, "Install Node.js from https://nodejs.org or with your package manager."}
+	uv      = &product{"uv", []string{"winget install astral-sh.uv", "brew install uv", "pipx install uv", "pip install uv", "pip3 install uv"}, "Install uv: see https://docs.astral.sh/uv/getting-started/installation/ for instructions."}
+	python3 = &product{"Python", []string{"winget install Python.Python.3.13", "brew install python"}, "Install python3 with your package manager."}
+	docker  = &product{"Docker", []string{"winget install Docker.DockerDesktop", "brew install --cask docker"}, "Install Docker: see https://docs.docker.com/engine/install/ for instructions."}
+	bun     = &product{"Bun", []string{"winget install Oven-sh.Bun", "brew install oven-sh/bun/bun", "npm install -g bun"}, "Install Bun: see https://bun.sh/docs/installation for instructions."}
+	deno    = &product{"Deno", []string{"winget install DenoLand.Deno", "brew install deno", "npm install -g deno"}, "Install Deno: see https://docs.deno.com/runtime/getting_started/installation/ for instructions."}
+	git     = &product{"Git", []string{"winget install Git.Git", "brew install git"}, "Install git with your package manager."}
 )
 
 // productOf returns the product that contains a program, or nil if it is not known.
@@ -40,21 +43,34 @@ func productOf(program string) *product {
 	return nil
 }
 
-// installation returns how to install a program on a platform, or "" if it is not known.
-func installation(goos, program string) string {
+// installation returns how to install a program with what this machine has, or "" if that is not
+// known.
+func (m *Machine) installation(program string) string {
 	p := productOf(program)
 	if p == nil {
 		return ""
 	}
-	how := p.other
-	switch goos {
-	case "darwin":
-		how = p.darwin
-	case "windows":
-		how = p.windows
+	for _, command := range p.by {
+		if installer, _, _ := strings.Cut(command, " "); m.installs(installer) {
+			return "Install " + p.name + ": `" + command + "`"
+		}
 	}
-	if strings.HasPrefix(how, "Install ") {
-		return how
+	return p.byHand
+}
+
+// installs reports whether an installer is on this machine and may be used. Many systems forbid pip to
+// install into their own Python.
+func (m *Machine) installs(installer string) bool {
+	if installer == "winget" {
+		return m.OS == "windows" // it is part of the system
 	}
-	return "Install " + p.name + ": `" + how + "`"
+	found := m.Find(installer, nil)
+	if len(found) == 0 {
+		return false
+	}
+	if strings.HasPrefix(installer, "pip") && installer != "pipx" {
+		managed, _ := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(found[0])), "lib", "python3*", "EXTERNALLY-MANAGED"))
+		return len(managed) == 0
+	}
+	return true
 }

@@ -243,6 +243,8 @@ func TestAServiceThatIsDownIsNamed(t *testing.T) {
 		{"-db", 5432, "", "connect ECONNREFUSED 127.0.0.1:5432", false},
 	} {
 		f := newFakeMachine(t)
+		f.file("system/usr/bin/docker", "")
+		f.env["DOCKER_HOST"] = "ssh://me@example.com" // whether it runs is not known
 		file := f.file("home/me/project/compose.yaml", "services:\n  '"+c.service+"':\n    ports: ['"+strconv.Itoa(closedPort(t))+":"+strconv.Itoa(c.inner)+"']\n")
 		spec := launch.Spec{Command: "orbit", Env: []string{"PATH=/given", c.env}}
 		todo, command := offered(t, f.Machine, spec, said(c.says))

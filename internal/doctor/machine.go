@@ -23,7 +23,8 @@ const lookTimeout = 2 * time.Second
 // first needed, in bounded time, and cached.
 //
 // Machine writes nothing. It runs only the login shell, for its PATH, and interpreters, for their
-// version. It connects only to loopback and to the host that a server is configured with.
+// version. It connects only to loopback, to Docker's socket and to the host that a server is configured
+// with.
 type Machine struct {
 	OS   string // as runtime.GOOS
 	Home string

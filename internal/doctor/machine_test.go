@@ -27,6 +27,8 @@ type fakeMachine struct {
 	*Machine
 	t   *testing.T
 	env map[string]string
+
+	sockets []string // paths of unix sockets that accept connections, if a test uses them
 }
 
 func newFakeMachine(t *testing.T) *fakeMachine {

@@ -88,7 +88,7 @@ func runtimeCauses() []cause {
 			explain: "The server does not support the Python version that runs or installs it: it requires {version|a newer one}.",
 			fix:     "Use the absolute path of a newer Python as the command. To find one: `uv python find {python|3.12}`",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv") }, fix: "Let uv use a newer Python: `{withpython|uvx --python 3.12 PACKAGE}`"},
-				{when: func(x *exam, _ *match) bool { return x.runs("pipx") }, fix: "Let uv use a newer Python: `uvx --python {python|3.12} {pinned|PACKAGE}`"}},
+				{when: func(x *exam, _ *match) bool { return x.runs("pipx") }, fix: "Let pipx use a newer Python: `pipx run --python {python|3.12} {pinned|PACKAGE}`"}},
 			clues: []clue{
 				{certain, `does(?: not|n't) satisfy Python ?(?P<version>[<>=~!][^\s,]*)`, nil},
 				{certain, `requires a different Python: [\d.]+ not in '(?P<version>[^'\n]+)'`, nil},
@@ -161,7 +161,7 @@ func runtimeCauses() []cause {
 		{
 			name: "uv_too_old", category: RuntimeTooOld,
 			explain: "The installed uv is too old: it does not support {option|an option in the command}.",
-			fix:     "Update uv: `uv self update` (or `pip install -U uv`, `brew upgrade uv`).",
+			fix:     "Update uv in the same way as it was installed. If that was its own installer: `uv self update`",
 			clues: []clue{
 				{certain, "(?s)error: (?:unexpected argument|unrecognized subcommand) '(?P<option>[^'\\n]+)'.*?Usage: uvx? ", nil},
 				{certain, "Required uv version `(?P<version>[^`\\n]+)` does not match the running version", nil},

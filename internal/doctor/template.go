@@ -262,7 +262,7 @@ func (x *exam) spelled(verb string, m *match) string {
 		return command
 	case "install":
 		if p := productOf(command); p != nil && words.Windows() {
-			return "install " + p.name + " (" + p.windows + ")"
+			return "install " + p.name + " (" + p.by[0] + ")"
 		}
 		return "install it"
 	}
