@@ -249,7 +249,7 @@ func (h Health) text() string {
 		}
 		switch {
 		case s.Report != nil && s.Report.Diagnosis != nil:
-			b.WriteString("; " + s.Report.Diagnosis.Explanation)
+			b.WriteString("; " + s.Report.Diagnosis.Explanation + s.Report.lastOutput())
 		case s.Report != nil:
 			b.WriteString("; " + plural(s.Report.ToolCount, "tool"))
 		}

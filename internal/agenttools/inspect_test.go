@@ -101,3 +101,32 @@ func TestTheCommandThatWasShownIsTheOneThatRuns(t *testing.T) {
 		t.Error("it was run")
 	}
 }
+
+// What a server wrote last is in the text that an agent reads if nothing else says why it failed.
+func TestTheLastOutputOfAnUnexplainedFailureIsInTheText(t *testing.T) {
+	t.Parallel()
+	for _, stream := range []string{"", " >&2"} {
+		a := newAgent(t, settings{files: map[string]string{
+			"bin/odd": "#!/bin/sh\necho \"flux capacitor misaligned by 7 ($NOTES_TOKEN)\"" + stream + "\nexit 1\n"}})
+		a.write(".claude.json", fmt.Sprintf(`{"mcpServers": {"odd": {"command": %q, "env": {"NOTES_TOKEN": %q}}}}`, filepath.Join(a.dir, "bin/odd"), secret))
+		for tool, arguments := range map[string]object{"check_health": nil, "test_connection": {"name": "odd"}, "heal_server": {"server": "odd"}} {
+			r := a.call(tool, arguments)
+			if n := strings.Count(r.text, "flux capacitor misaligned by 7"); n != 1 || strings.Contains(r.text, "neither") {
+				t.Errorf("%s: %d times in %q", tool, n, r.text)
+			}
+		}
+		if strings.Contains(a.heard.String(), secret) {
+			t.Errorf("the secret is in %q", a.heard.String())
+		}
+	}
+}
+
+// A failure with a known cause is not followed by output: the evidence for the cause is in the report.
+func TestAnExplainedFailureHasNoOutputInItsText(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t, settings{files: map[string]string{"bin/plain": "#!/bin/sh\necho starting up >&2\necho 'Error: ORBIT_TOKEN environment variable is required' >&2\nexit 1\n"}})
+	a.write(".claude.json", fmt.Sprintf(`{"mcpServers": {"plain": {"command": %q}}}`, filepath.Join(a.dir, "bin/plain")))
+	if r := a.want(done, "check_health", nil); strings.Contains(r.text, "starting up") || !strings.Contains(r.text, "ORBIT_TOKEN") {
+		t.Errorf("%s", r.text)
+	}
+}
