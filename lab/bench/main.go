@@ -15,7 +15,8 @@
 //	go -C lab run ./bench nexttry    what a model does next with our answer to a wrong call, and with a
 //	                          validator's
 //	go -C lab run ./bench model FILE what a model does with the calls that rules refuse; with -oracle and
-//	                          -liar, what the checks let through
+//	                          -liar, what the checks let through; with -answers, what becomes of
+//	                          recorded answers
 //	go -C lab run ./bench tasks      a thousand tasks with one journal: steps per second, memory, and what
 //	                          the journal adds to a step
 //	go -C lab run ./bench verdicts   a table of failing servers, decided by rules alone; with -model, also

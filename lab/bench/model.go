@@ -55,9 +55,10 @@ const (
 	offeredRight = "offered right" // shown to the caller, not sent: an accepted answer
 	offeredWrong = "offered wrong"
 	declined     = "declined"
-	rejected     = "rejected"  // by the checks of gauze
-	unasked      = "not asked" // gauze did not ask the model
-	failed       = "failed"    // no answer, or not JSON that fits
+	rejected     = "rejected"   // by the checks of gauze
+	unasked      = "not asked"  // gauze did not ask the model
+	unanswered   = "unanswered" // no answer is recorded
+	failed       = "failed"     // no answer, or not JSON that fits
 )
 
 // runModel measures what a model does with the calls that rules refuse: those of a file, or the
@@ -70,6 +71,8 @@ func runModel(args []string) error {
 	flags := flag.NewFlagSet("model", flag.ContinueOnError)
 	oracle := flags.Bool("oracle", false, "a scripted model that always gives an accepted answer: what the checks let through")
 	liar := flags.Bool("liar", false, "a scripted model that tells many kinds of lies about every call")
+	answers := flags.String("answers", "", "a file of recorded answers, by tool and arguments")
+	questions := flags.String("questions", "", "write the calls that have no recorded answer to this file")
 	configured := flags.Bool("model", false, "the configured model (the default): GAUZE_MODEL, GAUZE_MODEL_URL")
 	n := flags.Int("n", 0, "number of refused calls; 0 for all")
 	seed := flags.Uint64("seed", 1, "seed of the sample")
@@ -95,7 +98,17 @@ func runModel(args []string) error {
 	if *liar {
 		runs = append(runs, modelRun{name: "liar", answers: liarAnswers})
 	}
-	if *configured || !*oracle && !*liar {
+	if *answers != "" || *questions != "" {
+		book, err := readAnswers(*answers)
+		if err != nil {
+			return err
+		}
+		if err := book.writeQuestions(*questions, asked); err != nil {
+			return err
+		}
+		runs = append(runs, modelRun{name: "recorded", answers: book.answers})
+	}
+	if *configured || len(runs) == 0 {
 		run, err := configuredRun()
 		if err != nil {
 			return err
@@ -258,7 +271,7 @@ func reasonOf(err error) (outcome, why, detail string) {
 		outcome string
 	}{
 		{correct.ErrDeclined, declined}, {correct.ErrUnfit, rejected}, {correct.ErrInvented, rejected}, {correct.ErrUnchanged, rejected},
-		{correct.ErrNotCorrectable, unasked}, {correct.ErrOff, unasked}, {correct.ErrNoModel, unasked},
+		{correct.ErrNotCorrectable, unasked}, {correct.ErrOff, unasked}, {correct.ErrNoModel, unasked}, {errUnrecorded, unanswered},
 	} {
 		if errors.Is(err, known.err) {
 			return known.outcome, known.err.Error(), err.Error()
@@ -287,6 +300,6 @@ func (c wrongCall) offeredByRules() bool {
 func (c wrongCall) rejected(safe bool) correct.Call {
 	d := c.admitted()
 	r := correct.Rejection{Text: d.Refusal().Message, Unsent: true}
-	return correct.Call{Tool: c.Tool, Schema: repair.Compile(c.Schema), Arguments: []byte(c.sent()), Safe: safe,
+	return correct.Call{Tool: c.Tool, About: c.Description, Schema: repair.Compile(c.Schema), Arguments: []byte(c.sent()), Safe: safe,
 		Tried: d.Receipt.Changes, Rejection: r, Class: correct.Classify(r)}
 }

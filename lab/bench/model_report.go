@@ -68,7 +68,7 @@ func (r *modelReport) add(name string, calls int, tries []modelTry) {
 				row.Offered[try.Lie]++
 			}
 		}
-		if o := try.Outcome; o == offeredRight || try.ByRules && slices.Contains([]string{declined, rejected, unasked, failed}, o) {
+		if o := try.Outcome; o == offeredRight || try.ByRules && slices.Contains([]string{declined, rejected, unasked, unanswered, failed}, o) {
 			offers++
 		}
 		seconds, input, output = append(seconds, try.Seconds), append(input, try.Input), append(output, try.Output)
@@ -89,11 +89,11 @@ func (r *modelReport) print(w io.Writer) {
 	fmt.Fprintf(w, "core calls with a known answer: %d; rules heal %d (%.1f %%), heal or offer right %.1f %%, refuse %d, alter %d; seed %d\n\n", r.Rules.Calls,
 		r.Rules.Healed, share(r.Rules.Healed), share(r.Rules.Healed+r.Rules.Offered), r.Rules.Refused, r.Rules.Altered, r.Seed)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "model\tcalls\tquestions\thealed\toffered right\toffered wrong\tcarried\taltered\tdeclined\trejected\tnot asked\tfailed\tmedian s\tmax s\ttokens in\tout\t")
+	fmt.Fprintln(t, "model\tcalls\tquestions\thealed\toffered right\toffered wrong\tcarried\taltered\tdeclined\trejected\tnot asked\tunanswered\tfailed\tmedian s\tmax s\ttokens in\tout\t")
 	for _, row := range r.Rows {
 		o := row.Outcomes
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.2f\t%.2f\t%d\t%d\t\n", row.Model, row.Calls, row.Asked, o[string(healed)],
-			o[offeredRight], o[offeredWrong], o[string(carried)], o[string(altered)], o[declined], o[rejected], o[unasked], o[failed],
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.2f\t%.2f\t%d\t%d\t\n", row.Model, row.Calls, row.Asked, o[string(healed)],
+			o[offeredRight], o[offeredWrong], o[string(carried)], o[string(altered)], o[declined], o[rejected], o[unasked], o[unanswered], o[failed],
 			row.MedianSeconds, row.MaxSeconds, row.MedianInput, row.MedianOutput)
 	}
 	t.Flush()

@@ -38,11 +38,14 @@ type wrongCall struct {
 	Channel    string          `json:"channel"`
 	Core       bool            `json:"core"`
 	Tool       string          `json:"tool"`
+	ReadOnly   *bool           `json:"read_only,omitempty"` // nil: not known
 	Schema     json.RawMessage `json:"schema"`
 	Args       json.RawMessage `json:"args"` // a JSON string is the text that a model wrote
 	ErrorClass string          `json:"error_class"`
 	Accept     json.RawMessage `json:"accept"`
 	Question   string          `json:"question"`
+
+	Description string `json:"description,omitempty"` // the tool's
 }
 
 // nextTry is the next call that the model made after one answer.

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // parsed decodes JSON and keeps numbers as they are written; nil if it is not JSON.
@@ -43,8 +45,18 @@ func matches(schema, value any) bool {
 		return !there || !slices.ContainsFunc(v, func(item any) bool { return !matches(items, item) })
 	case json.Number:
 		return inRange(s, v)
+	case string:
+		return hasForm(s, v)
 	}
 	return true
+}
+
+// hasForm reports whether a string has the length and the pattern that a schema wants.
+func hasForm(s map[string]any, text string) bool {
+	length := json.Number(strconv.Itoa(utf8.RuneCountInString(text)))
+	pattern, _ := s["pattern"].(string)
+	form, err := regexp.Compile(pattern)
+	return inRange(map[string]any{"minimum": s["minLength"], "maximum": s["maxLength"]}, length) && (err != nil || form.MatchString(text))
 }
 
 func objectMatches(s, object map[string]any) bool {
