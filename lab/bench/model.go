@@ -22,7 +22,7 @@ import (
 // modelRun is one run of the benchmark: who answers, about which calls.
 type modelRun struct {
 	name   string
-	writes bool // the tools write
+	writes bool // all tools count as tools that write
 	policy correct.Policy
 	// answers returns the models to ask about a call, one question each.
 	answers func(wrongCall) []answerer
@@ -38,11 +38,13 @@ type answerer struct {
 type modelTry struct {
 	ID      string          `json:"id"`
 	Class   string          `json:"error_class"`
+	Tool    string          `json:"tool"`
+	Reads   bool            `json:"read_only"`
 	Lie     string          `json:"lie,omitempty"`
 	Outcome string          `json:"outcome"`
-	Why     string          `json:"why,omitempty"`    // a class of reasons
-	Detail  string          `json:"detail,omitempty"` // the reason
-	ByRules bool            `json:"offered_by_rules"` // the message of the rules offers an accepted answer
+	Why     string          `json:"why,omitempty"`     // a class of reasons
+	Detail  string          `json:"detail,omitempty"`  // the reason
+	Example string          `json:"example,omitempty"` // what the message of the rules offers
 	Sent    string          `json:"sent"`
 	After   json.RawMessage `json:"after,omitempty"`
 	Seconds float64         `json:"seconds"`
@@ -77,7 +79,7 @@ func runModel(args []string) error {
 	n := flags.Int("n", 0, "number of refused calls; 0 for all")
 	seed := flags.Uint64("seed", 1, "seed of the sample")
 	open := flags.Bool("open", false, "open the closed-world gate: the model may fill in values of its own")
-	writes := flags.Bool("writes", false, "treat the tools as tools that write")
+	writes := flags.Bool("writes", false, "treat all tools as tools that write, not only those that say so or are named so")
 	log := flags.String("log", "", "write every answer as a line of JSON to this file")
 	jsonTo := flags.String("json", "", "write the result as JSON to this file (-: to stdout, after the table)")
 	if err := flags.Parse(args); err != nil {
@@ -167,7 +169,7 @@ func readModelCalls(name string) (refused []wrongCall, rules rulesTally, err err
 		d := c.admitted()
 		if d.Verdict == repair.Refused {
 			refused = append(refused, c)
-			if c.offeredByRules() {
+			if c.example() == exampleRight {
 				rules.Offered++
 			}
 			continue
@@ -245,16 +247,17 @@ func (m modelRun) ask(ctx context.Context, calls []wrongCall, record func(modelT
 }
 
 func (m modelRun) one(ctx context.Context, c wrongCall, a answerer) modelTry {
-	call := c.rejected(!m.writes)
+	reads := c.readOnly() && !m.writes
+	call := c.rejected(reads)
 	begin := time.Now()
 	proposal, cost, err := correct.Ask(ctx, a.model, call, m.policy)
-	try := modelTry{ID: c.ID, Class: c.ErrorClass, Lie: a.kind, Sent: c.sent(), After: cost.After, ByRules: c.offeredByRules(),
+	try := modelTry{ID: c.ID, Class: c.ErrorClass, Tool: c.Tool, Reads: reads, Lie: a.kind, Sent: c.sent(), After: cost.After, Example: c.example(),
 		Seconds: time.Since(begin).Seconds(), Input: cost.Usage.InputTokens, Output: cost.Usage.OutputTokens}
 	switch {
 	case err != nil:
 		try.Outcome, try.Why, try.Detail = reasonOf(err)
 	case proposal.Send:
-		try.Outcome = string(c.judge(proposal.Arguments))
+		try.Outcome = string(c.judgeSent(proposal.Arguments, reads))
 	default:
 		try.Outcome = offeredWrong
 		if c.judge(proposal.Arguments) == healed {
@@ -280,11 +283,18 @@ func reasonOf(err error) (outcome, why, detail string) {
 	return failed, err.Error(), err.Error()
 }
 
-// offeredByRules reports whether the call that the rules' message offers is an accepted answer.
-func (c wrongCall) offeredByRules() bool {
+// What the message of the rules offers as a call that would pass.
+const (
+	exampleRight    = "right"    // an accepted answer
+	exampleInvented = "invented" // it contains a value that is neither the caller's nor a default
+	exampleWrong    = "wrong"
+)
+
+// example judges the call that the rules' message offers; empty if there is none.
+func (c wrongCall) example() string {
 	_, offer, ok := strings.Cut(c.message(), "\n"+exampleLabel)
 	if !ok {
-		return false
+		return ""
 	}
 	offer, partly := strings.CutPrefix(offer, "the same with ")
 	args := map[string]any{}
@@ -293,7 +303,13 @@ func (c wrongCall) offeredByRules() bool {
 	}
 	offered, _ := parsed([]byte(offer)).(map[string]any)
 	maps.Copy(args, offered)
-	return offered != nil && accepts(parsed(c.Accept), args)
+	switch {
+	case offered != nil && accepts(parsed(c.Accept), args):
+		return exampleRight
+	case c.changed(args):
+		return exampleInvented
+	}
+	return exampleWrong
 }
 
 // rejected returns the call as gauze has it when the rules have refused it and it was not sent.

@@ -11,11 +11,42 @@ import (
 type fate string
 
 const (
-	healed  fate = "healed"  // the arguments are an accepted answer
-	carried fate = "carried" // every value is the caller's, but the caller's own value was wrong
-	altered fate = "altered" // a value was dropped, changed or invented
-	unfit   fate = "unfit"   // the arguments do not fit the schema
+	healed       fate = "healed"       // the arguments are an accepted answer
+	carried      fate = "carried"      // every value is the caller's, but the caller's own value was wrong
+	contradicted fate = "contradicted" // for a tool that only reads: a rejected or missing field has a value that is not accepted
+	altered      fate = "altered"      // a value was dropped, changed or invented that must not be
+	unfit        fate = "unfit"        // the arguments do not fit the schema
 )
+
+// judgeSent judges arguments that are sent. For a tool that only reads, only what was valid has to
+// stay as it was.
+func (c wrongCall) judgeSent(arguments []byte, readOnly bool) fate {
+	f := c.judge(arguments)
+	if f == altered && readOnly && kept(parsed(c.Schema), c.sentValue(), parsed(arguments)) {
+		return contradicted
+	}
+	return f
+}
+
+// kept reports whether every part of a value that its schema declares and accepts is still there,
+// unchanged.
+func kept(schema, before, after any) bool {
+	from, _ := before.(map[string]any)
+	to, _ := after.(map[string]any)
+	for key, value := range from {
+		property := propertyOf(schema, key)
+		switch {
+		case property == nil:
+		case matches(property, value):
+			if exact(value) != exact(to[key]) {
+				return false
+			}
+		case !kept(property, value, to[key]):
+			return false
+		}
+	}
+	return true
+}
 
 // judge compares arguments with the accepted answers and with the call.
 func (c wrongCall) judge(arguments []byte) fate {

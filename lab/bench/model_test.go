@@ -44,6 +44,41 @@ func TestJudgeOfCorrections(t *testing.T) {
 	}
 }
 
+// A tool that only reads may be sent a value of the model where the caller's was rejected or missing,
+// and nowhere else.
+func TestJudgeOfWhatIsSent(t *testing.T) {
+	c := deliveryCall(`{"to": "Oslo", "count": "a few", "speed": "fast", "when": "soon"}`, `{"to":["Oslo"],"count":[3],"speed":["fast"]}`)
+	for args, want := range map[string]fate{
+		`{"to":"Oslo","count":3,"speed":"fast"}`:                 healed,
+		`{"to":"Oslo","count":4,"speed":"fast"}`:                 contradicted,
+		`{"to":"Oslo","count":4,"speed":"fast","fragile":true}`:  contradicted,
+		`{"to":"Oslo","count":3,"speed":"slow"}`:                 altered,
+		`{"to":"Bergen","count":3,"speed":"fast"}`:               altered,
+		`{"to":"Oslo","count":3}`:                                altered,
+		`{"to":"Oslo","count":"a few","speed":"fast","when":""}`: unfit,
+	} {
+		if got := c.judgeSent([]byte(args), true); got != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+		if got := c.judgeSent([]byte(args), false); want == contradicted && got != altered {
+			t.Errorf("%s, sent to a tool that writes: %s", args, got)
+		}
+	}
+}
+
+// The example of the rules' message is right, invented, or only wrong.
+func TestJudgeOfExamples(t *testing.T) {
+	for _, test := range []struct{ sent, accept, want string }{
+		{`{"to": "Oslo", "speed": "XL"}`, `{"to":["Oslo"]}`, exampleRight},
+		{`{"count": "many", "to": "Oslo"}`, `{"to":["Oslo"],"count":[4711]}`, exampleInvented},
+		{`{"to": "Oslo"}`, `{"to":["Oslo"]}`, ""},
+	} {
+		if got := deliveryCall(test.sent, test.accept).example(); got != test.want {
+			t.Errorf("%s: %q, want %q", test.sent, got, test.want)
+		}
+	}
+}
+
 func TestPythonLiterals(t *testing.T) {
 	for text, want := range map[string]string{
 		`{'a': True, "b": (1, 2,), 'c': None}`: `{"a":true,"b":[1,2],"c":null}`,
@@ -105,6 +140,21 @@ func TestModelReport(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
 		}
+	}
+	if err := r.check(); err != nil {
+		t.Error(err)
+	}
+	r.add("mixed", 4, []modelTry{{Outcome: "contradicted", Reads: true, ID: "y-1", Tool: "look"}, {Outcome: "healed", Reads: true}, {Outcome: declined, Example: exampleInvented},
+		{Outcome: declined, Example: exampleRight}, {Outcome: offeredRight}})
+	out.Reset()
+	r.print(&out)
+	for _, want := range []string{"mixed: rules and model heal 55.0 % of all core calls, and heal or offer right 65.0 %", "  contradicted  y-1 look: "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out.String())
+		}
+	}
+	if row := r.Rows[2]; row.Reads != (sideTally{Calls: 2, Healed: 1, Contradicted: 1}) || row.Writes != (sideTally{Calls: 3, OfferedRight: 1, ExampleRight: 1, ExampleInvented: 1}) {
+		t.Errorf("%+v", row)
 	}
 	if err := r.check(); err != nil {
 		t.Error(err)
