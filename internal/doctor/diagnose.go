@@ -62,6 +62,7 @@ type table struct {
 	finder   finder
 	patterns [][]*pattern // by cause and clue
 	facts    []*pattern   // for numbers in a log
+	symptoms []*pattern
 }
 
 // knowledge returns the table. It is built for the first case: most runs of Gauze have none.
@@ -88,6 +89,9 @@ var knowledge = sync.OnceValue(func() *table {
 	for _, f := range facts {
 		t.facts = append(t.facts, newPattern(f.expr, &t.finder))
 	}
+	for _, s := range symptoms {
+		t.symptoms = append(t.symptoms, newPattern(s.expr, &t.finder))
+	}
 	t.finder.build()
 	return t
 })
@@ -96,13 +100,14 @@ var knowledge = sync.OnceValue(func() *table {
 type exam struct {
 	Case
 	page
-	line string // the command as one line
+	line  string // the command as one line
+	table *table
 }
 
 func newExam(c Case) *exam {
-	x := &exam{Case: c, line: strings.Join(c.Command, " ")}
+	x := &exam{Case: c, line: strings.Join(c.Command, " "), table: knowledge()}
 	x.text = c.words()
-	x.hits = knowledge().finder.find(x.text)
+	x.hits = x.table.finder.find(x.text)
 	return x
 }
 
@@ -264,26 +269,31 @@ func (x *exam) tell(f finding) Diagnosis {
 // Variables returns the environment variables that are missing, as far as the evidence names them.
 func (d Diagnosis) Variables() []string { return d.variables }
 
-// unknown returns the diagnosis for a case without a known cause. It says what was seen: "the
-// connection was closed" at least rules out "the command was not found".
+// unknown returns the diagnosis for a case without a known cause. It says what is known all the same.
 func (x *exam) unknown() Diagnosis {
 	d := Diagnosis{Category: Unknown, Cause: noEvidence, Confidence: 0.1, Reasons: []string{}}
-	d.Explanation = "The evidence does not show why the server failed: it matches no known cause."
-	if strings.TrimSpace(x.text) == "" {
+	known, lines := x.symptoms()
+	switch {
+	case known != "":
+		d.Explanation = known + " The evidence does not show why; the server's stderr and exit status usually do."
+	case strings.TrimSpace(x.text) != "":
+		d.Explanation = "The evidence does not show why the server failed: it matches no known cause."
+	default:
 		d.Explanation = "The evidence does not show why the server failed: it contains neither the server's stderr nor its exit status."
 	}
 	d.Fix = "Let gauze start the server and record its output and exit status: `gauze test -- " + cmp.Or(x.typed(), "COMMAND") + "`"
 	if address := x.address(); address != "" && x.remote() && !x.bridge() {
 		d.Explanation = "The evidence does not show why the server failed: it does not contain the server's response."
+		if known != "" {
+			d.Explanation = known + " The evidence does not show why; the server's response or its log usually does."
+		}
 		if len(x.HTTP) > 0 {
 			d.Explanation = fmt.Sprintf("The evidence does not show why the server failed, only that it returned %d.", x.HTTP[0].Status)
 		}
 		d.Fix = "Let gauze connect to the server: `gauze test --url " + cmp.Or(x.advised("url", &match{}), "URL") + "`"
 	}
 	x.seen(&d)
-	if m := x.find(knowledge().facts[len(facts)-1], nil); m != nil {
-		d.Reasons = append(d.Reasons, x.reason(m))
-	}
+	d.Reasons = append(d.Reasons, lines...)
 	return d
 }
 

@@ -59,10 +59,6 @@ var facts = []fact{
 		`\(?\b(?:error )?code:? (?P<code>-32\d{3})\b[ ):,]*(?P<message>[^\n]{0,300})`,
 		takeRPC,
 	},
-	{ // symptoms without a cause; must be last, unknown quotes them
-		`(?i)(?:connection closed|client closed|server (?:transport )?(?:closed|disconnected)|exited before responding|process exited|failed to (?:connect|start|initialize|reconnect)|not connected|request timed out|could not (?:connect|start)|couldn't reach|connection reset|broken pipe)`,
-		func(*Case, *match) {},
-	},
 }
 
 // accessLine matches an entry of a web server's access log.

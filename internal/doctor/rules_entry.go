@@ -161,7 +161,7 @@ var label = &wording{source: `^[A-Z][\w-]*(?: [A-Za-z][\w-]*){1,4}$`}
 // onlySymptom reports whether the text says that the server failed, in the words of also or of any
 // client, and puts that line into the match. Whether it says why is decided by the other causes.
 func (x *exam) onlySymptom(m *match, also *wording) bool {
-	for _, words := range []*wording{also, symptom} {
+	for _, words := range []*wording{also, anySymptom} {
 		if words == nil {
 			continue
 		}
@@ -174,7 +174,7 @@ func (x *exam) onlySymptom(m *match, also *wording) bool {
 }
 
 var (
-	symptom     = &wording{source: `(?i)connection (?:was )?closed|client closed|server (?:transport )?(?:closed|disconnected|exited)|exited before|process exited|failed to (?:connect|start|initialize|reconnect|load)|could not (?:attach|connect|start)|couldn't reach|timed out|timeout|-3200[01]|not connected|broken pipe|disconnected`}
+	anySymptom  = &wording{source: `(?i)connection (?:was )?closed|client closed|server (?:transport )?(?:closed|disconnected|exited)|exited before|process exited|failed to (?:connect|start|initialize|reconnect|load)|could not (?:attach|connect|start)|couldn't reach|timed out|timeout|-3200[01]|not connected|broken pipe|disconnected`}
 	unanswered  = &wording{source: `(?i)waiting for server to respond|Message from client: \{"method":"initialize"|no response to initialize`}
 	notRunnable = &wording{source: `could not determine executable|does not provide any executables|No executables are provided|Cannot find module|can't open file|is not in this registry|E404|not found in the package registry|No such file|not found`}
 

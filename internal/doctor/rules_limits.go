@@ -251,7 +251,7 @@ func crashCauses() []cause {
 				{guess, `(?i)(?:UnhandledPromiseRejection|unhandledRejection|uncaughtException|triggerUncaughtException)[^\n]*?`, nil},
 				{guess, `Maximum call stack size exceeded|\b(?:RecursionError|IndentationError|TabError|BrokenResourceError|ClosedResourceError|StackOverflow(?:Error|Exception)|NullReferenceException|event loop is (?:already running|closed))\b|unhandled errors in a TaskGroup`, func(x *exam, m *match) bool {
 					// at a URL, and with a closed connection, it is the client's own
-					return !strings.Contains(m.hit, "TaskGroup") || !x.remote() && !strings.Contains(x.text, "Connection closed")
+					return !strings.Contains(m.hit, "TaskGroup") || !x.remote() && !x.shows(connectionLost)
 				}},
 				{guess, `(?i)-32603[^\n]{0,40}(?P<text>Cannot read propert(?:ies|y) of (?:undefined|null)[^\n]*|'NoneType' object [^\n]+|nil pointer dereference)`, nil},
 			},
