@@ -16,7 +16,7 @@ type CorrectionPolicy struct {
 	// Enabled is whether calls are corrected. Default true.
 	Enabled *bool
 	// MaxRetries is how many times a corrected call is sent: 1, the default, or 0, so that it is only
-	// shown to the caller.
+	// shown to the caller, and no call is repeated.
 	MaxRetries *int
 	// UseModel is whether a model is asked. Default true. Calls are repaired by rules in any case.
 	UseModel *bool
@@ -32,8 +32,8 @@ type CorrectionPolicy struct {
 	Open *bool
 }
 
-// RejectionKind is why a call was rejected, as far as it may be corrected. Other kinds, such as a missing
-// permission, a timeout or an unknown error, are never corrected.
+// RejectionKind is why a call failed, as far as something may be done about it. Other kinds, such as a
+// missing permission or an unknown error, are passed on.
 type RejectionKind string
 
 // Failures that are corrected by default.
@@ -54,6 +54,15 @@ const (
 	RejectionNotFound RejectionKind = "not-found" // what the call names does not exist
 	RejectionConflict RejectionKind = "conflict"  // the state of the server conflicts with the call
 	RejectionInternal RejectionKind = "internal"  // the tool failed for a reason of its own
+)
+
+// Failures that may be over soon. A call that fails so is not corrected but sent once more as it came,
+// after a pause and without a model, if its tool is read-only. CorrectableErrors excludes the kinds that
+// it does not list; MaxRetries 0 excludes all.
+const (
+	RejectionTimeout    RejectionKind = "timeout"    // something that the tool waits for did not reply in time
+	RejectionConnection RejectionKind = "connection" // the tool lost a connection, or could not open one
+	RejectionModel      RejectionKind = "model"      // a model that the tool uses failed
 )
 
 // check returns an error that says which field has an unusable value. name is where the policy is,
@@ -100,7 +109,7 @@ func (e *CorrectionError) Unwrap() []error {
 }
 
 // ArgumentError marks an error of a tool: its arguments were rejected before it had any effect. An
-// [Executor] may therefore correct the call and dispatch it again, even if the tool writes.
+// [Executor] or a [Middleware] may therefore correct the call and run it again, even if the tool writes.
 // [errors.Is] and [errors.As] find err. ArgumentError returns nil if err is nil.
 //
 //	if in.Days < 1 {

@@ -17,8 +17,9 @@ import (
 )
 
 // Executor corrects tool calls that fail because of their arguments, whatever runs the tools: pass
-// each call through [Execute]. The zero value repairs calls by rules; with a Model it also corrects
-// what rules cannot repair. An Executor is safe for concurrent use if its fields are not changed.
+// each call through [Execute]. The zero value repairs calls by rules, and repeats calls of read-only
+// tools that fail for a reason that may be over soon; with a Model it also corrects what rules cannot
+// repair. An Executor is safe for concurrent use if its fields are not changed.
 type Executor struct {
 	// Model is asked for corrected arguments when a call has failed. Default: no model is asked.
 	Model llm.Model
@@ -28,8 +29,8 @@ type Executor struct {
 	// corrected, fails without being dispatched. Its error contains a [Fault] with
 	// [CodeArgumentsInvalid]. Without Strict it is dispatched as it came, and corrected if it fails.
 	Strict bool
-	// OnEvent is called for every call that was repaired, and for every question to the model. It
-	// is called before Execute returns, possibly from several goroutines.
+	// OnEvent is called for every call that was repaired or repeated, and for every question to the
+	// model. It is called before Execute returns, possibly from several goroutines.
 	OnEvent func(Event)
 }
 
@@ -65,10 +66,14 @@ func ToolOf(t *mcp.Tool) Tool {
 // schema declares are not accepted from a model, unless the policy is Open. Since dispatch
 // receives the corrected arguments, its own checks apply to them. It may mark errors with
 // [ArgumentError]; JSON-RPC errors and an [mcp.CallToolResult] with IsError are understood. Failures
-// of other kinds, such as a missing permission, a lost connection or an error that is not known,
-// are never corrected.
+// of other kinds, such as a missing permission or an error that is not known, are never corrected.
 //
-// Without a correction, the result and the error are those of dispatch. If the corrected call
+// If a tool that is ReadOnly fails for a reason that may be over soon ([RejectionTimeout],
+// [RejectionConnection], [RejectionModel]), dispatch is called once more with the same arguments, after
+// half a second, if the caller's time allows it. No model is needed for that. The second answer counts:
+// its error wraps that of dispatch, and an [mcp.CallToolResult] says in its content what happened.
+//
+// Without a correction or a repetition, the result and the error are those of dispatch. If the corrected call
 // fails, or must not be sent because the first one may have had an effect, the error is a
 // [*CorrectionError]; an [mcp.CallToolResult] remains one, and says so in its content.
 func Execute[R any](ctx context.Context, e *Executor, tool Tool, arguments json.RawMessage, dispatch func(context.Context, json.RawMessage) (R, error)) (R, error) {
@@ -78,10 +83,11 @@ func Execute[R any](ctx context.Context, e *Executor, tool Tool, arguments json.
 		return result, err
 	}
 	first := x.refused
+	var ran attempt[R]
 	if first.err == nil {
-		result, err = dispatch(ctx, x.arguments)
-		if first = failureOf(result, err); first.err == nil {
-			return result, err
+		ran = runCall(ctx, &x.corrector, tool, x.arguments, dispatch)
+		if first = ran.failure(); first.err == nil {
+			return ran.answer()
 		}
 	}
 	found := x.correct(ctx, first)
@@ -89,17 +95,21 @@ func Execute[R any](ctx context.Context, e *Executor, tool Tool, arguments json.
 	case found == nil && x.refused.err != nil:
 		return result, x.refused.err
 	case found == nil:
-		return result, err
+		return ran.answer()
 	case !found.Send:
-		return answer(result, first, failedCall{}, x.failed(first, failedCall{}, found))
+		return answer(ran.result, first, failedCall{}, x.failed(first, failedCall{}, found))
 	}
-	again, err := dispatch(ctx, found.Arguments)
-	second := failureOf(again, err)
+	if ran.note != "" {
+		tool.ReadOnly = false // one repetition is enough
+	}
+	again := runCall(ctx, &x.corrector, tool, found.Arguments, dispatch)
+	second := again.failure()
 	x.sent(found, second.err)
 	if second.err != nil {
-		return answer(again, first, second, x.failed(first, second, found))
+		return answer(again.result, first, second, x.failed(first, second, found))
 	}
-	return as(x.stamped(again, found), again), err
+	again.result = as(x.stamped(again.result, found), again.result)
+	return again.answer()
 }
 
 // answer returns a failure that has been corrected. Two results that are errors become one.
@@ -199,6 +209,6 @@ func (x *execution) stamped(result any, found *correction) any {
 	}
 	d := x.admit(found.Arguments)
 	found.receipt(&d.Receipt, x.tried)
-	stamped, _ := answered(d, answer, nil)
+	stamped, _ := withAddition(d.Answered(d.Arguments, failure(answer, nil)), answer, nil)
 	return stamped
 }

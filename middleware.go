@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/gauze-mcp/gauze/internal/correct"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/repair"
 	"github.com/gauze-mcp/gauze/llm"
@@ -27,14 +28,16 @@ type MiddlewareOptions struct {
 	// that does not match is refused.
 	Repair RepairMode
 
-	// Model is asked once about a call that would be refused, because rules cannot repair it. A
-	// corrected call that may be sent runs in its place; otherwise, and with RepairOff, the refusal
-	// shows it. Default: no model is asked.
+	// Model is asked once about a call that would be refused, because rules cannot repair it, or that
+	// its tool rejects because of its arguments. A corrected call that may be sent runs in its place;
+	// otherwise, and with RepairOff, the answer shows it. A tool that is not read-only runs again only
+	// if its error is an [ArgumentError], which says that nothing happened. Default: no model is asked.
 	Model llm.Model
-	// Correct is which calls are corrected.
+	// Correct is which calls are corrected, and which are repeated: a call of a read-only tool that
+	// fails for a reason that may be over soon, such as [RejectionTimeout], runs once more.
 	Correct CorrectionPolicy
-	// OnEvent is called for every question to the model, before the call is answered, and possibly
-	// from several goroutines.
+	// OnEvent is called for every question to the model and every repetition, before the call is
+	// answered, and possibly from several goroutines.
 	OnEvent func(Event)
 }
 
@@ -98,6 +101,8 @@ type listedTool struct {
 	source *mcp.Tool // the SDK returns the same pointer until the tool changes
 	schema *repair.Schema
 	safe   bool
+
+	readOnly bool
 }
 
 // Tool returns a tool by its name.
@@ -133,9 +138,9 @@ func (m *middleware) call(ctx context.Context, req *mcp.CallToolRequest) (mcp.Re
 	m.mu.Unlock()
 	if known, ok := tools[req.Params.Name]; ok {
 		if d := m.admit(req, tools); d.Verdict == repair.Valid || d.Verdict == repair.Unverified {
-			result, err := m.send(ctx, req, d)
-			if !rejectedBySDK(result, err) || !m.changed(ctx, req, req.Params.Name, known) {
-				return answered(d, result, err)
+			ran := m.run(ctx, req, d, known)
+			if !rejectedBySDK(ran.result, ran.err) || !m.changed(ctx, req, req.Params.Name, known) {
+				return m.finish(ctx, req, d, known, ran)
 			}
 		}
 	}
@@ -147,8 +152,7 @@ func (m *middleware) call(ctx context.Context, req *mcp.CallToolRequest) (mcp.Re
 	if d.Verdict == repair.Refused {
 		return m.refuse(ctx, req, d, tools[d.Tool])
 	}
-	result, err := m.send(ctx, req, d)
-	return answered(d, result, err)
+	return m.finish(ctx, req, d, tools[d.Tool], m.run(ctx, req, d, tools[d.Tool]))
 }
 
 // admit asks the gate. Mistakes are counted for each session, without keeping it alive.
@@ -164,14 +168,33 @@ func (m *middleware) changed(ctx context.Context, req *mcp.CallToolRequest, name
 	return err == nil && tools[name].schema != tool.schema
 }
 
-// send passes a call to the server as the gate decided.
-func (m *middleware) send(ctx context.Context, req *mcp.CallToolRequest, d *repair.Decision) (mcp.Result, error) {
+// run passes a call to the server as the gate decided.
+func (m *middleware) run(ctx context.Context, req *mcp.CallToolRequest, d *repair.Decision, tool listedTool) attempt[mcp.Result] {
 	if d.Adjusted(req.Params.Arguments) {
 		params := *req.Params
 		params.Name, params.Arguments = d.Tool, d.Arguments
 		req = &mcp.CallToolRequest{Session: req.Session, Params: &params, Extra: req.Extra}
 	}
-	return m.next(ctx, "tools/call", req)
+	known := Tool{Name: d.Tool, ReadOnly: tool.readOnly && !isDialogue(req)}
+	return runCall(ctx, &m.corrector, known, d.Arguments, func(ctx context.Context, _ json.RawMessage) (mcp.Result, error) {
+		return m.next(ctx, "tools/call", req)
+	})
+}
+
+// answered returns the response to a call that ran, with what the gate has to say about it, a correction
+// that is only shown unless it is nil, and the note about a first attempt.
+func (m *middleware) answered(d *repair.Decision, ran attempt[mcp.Result], offered *correction) (mcp.Result, error) {
+	added := d.Answered(d.Arguments, failure(ran.result, ran.err))
+	if offered != nil {
+		const mark = fault.ModelMark + "] "
+		text, report := correct.Offer(strings.TrimPrefix(added.Explanation, mark), added.Report, offered.Proposal)
+		added.Explanation, added.Report = mark+text, report
+	}
+	result, err := withAddition(added, ran.result, ran.err)
+	if m.mode == repair.ModeSilent {
+		return result, err
+	}
+	return noted(result, err, ran.note)
 }
 
 // refused returns the response to a call that is not sent.
@@ -193,10 +216,9 @@ func refused(req *mcp.CallToolRequest, f *fault.Fault) (mcp.Result, error) {
 	return &result, nil
 }
 
-// answered adds to a response what the gate has to say about the call. An error stays an error. A
+// withAddition adds to a response what the gate has to say about the call. An error stays an error. A
 // result is copied first, because it may be the tool's own.
-func answered(d *repair.Decision, result mcp.Result, err error) (mcp.Result, error) {
-	added := d.Answered(d.Arguments, failure(result, err))
+func withAddition(added repair.Addition, result mcp.Result, err error) (mcp.Result, error) {
 	var rpc *jsonrpc.Error
 	if added.Explanation != "" && errors.As(err, &rpc) {
 		explained := *rpc
@@ -206,8 +228,11 @@ func answered(d *repair.Decision, result mcp.Result, err error) (mcp.Result, err
 		}
 		return result, &explained
 	}
+	if added.Explanation != "" && err != nil {
+		return result, fmt.Errorf("%w\n\n%s", err, added.Explanation)
+	}
 	answer, ok := result.(*mcp.CallToolResult)
-	if !ok || err != nil || answer == nil || added.Receipt == nil && added.Report == nil {
+	if !ok || err != nil || answer == nil || added.Receipt == nil && added.Report == nil && added.Explanation == "" {
 		return result, err
 	}
 	stamped := *answer
@@ -306,5 +331,5 @@ func (m *middleware) learn(listed []*mcp.Tool, first bool) map[string]listedTool
 
 func newListedTool(t *mcp.Tool) listedTool {
 	tool := ToolOf(t)
-	return listedTool{t, repair.Compile(tool.Schema), tool.safe()}
+	return listedTool{t, repair.Compile(tool.Schema), tool.safe(), tool.ReadOnly}
 }

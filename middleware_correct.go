@@ -2,11 +2,8 @@ package gauze
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze/internal/correct"
@@ -24,7 +21,8 @@ func (m *middleware) refuse(ctx context.Context, req *mcp.CallToolRequest, d *re
 	switch found := m.correct(ctx, req, refusal, tool); {
 	case found == nil || m.changed(ctx, req, d.Tool, tool): // the question takes time
 	case found.Send:
-		return m.sendCorrected(ctx, req, d, found, refusal)
+		first, _, _ := strings.Cut(refusal.Message, "\n")
+		return m.sendCorrected(ctx, req, d, found, rejectedCall{first, tool, func() (mcp.Result, error) { return refused(req, refusal) }})
 	default:
 		refusal.Message, refusal.Report = correct.Offer(refusal.Message, refusal.Report, found.Proposal)
 	}
@@ -35,13 +33,20 @@ func (m *middleware) correct(ctx context.Context, req *mcp.CallToolRequest, refu
 	r := correct.Rejection{Text: refusal.Message, Unsent: true}
 	return m.ask(ctx, correct.Call{
 		Tool: tool.source.Name, About: tool.source.Description, Schema: tool.schema, Arguments: req.Params.Arguments,
-		Safe: ToolOf(tool.source).ReadOnly, Rejection: r, Class: correct.Classify(r), Secrets: environSecrets().Redact,
+		Safe: tool.readOnly, Rejection: r, Class: correct.Classify(r), Secrets: environSecrets().Redact,
 	})
 }
 
-// sendCorrected runs a corrected call. If it fails, the answer says that the call as it came was
-// refused, and why.
-func (m *middleware) sendCorrected(ctx context.Context, req *mcp.CallToolRequest, d *repair.Decision, found *correction, refusal *fault.Fault) (mcp.Result, error) {
+// rejectedCall is a call that is corrected.
+type rejectedCall struct {
+	text   string // why it was rejected
+	tool   listedTool
+	answer func() (mcp.Result, error) // without the correction
+}
+
+// sendCorrected runs a corrected call. If it fails, the answer also says why the call as it came was
+// rejected.
+func (m *middleware) sendCorrected(ctx context.Context, req *mcp.CallToolRequest, d *repair.Decision, found *correction, first rejectedCall) (mcp.Result, error) {
 	params := *req.Params
 	params.Name, params.Arguments = d.Tool, found.Arguments
 	req = &mcp.CallToolRequest{Session: req.Session, Params: &params, Extra: req.Extra}
@@ -50,35 +55,52 @@ func (m *middleware) sendCorrected(ctx context.Context, req *mcp.CallToolRequest
 	m.mu.Unlock()
 	corrected := m.admit(req, tools)
 	if corrected.Verdict == repair.Refused || corrected.Adjusted(found.Arguments) {
-		return refused(req, refusal) // the tool changed meanwhile
+		return first.answer() // the tool changed meanwhile
 	}
 	corrected.Receipt.Called, corrected.Receipt.Tool = d.Receipt.Called, d.Receipt.Tool
-	found.receipt(&corrected.Receipt, nil)
-	result, err := m.send(ctx, req, corrected)
-	failed := failureOf(result, err)
+	found.receipt(&corrected.Receipt, d.Receipt.Changes)
+	ran := m.run(ctx, req, corrected, first.tool)
+	failed := ran.failure()
 	m.sent(found, failed.err)
-	result, err = answered(corrected, result, err)
+	result, err := m.answered(corrected, ran, nil)
 	if failed.err != nil {
-		return withRefusal(result, err, failed, found, refusal)
+		return noted(result, err, correct.BothFailed(first.text, found.Changes, failed.text))
 	}
 	return result, err
 }
 
-// withRefusal adds to a failure why the call was refused before it was corrected.
-func withRefusal(result mcp.Result, err error, failed failedCall, found *correction, refusal *fault.Fault) (mcp.Result, error) {
-	first, _, _ := strings.Cut(refusal.Message, "\n")
-	note := fault.ModelMark + "] " + correct.BothFailed(first, found.Changes, failed.text)
-	var rpc *jsonrpc.Error
-	if errors.As(err, &rpc) {
-		explained := *rpc
-		explained.Message += "\n\n" + note
-		return result, &explained
+// finish answers a call that ran. If its tool rejected the arguments, it runs once more as a model
+// corrected them, or the correction is shown: a tool that writes may have acted, unless it says by an
+// ArgumentError that it did not.
+func (m *middleware) finish(ctx context.Context, req *mcp.CallToolRequest, d *repair.Decision, tool listedTool, ran attempt[mcp.Result]) (mcp.Result, error) {
+	first := ran.failure()
+	found := m.correctFailure(ctx, req, d, tool, first)
+	answer := func() (mcp.Result, error) { return m.answered(d, ran, nil) }
+	switch {
+	case found == nil || m.changed(ctx, req, d.Tool, tool): // the question takes time
+		return answer()
+	case found.Send:
+		if ran.note != "" {
+			tool.readOnly = false // one repetition is enough
+		}
+		return m.sendCorrected(ctx, req, d, found, rejectedCall{first.text, tool, answer})
 	}
-	answer, ok := result.(*mcp.CallToolResult)
-	if err != nil || !ok {
-		return result, err
+	return m.answered(d, ran, found)
+}
+
+// correctFailure asks for a correction of a call that its tool rejected. It returns nil if there is none.
+func (m *middleware) correctFailure(ctx context.Context, req *mcp.CallToolRequest, d *repair.Decision, tool listedTool, first failedCall) *correction {
+	if first.err == nil || m.model == nil || tool.schema == nil || isDialogue(req) {
+		return nil
 	}
-	explained := *answer
-	explained.Content = append(slices.Clone(answer.Content), &mcp.TextContent{Text: note})
-	return &explained, nil
+	rejection, class := first.rejection(d.Arguments, nil)
+	return m.ask(ctx, correct.Call{
+		Tool: tool.source.Name, About: tool.source.Description, Schema: tool.schema, Arguments: req.Params.Arguments,
+		Safe: tool.readOnly, Tried: d.Receipt.Changes, Rejection: rejection, Class: class, Secrets: environSecrets().Redact,
+	})
+}
+
+// isDialogue reports whether a call is a later part of a dialogue with its tool.
+func isDialogue(req *mcp.CallToolRequest) bool {
+	return req.Params.InputResponses != nil || req.Params.RequestState != ""
 }

@@ -75,8 +75,8 @@ func FitsTwice(took, limit time.Duration) bool {
 	return 2*took+RepeatPause <= limit
 }
 
-// sentAgain is in every note about a call that was sent again. Who reads it does not repeat the call
-// once more.
+// sentAgain is in every note about a call that was sent again, so that another gauze on the way does not
+// repeat the call as well.
 const sentAgain = "The call was sent again, because its tool only reads"
 
 // Repeated words that a call was sent again after a failure of a kind, and whether that failed too.
