@@ -19,8 +19,8 @@
 //	                          recorded answers
 //	go -C lab run ./bench tasks      a thousand tasks with one journal: steps per second, memory, and what
 //	                          the journal adds to a step
-//	go -C lab run ./bench verdicts   a table of failing servers, decided by rules alone; with -model, also
-//	                          with the configured model
+//	go -C lab run ./bench verdicts   two tables of failing servers, decided by rules alone; with -model or
+//	                          -answers FILE, also with the configured model or recorded answers
 //
 // The executable also plays the other processes, re-executed with a role: the minimal server, the
 // byte pump, the reverse proxy and the faulty servers.
