@@ -5,6 +5,7 @@ import "time"
 // Facts is a Situation as JSON. Durations are in seconds.
 type Facts struct {
 	Health        string        `json:"health,omitempty" jsonschema:"healthy, degraded, unresponsive or dead"`
+	Transport     string        `json:"transport,omitempty" jsonschema:"stdio or http"`
 	Busy          bool          `json:"busy,omitempty" jsonschema:"it works on a call"`
 	Reconnecting  bool          `json:"reconnecting,omitempty" jsonschema:"an attempt is in progress"`
 	Failures      []FailureFact `json:"failures,omitempty" jsonschema:"oldest first"`
@@ -21,22 +22,33 @@ type Facts struct {
 	Deadline      *float64      `json:"deadline_seconds,omitempty" jsonschema:"seconds left; negative: passed"`
 	Needs         string        `json:"needs,omitempty" jsonschema:"remaining steps that need the server: all, some or none"`
 	OthersHealthy bool          `json:"others_healthy,omitempty" jsonschema:"the task's other servers work"`
+	Completed     []string      `json:"done,omitempty"`
+	Remaining     []StepFact    `json:"remaining,omitempty"`
 }
 
 // FailureFact is a Failure as JSON.
 type FailureFact struct {
 	Kind   string  `json:"kind" jsonschema:"exit, start, timeout, refused, reset, unavailable, throttled, unauthorized or protocol"`
 	Detail string  `json:"detail,omitempty"`
+	Cause  string  `json:"cause,omitempty"`
+	Ran    float64 `json:"ran_seconds,omitempty"`
 	Ago    float64 `json:"ago_seconds,omitempty"`
+}
+
+// StepFact is a Step as JSON.
+type StepFact struct {
+	Name     string `json:"step"`
+	Needs    bool   `json:"needs_server,omitempty"`
+	Required bool   `json:"required,omitempty" jsonschema:"the task stops without it"`
 }
 
 // Situation returns the facts as a Situation. permanent reports whether a cause is permanent.
 func (f Facts) Situation(permanent func(code string) bool) Situation {
 	s := Situation{
-		Health: f.Health, Busy: f.Busy, Reconnecting: f.Reconnecting, Consecutive: f.Consecutive,
+		Transport: f.Transport, Health: f.Health, Busy: f.Busy, Reconnecting: f.Reconnecting, Consecutive: f.Consecutive,
 		Reconnects: f.Reconnects, MaxReconnects: f.MaxReconnects, RetryIn: seconds(f.RetryIn),
 		Cause: Cause{Code: f.Cause, Confidence: f.Confidence, Permanent: permanent(f.Cause)},
-		Task:  Task{Goal: f.Goal, Done: f.Done, Total: f.Total, Needs: Need(f.Needs), OthersHealthy: f.OthersHealthy},
+		Task:  Task{Goal: f.Goal, Done: f.Done, Total: f.Total, Needs: Need(f.Needs), OthersHealthy: f.OthersHealthy, Completed: f.Completed},
 	}
 	if f.LastSuccess != nil {
 		s.Answered, s.SinceSuccess = true, seconds(*f.LastSuccess)
@@ -45,7 +57,10 @@ func (f Facts) Situation(permanent func(code string) bool) Situation {
 		s.Task.HasDeadline, s.Task.Left = true, seconds(*f.Deadline)
 	}
 	for _, one := range f.Failures {
-		s.Failures = append(s.Failures, Failure{Kind(one.Kind), one.Detail, seconds(one.Ago)})
+		s.Failures = append(s.Failures, Failure{Kind(one.Kind), one.Detail, one.Cause, seconds(one.Ran), seconds(one.Ago)})
+	}
+	for _, one := range f.Remaining {
+		s.Task.Remaining = append(s.Task.Remaining, Step(one))
 	}
 	return s
 }

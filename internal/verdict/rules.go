@@ -17,99 +17,94 @@ const (
 )
 
 // ruling is what the rules say about a situation. allowed contains action, and more than that where
-// both can be justified.
+// more can be justified.
 type ruling struct {
 	action     Action
-	allowed    []Action
 	confidence float64
 	reason     string
+	allowed    []Action
 }
 
 // rule is a ruling for the situations in which when holds.
 type rule struct {
-	when func(*Situation) bool
-	ruling
-}
-
-func only(a Action, confidence float64, reason string) ruling {
-	return ruling{a, []Action{a}, confidence, reason}
+	when       func(*Situation) bool
+	action     Action
+	confidence float64
+	reason     string
 }
 
 // settled lists the situations in which attempts and causes do not matter. The first that holds
 // counts.
 var settled = []rule{
 	{func(s *Situation) bool { return s.Health == "healthy" || s.Health == "degraded" },
-		only(Continue, 0.95, "the server responds")},
+		Continue, 0.95, "the server responds"},
 	{func(s *Situation) bool { return s.Task.Needs == NeedNone || s.Task.complete() },
-		only(Continue, 0.95, "no remaining step of the task needs this server")},
+		Continue, 0.95, "no remaining step of the task needs this server"},
 	{func(s *Situation) bool { return s.Task.HasDeadline && s.Task.Left <= 0 },
-		only(Stop, 0.95, "the deadline of the task has passed")},
+		Stop, 0.95, "the deadline of the task has passed"},
 	{func(s *Situation) bool { return s.Reconnecting },
-		only(Continue, 0.9, "an attempt to reconnect is in progress; wait for its result")},
-	{func(s *Situation) bool { return s.Busy && s.Health == "unresponsive" },
-		only(Continue, 0.8, "the server is working on a call; reconnecting would end that call")},
+		Continue, 0.9, "an attempt to reconnect is in progress; wait for its result"},
 }
 
-// obstacles lists the reasons for which another attempt cannot help. The first that holds counts.
-var obstacles = []struct {
-	when       func(*Situation) bool
-	confidence float64
-	reason     string
-}{
-	{func(s *Situation) bool { return s.Cause.Permanent && s.Reconnects > 0 }, 0.95,
-		"the cause is permanent, and an attempt to reconnect did not help"},
-	{func(s *Situation) bool { return s.Cause.Permanent && s.Cause.Confidence >= certainly && !s.Answered }, 0.9,
-		"the cause is permanent: only a change can fix it"},
-	{(*Situation).repeats, 0.85,
-		"the server fails in the same way at every start"},
-	{func(s *Situation) bool { return s.Reconnects >= s.maxReconnects() }, 0.9,
-		"all attempts to reconnect failed"},
-	{func(s *Situation) bool { return s.Task.HasDeadline && s.RetryIn >= s.Task.Left }, 0.9,
-		"the next attempt to reconnect would be after the deadline of the task"},
+// obstacles lists the reasons for which another attempt is not made. The first that holds counts.
+var obstacles = []rule{
+	{func(s *Situation) bool { return s.Cause.Permanent && s.restarted() },
+		Stop, 0.95, "the cause is permanent, and an attempt to reconnect did not help"},
+	{func(s *Situation) bool { return s.Cause.Permanent && s.Cause.Confidence >= certainly && !s.Answered },
+		Stop, 0.9, "the cause is permanent: only a change can fix it"},
+	{(*Situation).repeats,
+		Stop, 0.85, "the server fails in the same way at every start"},
+	{func(s *Situation) bool { return s.Reconnects >= s.maxReconnects() },
+		Stop, 0.9, "all attempts to reconnect failed"},
+	{func(s *Situation) bool { return s.Task.HasDeadline && s.RetryIn >= s.Task.Left },
+		Stop, 0.9, "the next attempt to reconnect would be after the deadline of the task"},
 }
 
 // chances lists the situations in which an attempt may help. The first that holds counts, and the
 // last always does.
 var chances = []rule{
 	{func(s *Situation) bool { return s.Cause.Permanent && s.Answered },
-		only(Retry, 0.6, "the cause seems permanent, but the server worked before: one attempt shows whether it is")},
+		Retry, 0.6, "the cause seems permanent, but the server worked before: one attempt shows whether it is"},
 	{func(s *Situation) bool { return s.Cause.Permanent && s.Cause.Confidence < likely },
-		only(Retry, 0.6, "the cause is only possible: one attempt shows whether it is permanent")},
+		Retry, 0.6, "the cause is only possible: one attempt shows whether it is permanent"},
 	{func(s *Situation) bool { return s.Cause.Permanent },
-		ruling{Retry, []Action{Retry, Stop}, 0.55, "the cause is probably permanent: one attempt shows whether it is"}},
+		Retry, 0.55, "the cause is probably permanent: one attempt shows whether it is"},
 	{func(s *Situation) bool {
-		return s.Reconnects+1 >= s.maxReconnects() && (!s.Answered || s.SinceSuccess > longOutage) && s.Task.Done == 0 && s.Reconnects > 0
-	}, ruling{Retry, []Action{Retry, Stop}, 0.55, "one attempt to reconnect is left, and no step of the task is done yet"}},
+		return s.Reconnects+1 >= s.maxReconnects() && (!s.Answered || s.SinceSuccess > longOutage) && s.Task.Done == 0 && s.restarted()
+	}, Retry, 0.55, "one attempt to reconnect is left, and no step of the task is done yet"},
 	{func(*Situation) bool { return true },
-		only(Retry, 0.8, "the failure can be temporary, and attempts to reconnect are left")},
+		Retry, 0.8, "the failure can be temporary, and attempts to reconnect are left"},
 }
 
 // decide returns the ruling on a situation.
 func decide(s *Situation) ruling {
-	for _, r := range settled {
-		if r.when(s) {
-			return r.ruling
+	if r := s.first(settled); r != nil {
+		return ruling{r.action, r.confidence, r.reason, []Action{r.action}}
+	}
+	if s.busy() {
+		return ruling{Continue, 0.8, "the server is working on a call; reconnecting would end that call", s.whileBusy()}
+	}
+	if r := s.first(obstacles); r != nil {
+		if s.Task.Needs == NeedSome && s.goesOn() {
+			return ruling{Continue, 0.6, r.reason + "; other servers can do the steps that do not need it", s.open()}
+		}
+		return ruling{r.action, r.confidence, r.reason, s.open()}
+	}
+	r := s.first(chances)
+	if !s.restarted() {
+		return ruling{r.action, r.confidence, r.reason, []Action{r.action}}
+	}
+	return ruling{r.action, r.confidence, r.reason, s.open()}
+}
+
+// first returns the first rule that holds, or nil.
+func (s *Situation) first(rules []rule) *rule {
+	for i := range rules {
+		if rules[i].when(s) {
+			return &rules[i]
 		}
 	}
-	for _, o := range obstacles {
-		switch {
-		case !o.when(s):
-		case s.Task.Needs == NeedSome && s.Task.OthersHealthy:
-			r := only(Continue, 0.6, o.reason+"; other servers can do the steps that do not need it")
-			if s.Task.Goal != "" { // a model can read from it whether a partial result is of use
-				r.allowed = []Action{Continue, Stop}
-			}
-			return r
-		default:
-			return only(Stop, o.confidence, o.reason)
-		}
-	}
-	for _, r := range chances {
-		if r.when(s) {
-			return r.ruling
-		}
-	}
-	panic("verdict: the last chance always holds")
+	return nil
 }
 
 func (s *Situation) maxReconnects() int {
@@ -127,7 +122,7 @@ func (s *Situation) repeats() bool {
 	}
 	last := s.Failures[len(s.Failures)-equalFailures:]
 	for _, f := range last {
-		if f.Kind != last[0].Kind || f.Detail != last[0].Detail {
+		if f.Kind != last[0].Kind || f.Detail != last[0].Detail || f.Cause != last[0].Cause {
 			return false
 		}
 	}

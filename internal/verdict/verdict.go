@@ -1,11 +1,13 @@
 // Package verdict decides what a task does about a failing server: continue, reconnect or stop.
 //
-// Rules decide without a model. They also bound the choice of one: a model is asked only where the
-// rules allow more than one action, and an answer outside of these, an invalid, uncertain, late or
-// failed one leaves the decision to the rules. The package does no I/O except through the model.
+// Rules decide without a model. They also bound the choice of one: a model is asked wherever they
+// allow more than one action, which they do once a restart did not help, and an answer outside of
+// these, an invalid, uncertain, late or failed one leaves the decision to the rules. The package does
+// no I/O except through the model.
 //
 //	verdict.go  Situation, Verdict, Evaluate
-//	rules.go    the rules: two ordered tables of mechanisms with reasons
+//	rules.go    the rules: ordered tables of mechanisms with reasons
+//	bounds.go   what a model may choose
 //	ask.go      the question to a model, and the check of its answer
 //	facts.go    a Situation as JSON, for tools and tables
 //	fault.go    how gauze's faults count as failures
@@ -46,6 +48,7 @@ func ParseAction(name string) (Action, error) {
 // means that it is not known.
 type Situation struct {
 	Server       string
+	Transport    string // stdio or http
 	Health       string // healthy, degraded, unresponsive or dead
 	Busy         bool   // the server is working: it uses CPU or reports progress
 	Reconnecting bool   // an attempt to reconnect is in progress
@@ -68,7 +71,9 @@ type Situation struct {
 // Failure is one failure of the server.
 type Failure struct {
 	Kind   Kind
-	Detail string // such as an exit status; foreign text
+	Detail string        // such as an exit status; foreign text
+	Cause  string        // the code of a diagnosis, or what the server said; foreign text
+	Ran    time.Duration // how long the process had run; 0 if that is not known
 	Ago    time.Duration
 }
 
@@ -116,6 +121,16 @@ type Task struct {
 	Left          time.Duration // time to the deadline; negative if it has passed
 	Needs         Need
 	OthersHealthy bool // the other servers of the task work
+
+	Completed []string // what is done, oldest first; may be incomplete
+	Remaining []Step   // what is left, in order; may be incomplete
+}
+
+// Step is a remaining step of a task.
+type Step struct {
+	Name     string
+	Needs    bool // it uses the server
+	Required bool // the task stops if it cannot be done
 }
 
 // complete reports whether all steps are done.
@@ -145,7 +160,12 @@ type Consultation struct {
 	Took     time.Duration
 	Answer   string // the action that the model chose; empty if it gave none
 	Rejected string // why the rules decided in spite of the answer; empty if they did not
+
+	failed bool // the model did not answer
 }
+
+// Silent reports whether the model gave no answer at all.
+func (c *Consultation) Silent() bool { return c != nil && c.failed }
 
 // Evaluate returns the verdict on a situation. model may be nil. An error means that the situation
 // is invalid; a model that fails is not an error.
@@ -164,6 +184,8 @@ func Evaluate(ctx context.Context, s Situation, model llm.Model) (Verdict, error
 // check returns an error if the situation contradicts itself or uses unknown words.
 func (s *Situation) check() error {
 	switch {
+	case !slices.Contains([]string{"", "stdio", "http"}, s.Transport):
+		return fmt.Errorf("invalid transport %q: must be stdio or http", redact.Quote(s.Transport))
 	case !slices.Contains(states, s.Health):
 		return fmt.Errorf("invalid health %q: must be healthy, degraded, unresponsive or dead", redact.Quote(s.Health))
 	case !slices.Contains([]Need{NeedUnknown, NeedAll, NeedSome, NeedNone}, s.Task.Needs):

@@ -1,4 +1,4 @@
-// Package situations is a table of situations with the right verdict on each. The right answers
+// Package situations has two tables of situations with the right verdict on each. The right answers
 // were decided before the rules were written; where two can be justified, both are right.
 package situations
 
@@ -10,7 +10,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/verdict"
 )
 
-// Situation is one row of the table.
+// Situation is one row of a table.
 type Situation struct {
 	Name  string           `json:"name"`
 	Right []verdict.Action `json:"right"`
@@ -21,9 +21,18 @@ type Situation struct {
 //go:embed situations.jsonl
 var table []byte
 
-// All returns the table.
-func All() (all []Situation, err error) {
-	for line := range bytes.Lines(table) {
+//go:embed choices.jsonl
+var choices []byte
+
+// All returns the situations in which the rules decide.
+func All() ([]Situation, error) { return read(table) }
+
+// Choices returns the situations in which the rules leave a choice: what is right depends on what
+// only a reader understands.
+func Choices() ([]Situation, error) { return read(choices) }
+
+func read(lines []byte) (all []Situation, err error) {
+	for line := range bytes.Lines(lines) {
 		var s Situation
 		if err := json.Unmarshal(line, &s); err != nil {
 			return nil, err

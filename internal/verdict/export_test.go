@@ -1,0 +1,4 @@
+package verdict
+
+// Allowed returns what the rules allow in a situation.
+func Allowed(s Situation) []Action { return decide(&s).allowed }
