@@ -206,7 +206,7 @@ func internalSituation(s Situation, now time.Time) verdict.Situation {
 		Server: s.Server, Health: string(s.Health.State), Busy: s.Busy, Reconnecting: s.Reconnecting, Consecutive: s.Health.ConsecutiveFailures,
 		Reconnects: s.Reconnects, MaxReconnects: s.MaxReconnects,
 		Cause: verdict.Cause{Permanent: s.Permanent, Confidence: s.CauseConfidence},
-		Task:  verdict.Task{Goal: s.Task.Goal, Done: s.Task.Done, Total: s.Task.Total, Needs: verdict.Need(s.Task.Needs), OthersHealthy: s.Task.OthersHealthy},
+		Task:  verdict.Task{Goal: s.Task.Goal, Done: s.Task.Done, Total: s.Task.Total, Needs: verdict.Need(s.Task.Needs), OthersHealthy: s.Task.OthersHealthy, Completed: s.Task.Completed},
 		Hide:  redact.EnvironSecrets(os.Environ()).Redact,
 	}
 	if c := s.Cause; c != nil {
@@ -225,7 +225,10 @@ func internalSituation(s Situation, now time.Time) verdict.Situation {
 		in.RetryIn = s.NextTry.Sub(now)
 	}
 	for _, f := range s.Failures {
-		in.Failures = append(in.Failures, verdict.Failure{Kind: verdict.Kind(f.Kind), Detail: f.Detail, Ago: since(f.At)})
+		in.Failures = append(in.Failures, verdict.Failure{Kind: verdict.Kind(f.Kind), Detail: f.Detail, Cause: verdict.Why(f.Cause, f.Output), Ran: f.Ran, Ago: since(f.At)})
+	}
+	for _, r := range s.Task.Remaining {
+		in.Task.Remaining = append(in.Task.Remaining, verdict.Step{Name: r.Name, Needs: r.NeedsServer, Required: r.Required})
 	}
 	return in
 }
@@ -239,7 +242,7 @@ func publicVerdict(v verdict.Verdict) Verdict {
 }
 
 func publicFailure(f health.Failure) Failure {
-	return Failure{Kind: FailureKind(f.Kind), Detail: f.Detail, At: f.At, Cause: f.Cause}
+	return Failure{Kind: FailureKind(f.Kind), Detail: f.Detail, At: f.At, Cause: f.Cause, Output: f.Output, Ran: f.Ran}
 }
 
 // situationOf returns the situation of a running server. t is nil unless the server is unavailable.

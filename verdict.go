@@ -34,10 +34,12 @@ const (
 
 // Failure is one failure of a server.
 type Failure struct {
-	Kind   FailureKind // Kind is what happened.
-	Detail string      // Detail tells failures of the same kind apart, such as an exit status.
-	At     time.Time   // At is when it happened.
-	Cause  string      // Cause is the code of the diagnosis, empty if there is none.
+	Kind   FailureKind   // Kind is what happened.
+	Detail string        // Detail tells failures of the same kind apart, such as an exit status.
+	At     time.Time     // At is when it happened.
+	Cause  string        // Cause is the code of the diagnosis, empty if there is none.
+	Output string        // Output is what the server said: a line of stderr, without secrets that Gauze recognizes.
+	Ran    time.Duration // Ran is how long a process that exited had run.
 }
 
 // Need is how many of the remaining steps of a task use a server.
@@ -57,6 +59,16 @@ type Task struct {
 	Deadline      time.Time // Deadline is when the task must be complete.
 	Needs         Need      // Needs is how many of the remaining steps use the server.
 	OthersHealthy bool      // OthersHealthy means that the other servers of the task work.
+
+	Completed []string        // Completed is what is done, in words, oldest first. Only a model reads it.
+	Remaining []RemainingStep // Remaining is what is left, in order.
+}
+
+// RemainingStep is a step of a task that is not done yet.
+type RemainingStep struct {
+	Name        string // Name is what the step does. Only a model reads it.
+	NeedsServer bool   // NeedsServer means that it uses the server.
+	Required    bool   // Required means that the task stops if the step cannot be done.
 }
 
 // Situation is what is known about a server and the task that uses it. [Wrap.Situation] and
@@ -100,11 +112,12 @@ type Verdict struct {
 // EvaluateHealth decides what a task does about a server that may be failing: continue, reconnect or
 // stop.
 //
-// Rules decide without a model. With one, they bound its choice: it is asked only if the server is
-// unresponsive or dead and more than one action can be justified. A server that works never stops a
-// task, and no attempt to reconnect is made for a permanent cause after the first, past
-// MaxReconnects or past the deadline. If the model fails, is late or answers outside of these bounds,
-// the rules decide. The question contains no secret that Gauze recognizes.
+// Rules decide without a model. With one, they bound its choice: it is asked if the server is
+// unresponsive or dead, and a restart did not help. A server that works never stops a task, and nothing
+// does before a restart was tried, unless the cause is certain to be permanent. No attempt to reconnect
+// is made for such a cause after the first, past MaxReconnects or past the deadline, and a task that
+// needs a server which is gone does not go on. If the model fails, takes longer than a minute or answers
+// outside of these bounds, the rules decide. The question contains no secret that Gauze recognizes.
 //
 // model may be nil. EvaluateHealth returns an error only if s is invalid. It returns when ctx is
 // done, with the verdict of the rules.

@@ -9,9 +9,11 @@ import (
 // without a usable response.
 type Failure struct {
 	At     time.Time
-	Kind   string // Kind is one of Kinds.
-	Detail string // Detail tells failures of one kind apart, in one line. Secrets are masked.
-	Cause  string // Cause is the code of the doctor's cause; empty: it is not known.
+	Kind   string        // Kind is one of Kinds.
+	Detail string        // Detail tells failures of one kind apart, in one line. Secrets are masked.
+	Cause  string        // Cause is the code of the doctor's cause; empty: it is not known.
+	Output string        // Output is the line of stderr that tells most. Secrets are masked.
+	Ran    time.Duration // Ran is how long a process that exited had run.
 }
 
 // Kinds of failures.

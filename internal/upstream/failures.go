@@ -1,6 +1,8 @@
 package upstream
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -38,10 +40,33 @@ func (e Evidence) kind(code fault.Code) string {
 
 // failed records that a generation ended as the plan says.
 func (u *Upstream) failed(e Evidence, p plan, at time.Time) {
-	f := health.Failure{At: at, Kind: e.kind(p.code), Detail: u.Spec.Secrets().Redact(e.Sentence())}
+	secrets := u.Spec.Secrets()
+	f := health.Failure{At: at, Kind: e.kind(p.code), Detail: secrets.Redact(e.Sentence()), Output: secrets.Quote(e.telling()), Ran: e.Ran}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.tracker.Failed(f)
+}
+
+// telling returns the line of stderr that says most about the end: the last one with a word of failure,
+// but not of a stack trace, or else the last one.
+func (e Evidence) telling() (line string) {
+	for _, text := range e.Stderr {
+		text = strings.TrimSpace(text)
+		switch {
+		case text == "" || strings.HasPrefix(text, "at "):
+		case line == "" || failing(text) || !failing(line):
+			line = text
+		}
+	}
+	return line
+}
+
+// failing reports whether a line has a word of failure.
+func failing(line string) bool {
+	line = strings.ToLower(line)
+	return slices.ContainsFunc([]string{"error", "fatal", "panic", "exception", "cannot", "failed", "denied"}, func(word string) bool {
+		return strings.Contains(line, word)
+	})
 }
 
 // retrying records why the last generation failed, as far as the doctor knows, and what happens next.

@@ -10,8 +10,10 @@ const (
 	// that of one that an attempt would probably confirm, as in package doctor.
 	certainly = 0.85
 	likely    = 0.7
-	// equalFailures in a row, without a response between them, are not a coincidence.
+	// equalFailures in a row, without a response between them, are not a coincidence, unless they took
+	// less than shortPattern: what the server depends on may be starting.
 	equalFailures = 3
+	shortPattern  = 10 * time.Second
 	// longOutage is how long a server that will return has usually returned by.
 	longOutage = 10 * time.Minute
 )
@@ -114,8 +116,8 @@ func (s *Situation) maxReconnects() int {
 	return s.MaxReconnects
 }
 
-// repeats reports whether the last failures are equal, without a response between them, and of a
-// kind that is up to the server alone: a network changes, a program does not.
+// repeats reports whether the last failures are equal over some time, without a response between them,
+// and of a kind that is up to the server alone: a network changes, a program does not.
 func (s *Situation) repeats() bool {
 	if len(s.Failures) < equalFailures {
 		return false
@@ -125,6 +127,9 @@ func (s *Situation) repeats() bool {
 		if f.Kind != last[0].Kind || f.Detail != last[0].Detail || f.Cause != last[0].Cause {
 			return false
 		}
+	}
+	if last[0].Ago-last[equalFailures-1].Ago < shortPattern {
+		return false
 	}
 	switch last[0].Kind {
 	case Exited, NotStarted, Protocol:

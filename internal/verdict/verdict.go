@@ -77,6 +77,15 @@ type Failure struct {
 	Ago    time.Duration
 }
 
+// Why returns the cause of a failure from the code of a diagnosis and what the server said, each of
+// which may be empty.
+func Why(code, said string) string {
+	if code == "" || said == "" {
+		return code + said
+	}
+	return code + ": " + said
+}
+
 // Kind is how a server failed.
 type Kind string
 

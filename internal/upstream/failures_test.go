@@ -1,0 +1,22 @@
+package upstream
+
+import "testing"
+
+func TestTheLineThatTellsMost(t *testing.T) {
+	for name, row := range map[string]struct {
+		stderr []string
+		want   string
+	}{
+		"nothing": {nil, ""},
+		"node": {[]string{"node:internal/modules/cjs/loader:1148", "  throw err;", "Error: Cannot find module 'pg'", "Require stack:", "- /srv/db.js",
+			"    at Function.executeUserEntryPoint (node:internal/errors:135:12) {", "  code: 'MODULE_NOT_FOUND',", "}", "", "Node.js v20.11.0"}, "Error: Cannot find module 'pg'"},
+		"python":         {[]string{"Traceback (most recent call last):", `  File "server.py", line 3, in <module>`, "ModuleNotFoundError: No module named 'mcp'"}, "ModuleNotFoundError: No module named 'mcp'"},
+		"the last error": {[]string{"error: no cache yet", "listening", "FATAL: the database system is starting up"}, "FATAL: the database system is starting up"},
+		"no word of it":  {[]string{"starting", "idle for 10 minutes, exiting", ""}, "idle for 10 minutes, exiting"},
+		"only one":       {[]string{"killed"}, "killed"},
+	} {
+		if got := (Evidence{Stderr: row.stderr}).telling(); got != row.want {
+			t.Errorf("%s: %q, want %q", name, got, row.want)
+		}
+	}
+}
