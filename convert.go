@@ -281,14 +281,17 @@ type wireFault struct {
 		Remedy      string   `json:"remedy"`
 		Changes     []string `json:"changes"`
 	} `json:"cause"`
-	At       time.Time       `json:"at"`
-	Since    time.Time       `json:"since"`
-	NextTry  time.Time       `json:"nextTry"`
-	Attempts int             `json:"attempts"`
-	WaitedMS int64           `json:"waitedMs"`
-	LimitMS  int64           `json:"limitMs"`
-	Report   json.RawMessage `json:"report"`
-	Evidence *struct {
+	At         time.Time       `json:"at"`
+	Since      time.Time       `json:"since"`
+	NextTry    time.Time       `json:"nextTry"`
+	State      State           `json:"state"`
+	Closures   uint64          `json:"closures"`
+	Recoveries uint64          `json:"recoveries"`
+	Attempts   int             `json:"attempts"`
+	WaitedMS   int64           `json:"waitedMs"`
+	LimitMS    int64           `json:"limitMs"`
+	Report     json.RawMessage `json:"report"`
+	Evidence   *struct {
 		Exit   string   `json:"exit"`
 		RanMS  int64    `json:"ranMs"`
 		Stderr []string `json:"stderr"`
@@ -305,6 +308,7 @@ func decodeFault(data []byte) *Fault {
 	f := &Fault{
 		Code: w.Code, Title: w.Title, Delivery: w.Delivery, Retry: w.Retry, Safe: w.Safe,
 		Server: w.Server, Method: w.Method, Tool: w.Tool, Detail: w.Detail,
+		State: w.State, Closures: w.Closures, Recoveries: w.Recoveries,
 		At: w.At, Since: w.Since, NextTry: w.NextTry, Attempts: w.Attempts,
 		Waited: time.Duration(w.WaitedMS) * time.Millisecond, Limit: time.Duration(w.LimitMS) * time.Millisecond,
 		Report: w.Report,

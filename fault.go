@@ -109,8 +109,12 @@ type Fault struct {
 	Detail string // Detail describes this case in one line.
 	Cause  *Cause // Cause is why the server failed. It is nil if that is unknown.
 
-	At       time.Time     // At is when the fault was reported.
-	Since    time.Time     // Since is when the server was lost.
+	At         time.Time // At is when the fault was reported.
+	Since      time.Time // Since is when the server was lost.
+	State      State     // State is how the server is doing, or "starting". It is empty if the fault is not about a server.
+	Closures   uint64    // Closures counts connections that ended so far.
+	Recoveries uint64    // Recoveries counts how often the server became healthy again.
+
 	NextTry  time.Time     // NextTry is when the server is started next, or a quarantine ends.
 	Attempts int           // Attempts counts the starts since the server was lost.
 	Waited   time.Duration // Waited is how long the request waited.

@@ -114,6 +114,8 @@ func (o observed) server(seen proxy.Observation, sessions int) live.Server {
 		Healed: seen.Healed, Replayed: seen.Replayed, Repaired: seen.Repaired, Corrected: seen.Corrected, Saved: seen.Saved,
 		Latency: seen.Latency, P95: float64(seen.Latency.Quantile(0.95)) / float64(time.Millisecond), Recovery: seen.Recovery,
 		Closures: seen.Closures, Rules: seen.Rules, Faults: seen.Faults, Verdicts: seen.Verdicts, LastReason: upstream.ReasonText(seen.LastReason), LastDeath: seen.LastDeath,
+		ConsecutiveFailures: seen.Health.ConsecutiveFailures, LastFailure: seen.Health.LastFailure, LastCause: seen.Health.LastCause,
+		LastSuccess: seen.Health.LastSuccess, NextTry: seen.Health.NextTry,
 		Unrecorded: o.recorded.missed(), NotRecorded: o.recorded.off(),
 	}
 	return s

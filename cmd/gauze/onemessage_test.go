@@ -95,7 +95,7 @@ func TestATroubleIsOneMessageWithOneRemedy(t *testing.T) {
 // settled replaces what differs between runs.
 func settled(text, url string) string {
 	text = strings.NewReplacer(url, "URL", strings.TrimPrefix(url, "http://"), "HOST").Replace(text)
-	return regexp.MustCompile(`(down for|waited) [0-9.m]+s`).ReplaceAllString(text, "$1 TIME")
+	return regexp.MustCompile(`(dead for|waited) [0-9.m]+s`).ReplaceAllString(text, "$1 TIME")
 }
 
 func golden(t *testing.T, file, got string) {

@@ -41,7 +41,7 @@ func (t statusTable) text(servers []live.Server) string {
 	}
 	if !t.detail {
 		if text, widest := t.table(servers); t.width == 0 || widest <= t.width {
-			return text
+			return text + t.failing(servers)
 		}
 	}
 	var all []string
@@ -108,6 +108,7 @@ func (t statusTable) paragraph(s live.Server) string {
 	if s.State != live.StateSilent {
 		parts = append(parts, facts(s))
 	}
+	parts = append(parts, t.failures(s)...)
 	if t.detail {
 		parts = append(parts, fmt.Sprintf("gauze %s, pid %d", cmp.Or(s.Via, "run"), s.PID))
 		if s.ServerPID > 0 {
@@ -125,6 +126,39 @@ func (t statusTable) paragraph(s live.Server) string {
 	}
 	name := short(label(s), max(8, width-len(s.State)-2))
 	return name + ": " + t.state(s.State) + "\n" + brokenAtCommas(strings.Join(parts, ", "), "  ", width) + "\n"
+}
+
+// failing returns a line for each server of the table that fails.
+func (t statusTable) failing(servers []live.Server) string {
+	var b strings.Builder
+	for _, s := range servers {
+		if parts := t.failures(s); len(parts) > 0 {
+			b.WriteString(brokenAtCommas(short(s.Name, maxStatusName)+": "+strings.Join(parts, ", "), "", t.lineWidth()) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// failures returns what is known about a server that failed since its last response.
+func (t statusTable) failures(s live.Server) (parts []string) {
+	if s.ConsecutiveFailures == 0 {
+		return nil
+	}
+	ago := func(at time.Time) string { return timeline.Age(max(0, t.now.Sub(at))) + " ago" }
+	parts = []string{plaintext.Count(s.ConsecutiveFailures, "failure") + " in a row", "the last one " + ago(s.LastFailure)}
+	if s.LastCause != "" {
+		parts = append(parts, short(s.LastCause, t.lineWidth()-4))
+	}
+	switch {
+	case s.NextTry.After(t.now):
+		parts = append(parts, "next attempt in "+timeline.Age(s.NextTry.Sub(t.now)))
+	case !s.NextTry.IsZero():
+		parts = append(parts, "an attempt is in progress")
+	}
+	if !s.LastSuccess.IsZero() {
+		parts = append(parts, "last answered "+ago(s.LastSuccess))
+	}
+	return parts
 }
 
 // brokenAtCommas breaks a list after its commas into lines of a width.

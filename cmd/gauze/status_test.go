@@ -58,6 +58,29 @@ func TestStatusIsOneLineForEachServer(t *testing.T) {
 	}
 }
 
+// A server that cannot start says how often it failed, why, and what happens next, in the table and in the
+// paragraph.
+func TestStatusSaysWhyAServerFails(t *testing.T) {
+	servers := []live.Server{{ID: "1-1", Name: "notes", PID: 1, State: "dead", Since: statusNow.Add(-time.Hour), ConsecutiveFailures: 8, LastFailure: statusNow.Add(-3 * time.Second),
+		LastCause: "it exited (exit status 1)\x1b[2J", LastSuccess: statusNow.Add(-2 * time.Minute), NextTry: statusNow.Add(12 * time.Second)}}
+	want := "8 failures in a row, the last one 3 s ago, it exited (exit status 1), next attempt in 12 s, last answered 2 min ago"
+	for _, table := range []statusTable{{now: statusNow}, {now: statusNow, detail: true}} {
+		if got := strings.Join(strings.Fields(table.text(servers)), " "); !strings.Contains(got, want) || strings.Contains(got, "\x1b") {
+			t.Errorf("%s", got)
+		}
+	}
+	servers[0].LastCause = strings.Repeat("long ", 50)
+	for line := range strings.Lines(statusTable{now: statusNow, width: 40}.text(servers)) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 40 {
+			t.Errorf("%d columns at 40: %q", n, line)
+		}
+	}
+	servers[0].NextTry = statusNow.Add(-time.Millisecond)
+	if got := (statusTable{now: statusNow}).text(servers); !strings.Contains(got, "an attempt is in progress") {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestStatusPrintsOnlyWhatChanges(t *testing.T) {
 	servers, shown := statusServers()[:2], map[string]string{}
 	if first := string(changedLines(servers, shown, statusNow)); strings.Count(first, "\n") != 2 {

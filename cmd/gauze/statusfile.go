@@ -17,23 +17,24 @@ import (
 
 // status is the content of the --status-file of gauze run.
 type status struct {
-	State      string          `json:"state"`
-	Restarts   int             `json:"restarts"`
-	Recoveries int             `json:"recoveries"`
-	Replays    uint64          `json:"replays"`
-	Unknowns   uint64          `json:"unknowns"`
-	RecoveryMS []float64       `json:"recovery_ms"` // from the exit of the server to the restored session
-	StartMS    []float64       `json:"start_ms"`    // part of it that the server took to start
-	Calls      proxy.Counters  `json:"calls"`
-	Health     health.Snapshot `json:"health"`
-	Unrecorded int             `json:"unrecorded"` // events that could not be written to the journal
+	State      string           `json:"state"`
+	Restarts   int              `json:"restarts"`
+	Recoveries int              `json:"recoveries"`
+	Replays    uint64           `json:"replays"`
+	Unknowns   uint64           `json:"unknowns"`
+	RecoveryMS []float64        `json:"recovery_ms"` // from the exit of the server to the restored session
+	StartMS    []float64        `json:"start_ms"`    // part of it that the server took to start
+	Calls      proxy.Counters   `json:"calls"`
+	Health     health.Snapshot  `json:"health"`
+	Failures   []health.Failure `json:"failures,omitempty"` // the last ones, oldest first
+	Unrecorded int              `json:"unrecorded"`         // events that could not be written to the journal
 }
 
 func writeStatus(file string, session *proxy.Session, unrecorded int) error {
 	now, calls := session.Upstream().Snapshot(), session.Counters()
 	s := status{
 		State: now.State.String(), Restarts: int(now.Restarts), Recoveries: int(now.Recoveries),
-		Replays: calls.Replayed, Unknowns: calls.Unknown, Calls: calls, Health: now, Unrecorded: unrecorded,
+		Replays: calls.Replayed, Unknowns: calls.Unknown, Calls: calls, Health: now, Failures: session.Upstream().Failures(), Unrecorded: unrecorded,
 	}
 	for _, r := range session.Upstream().Recoveries() {
 		s.RecoveryMS = append(s.RecoveryMS, r.Took.Seconds()*1000)

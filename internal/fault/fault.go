@@ -42,6 +42,10 @@ type Fault struct {
 	Since   time.Time // when the server went down
 	NextTry time.Time // when the next start is due, or when a quarantine ends
 
+	State      string // how the server is doing, in one word: a health state, or starting; empty: the fault is not about a server
+	Closures   uint64 // connections that ended so far
+	Recoveries uint64 // how often the server became healthy again
+
 	Attempts int           // starts tried since it went down
 	Waited   time.Duration // how long the caller waited
 	Limit    time.Duration // the limit that ended the wait

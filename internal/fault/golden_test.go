@@ -33,8 +33,10 @@ func sample(code fault.Code) *fault.Fault {
 	switch code {
 	case fault.ServerUnavailable, fault.CrashLoop:
 		f.Since, f.NextTry, f.Attempts = noon.Add(-95*time.Second), noon.Add(12*time.Second), 6
+		f.State, f.Closures, f.Recoveries = "dead", 7, 1
 		f.Evidence = died
 	case fault.ServerStarting:
+		f.State = "starting"
 		f.Waited = 30 * time.Second
 	case fault.CommandNotFound:
 		f.Method, f.Tool = "initialize", ""
@@ -68,6 +70,7 @@ func sample(code fault.Code) *fault.Fault {
 		f.Delivery = fault.Unknown
 		f.Evidence = &fault.Evidence{Exit: "signal: killed", Ran: 3 * time.Hour, Stderr: []string{"writing /srv/data/a.txt"}}
 	case fault.CallTimeout:
+		f.State, f.Recoveries = "degraded", 2
 		f.Delivery, f.Waited, f.Limit = fault.Unknown, time.Minute, time.Minute
 	case fault.ReplayExhausted:
 		f.Delivery, f.Safe, f.Tool = fault.Unknown, true, "read_file"

@@ -29,6 +29,10 @@ type machine struct {
 
 	Cause *machineCause `json:"cause,omitempty"`
 
+	State      string `json:"state,omitempty"`
+	Closures   uint64 `json:"closures,omitempty"`
+	Recoveries uint64 `json:"recoveries,omitempty"`
+
 	At       string `json:"at,omitempty"`
 	Since    string `json:"since,omitempty"`
 	NextTry  string `json:"nextTry,omitempty"`
@@ -61,6 +65,7 @@ func (f *Fault) JSON() []byte {
 	m := machine{
 		Source: Source, Code: f.Code, Title: e.Title, Delivery: f.Delivery.String(), Retry: f.Advice(), Safe: !f.mayHaveActed(),
 		Server: f.foreign(f.Name), Method: f.foreign(f.Method), Tool: f.foreign(f.Tool),
+		State: f.State, Closures: f.Closures, Recoveries: f.Recoveries,
 		At: stamp(f.At), Since: stamp(f.Since), NextTry: stamp(f.NextTry),
 		Attempts: f.Attempts, WaitedMS: f.Waited.Milliseconds(), LimitMS: f.Limit.Milliseconds(),
 	}

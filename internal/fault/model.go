@@ -3,6 +3,7 @@ package fault
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,18 +122,59 @@ func (f *Fault) noun(s string) string {
 // facts returns the few numbers that show how serious the failure is.
 func (f *Fault) facts() string {
 	var facts []string
-	if !f.Since.IsZero() && f.At.After(f.Since) {
-		facts = append(facts, "down for "+span(f.At.Sub(f.Since)))
-	}
 	if f.Attempts > 0 {
 		facts = append(facts, plaintext.Count(f.Attempts, "attempt"))
 	}
+	facts = append(facts, f.history()...)
 	if f.Waited > 0 {
 		facts = append(facts, "waited "+span(f.Waited))
 	} else if f.Limit > 0 {
 		facts = append(facts, "limit "+span(f.Limit))
 	}
+	if state := f.stateNow(); state != "" && (f.State != healthy || len(facts) > 0) {
+		facts = slices.Insert(facts, 0, state)
+	}
 	return strings.Join(facts, ", ")
+}
+
+// The states that decide how a text names them, as in package health.
+const (
+	healthy = "healthy"
+	dead    = "dead"
+)
+
+// stateNow returns the state of the server, with how long it has been down.
+func (f *Fault) stateNow() string {
+	down := ""
+	if !f.Since.IsZero() && f.At.After(f.Since) {
+		down = " for " + span(f.At.Sub(f.Since))
+	}
+	switch {
+	case f.State == dead:
+		return dead + down
+	case f.State == "" && down == "":
+		return ""
+	case f.State == "":
+		return "down" + down
+	case down != "":
+		return "down" + down + ", now " + f.State
+	}
+	return "server " + f.State
+}
+
+// history returns how often the connection ended and the server recovered.
+func (f *Fault) history() (facts []string) {
+	if f.Closures > 0 {
+		facts = append(facts, plaintext.Count(int(f.Closures), "closure"))
+	}
+	switch f.Recoveries {
+	case 0:
+	case 1:
+		facts = append(facts, "1 recovery")
+	default:
+		facts = append(facts, fmt.Sprintf("%d recoveries", f.Recoveries))
+	}
+	return facts
 }
 
 // effect returns whether the call took effect.

@@ -49,6 +49,7 @@ func (f *Fault) TerminalIn(words shell.Words, color bool) string {
 	row("Server", shortened(f.foreign(f.Server), terminalWidth-len("  Server    ")))
 	row("Call", f.call())
 	row("Effect", f.effectForPeople())
+	row("State", f.state())
 	row("Since", f.since())
 	row("Tried", f.tried())
 	row("Next try", f.nextTry())
@@ -121,6 +122,13 @@ func (f *Fault) effectForPeople() string {
 		return "most likely none: the server rejected it; check before repeating it"
 	}
 	return "unknown: check before repeating it"
+}
+
+func (f *Fault) state() string {
+	if f.State == "" {
+		return ""
+	}
+	return strings.Join(append([]string{f.State}, f.history()...), ", ")
 }
 
 func (f *Fault) since() string {

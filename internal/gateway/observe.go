@@ -28,7 +28,7 @@ func (g *Gateway) Observe(detail bool) (sum proxy.Observation, sessions int) {
 		o := l.proxy.Observe(detail)
 		sum.Add(o)
 		if sessions++; sessions == 1 || severity(o.State) > severity(sum.State) {
-			sum.State, sum.Up, sum.PID, sum.Log = o.State, o.Up, o.PID, o.Log
+			sum.State, sum.Up, sum.PID, sum.Health, sum.Log = o.State, o.Up, o.PID, o.Health, o.Log
 		}
 		clients[o.Client] = true
 		sum.Client = o.Client

@@ -39,6 +39,12 @@ type Server struct {
 	LastReason string    `json:"lastReason,omitempty"` // LastReason is why the server was last restarted.
 	LastDeath  time.Time `json:"lastDeath,omitzero"`
 
+	ConsecutiveFailures int       `json:"consecutiveFailures"`  // ConsecutiveFailures are those since the last response, failed starts included.
+	LastFailure         time.Time `json:"lastFailure,omitzero"` // LastFailure is when a call, a probe, a connection or a start last failed.
+	LastCause           string    `json:"lastCause,omitempty"`  // LastCause is what that failure was.
+	LastSuccess         time.Time `json:"lastSuccess,omitzero"` // LastSuccess is when the server last answered.
+	NextTry             time.Time `json:"nextTry,omitzero"`     // NextTry is when the next attempt to connect is due; zero: none is.
+
 	ToolCount int    `json:"tools"`
 	Calls     uint64 `json:"calls"` // Calls are tool calls from the client. Each is answered, failed or cancelled, or still open.
 	Failed    uint64 `json:"failed"`

@@ -423,6 +423,13 @@ func (s *Session) faultAnswer(c *call, f *fault.Fault) []byte {
 	f.Server, f.Name, f.Method, f.Tool, f.At = s.Name, s.label, c.msg.Method, c.tool, time.Now()
 	f.Secrets = *s.secrets.Load()
 	f.Safe = c.class != Unsafe
+	if f.Message == "" && f.Code != fault.Stopping {
+		now := s.up.Snapshot()
+		f.State, f.Closures, f.Recoveries = now.State.String(), now.Closures, now.Recoveries
+		if f.Code == fault.ServerStarting {
+			f.State = StateStarting
+		}
+	}
 	s.reportCorrected(c, failedAgain)
 	kind := event.Failed
 	switch f.Code {

@@ -762,20 +762,23 @@ func TestFaultP26CallInACrashLoop(t *testing.T) {
 	m := s.wantFault(call, fault.CrashLoop)
 	var told struct {
 		Meta struct {
-			Fault struct{ Delivery, NextTry string } `json:"io.github.gauze-mcp/fault"`
+			Fault struct {
+				Delivery, NextTry, State string
+				Closures                 int
+			} `json:"io.github.gauze-mcp/fault"`
 		} `json:"_meta"`
 	}
 	if err := json.Unmarshal(m.Result, &told); err != nil {
 		t.Fatal(err)
 	}
 	next, err := time.Parse(time.RFC3339, told.Meta.Fault.NextTry)
-	if told.Meta.Fault.Delivery != "unsent" || err != nil {
+	if told.Meta.Fault.Delivery != "unsent" || told.Meta.Fault.State != "dead" || told.Meta.Fault.Closures == 0 || err != nil {
 		t.Errorf("told %+v, %v", told.Meta.Fault, err)
 	}
 	if due := first.Time.Add(first.Took); next.Sub(due).Abs() > time.Minute {
 		t.Errorf("next try at %v, it is due at %v", next, due)
 	}
-	if text := s.words(m); !strings.Contains(text, "keeps crashing") || !strings.Contains(text, "Try again in") {
+	if text := s.words(m); !strings.Contains(text, "keeps crashing") || !strings.Contains(text, "Try again in") || !strings.Contains(text, "(dead for ") || !strings.Contains(text, " closures") {
 		t.Errorf("the state and the next try are not named: %s", text)
 	}
 	s.wantEffect("k", 0)

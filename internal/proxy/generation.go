@@ -142,7 +142,7 @@ func (s *Session) hopeless(c *call) bool {
 func troubled(t *upstream.Trouble, c *call, now time.Time) *fault.Fault {
 	f := &fault.Fault{Code: fault.ServerStarting, Delivery: deliveryOf(c), Waited: now.Sub(c.waitsSince())}
 	if t != nil {
-		f.Code, f.Detail, f.Cause, f.Since, f.NextTry, f.Attempts = t.Code, t.Detail, t.Cause, t.Since, t.NextTry, t.Attempts
+		f.Code, f.Detail, f.Cause, f.Since, f.NextTry, f.Attempts = t.Code, t.Detail, t.Cause, t.Since, upstream.Soonest(t.NextTry, now), t.Attempts
 		f.Evidence = t.Evidence.Shown()
 	}
 	return f

@@ -32,6 +32,7 @@ type Observation struct {
 	Recovery   health.Histogram
 	LastReason string // LastReason is why the last connection ended, other than because the client left.
 	LastDeath  time.Time
+	Health     health.Snapshot // Health is what led to State.
 
 	// The rest is set if details were asked for.
 	Tools  []ObservedTool // Tools are ordered by name.
@@ -63,8 +64,9 @@ func (s *Session) Observe(detail bool) Observation {
 		Calls: t.calls, Failed: t.failed, Unknown: t.unknown, Cancelled: t.cancelled, Open: int(t.calls - t.ended),
 		Healed: t.healed, Replayed: t.replayed, Repaired: t.repaired, Corrected: t.corrected, Saved: t.saved,
 		Latency: t.latency, Faults: maps.Clone(t.faults), Rules: maps.Clone(t.rules), Verdicts: maps.Clone(t.verdicts),
-		Restarts: snapshot.Restarts, Closures: past.Closures, Recovery: past.Recovery, LastReason: past.LastReason, LastDeath: past.LastDeath,
+		Restarts: snapshot.Restarts, Closures: past.Closures, Recovery: past.Recovery, LastReason: past.LastReason, LastDeath: past.LastDeath, Health: snapshot,
 	}
+	o.Health.LastCause = redact.Quote(o.Health.LastCause)
 	if snapshot.Generation == 0 && past.LastReason == "" && s.trouble == nil {
 		o.State = StateStarting
 	}
@@ -151,7 +153,7 @@ func (s *Session) log() (lines []string) {
 	return lines
 }
 
-// Add adds what a different session of the same server counted. Client, State, Up, PID and Log stay.
+// Add adds what a different session of the same server counted. Client, State, Up, PID, Health and Log stay.
 func (o *Observation) Add(other Observation) {
 	for _, n := range []struct{ to, from *uint64 }{
 		{&o.Calls, &other.Calls}, {&o.Failed, &other.Failed}, {&o.Unknown, &other.Unknown}, {&o.Cancelled, &other.Cancelled},

@@ -83,8 +83,8 @@ func (u *Upstream) Failures() []health.Failure {
 	return u.tracker.Failures()
 }
 
-// soonest returns when the next attempt is due: now, if it is in progress.
-func soonest(next, now time.Time) time.Time {
+// Soonest returns when the next attempt is due: now, if it is in progress.
+func Soonest(next, now time.Time) time.Time {
 	if next.IsZero() || next.After(now) {
 		return next
 	}

@@ -542,6 +542,6 @@ func (u *Upstream) Snapshot() health.Snapshot {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	s := u.tracker.Snapshot()
-	s.NextTry = soonest(s.NextTry, time.Now())
+	s.NextTry = Soonest(s.NextTry, time.Now())
 	return s
 }
