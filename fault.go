@@ -56,6 +56,7 @@ const (
 	CodeToolChanged      Code = "tool-changed"       // the tool changed when the server restarted
 	CodeArgumentsInvalid Code = "arguments-invalid"  // the arguments do not match the tool's input schema
 	CodeToolUnknown      Code = "tool-unknown"       // the server has no tool with this name
+	CodeToolsUnlisted    Code = "tools-unlisted"     // the server does not list its tools, and an unchecked call is not sent
 )
 
 // A message cannot be forwarded.

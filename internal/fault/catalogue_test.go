@@ -93,7 +93,7 @@ func TestJSONRPCCodesAreStable(t *testing.T) {
 		"crash-loop": -31009, "spawn-failed": -31010, "session-changed": -31011, "stopping": -31012,
 		"outcome-unknown": -31020, "call-timeout": -31021, "replay-exhausted": -31023,
 		"call-quarantined": -31024, "retry-budget-spent": -31025, "server-busy": -31026, "tool-changed": -31027,
-		"arguments-invalid": -31028, "tool-unknown": -32602,
+		"arguments-invalid": -31028, "tool-unknown": -32602, "tools-unlisted": -31029,
 		"server-unreachable": -31050, "host-not-found": -31051, "tls-failed": -31052, "auth-required": -31053, "auth-denied": -31054,
 		"rate-limited": -31055, "http-unavailable": -31056, "http-refused": -31057, "redirect-refused": -31058, "not-mcp": -31059,
 		"answer-missing":     -31060,

@@ -48,6 +48,7 @@ const (
 	ToolChanged      Code = "tool-changed"
 	ArgumentsInvalid Code = "arguments-invalid"
 	ToolUnknown      Code = "tool-unknown"
+	ToolsUnlisted    Code = "tools-unlisted"
 )
 
 // One message cannot be passed on.

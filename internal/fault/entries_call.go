@@ -121,4 +121,16 @@ var callEntries = []Entry{
 			{Text: "With --repair strict, send calls to a tool that the server does not list:", Command: "gauze run --tool NAME:repair=off -- COMMAND"},
 		},
 	},
+	{
+		Code: ToolsUnlisted, RPC: -31029, Retry: RetryLater,
+		Title: "the arguments cannot be checked: the server does not list its tools",
+		model: "Gauze could not check the arguments of this call, because the server did not list its tools, and --repair strict does not allow calls that were not checked.",
+		Means: "With --repair strict, gauze sends only calls whose arguments match the tool's schema. It asked the server for its tools and did not get them, so it did not send the call.",
+		Why:   "The server takes long to list its tools, rejects tools/list, or is not initialized yet.",
+		Did:   "Gauze asked for the tools, waited for them, and did not send the call.",
+		Do: []Step{
+			{Text: "Let the client list the tools, then repeat the call."},
+			{Text: "To send calls to this tool without a check:", Command: "gauze run --tool NAME:repair=off -- COMMAND"},
+		},
+	},
 }

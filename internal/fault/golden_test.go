@@ -139,6 +139,8 @@ func sample(code fault.Code) *fault.Fault {
 		f.Method, f.Tool, f.Delivery = "tools/call", "get_wether", fault.Unsent
 		f.Message = "There is no tool `get_wether`. Nothing was run. Nearest: `get_weather`."
 		f.Report = []byte(`{"type":"unknown_tool"}`)
+	case fault.ToolsUnlisted:
+		f.Detail = "the server did not answer tools/list within 30s"
 	case fault.Stopping:
 	default:
 		panic("no sample for " + string(code))

@@ -72,7 +72,7 @@ func (s *Session) admits(c *call) bool {
 		now = time.Now()
 	}
 	switch {
-	case s.atLimit(c), now.Before(c.retryAt), c.suspect && now.Sub(s.upSince) < s.maxHold && !s.suspectMayGo(), s.conn.Remote() && s.wouldOvertake(c):
+	case c.awaitsList, s.atLimit(c), now.Before(c.retryAt), c.suspect && now.Sub(s.upSince) < s.maxHold && !s.suspectMayGo(), s.conn.Remote() && s.wouldOvertake(c):
 		return false
 	}
 	return c.class != Unsafe || a.allows(now) || a.fixed == 0 && now.Sub(c.arrived) >= s.maxHold

@@ -23,8 +23,8 @@ import (
 //
 //	arrived -> queued -> sent -> done
 //	              ^-------/ \-> cut -> sent    after a loss: any call, an open stream
-//	arrived or sent -> consulting -> queued, sent or done    rejected, and a model may correct it
-//	sent -> pausing -> queued, sent or done                  failed with an error that may be over soon
+//	arrived, queued or sent -> consulting -> queued, sent or done    rejected, and a model may correct it
+//	sent -> pausing -> queued, sent or done                          failed with an error that may be over soon
 type state uint8
 
 const (
@@ -44,7 +44,7 @@ func (s state) String() string {
 // moves lists, by state, the states a call may move to.
 var moves = [...][]state{
 	arrived:    {queued, sent, consulting, done},
-	queued:     {sent, done},
+	queued:     {sent, consulting, done},
 	sent:       {queued, cut, consulting, pausing, done},
 	cut:        {sent, done},
 	consulting: {queued, sent, done},
@@ -76,6 +76,8 @@ type call struct {
 	mirrors http.Header       // arguments the client repeated in headers
 	room    *[]byte           // backs msg
 	fitting fitting           // what was done to its arguments
+
+	awaitsList bool // it waits, queued, until the tools are listed: it is not checked yet
 
 	// How it was last sent.
 	conn  *upstream.Conn
@@ -191,6 +193,9 @@ func (s *Session) move(c *call, to state) bool {
 	case queued:
 		s.queue = append(s.queue, c)
 		s.queuedBytes += queuedSize(c)
+		if c.awaitsList {
+			s.listing.waiting++
+		}
 	case sent:
 		s.sentTable(c)[c.n] = c
 		s.occupy(c)
@@ -256,6 +261,19 @@ func (s *Session) dequeue(c *call) {
 	if s.queuedBytes -= queuedSize(c); s.queuedBytes <= s.maxQueued {
 		s.roomy.Broadcast()
 	}
+	if c.awaitsList {
+		s.listing.waiting--
+	}
+}
+
+// reword replaces the message of a queued call with the one that was checked, and ends its wait for the
+// list of the tools.
+func (s *Session) reword(c, checked *call) {
+	s.queuedBytes += queuedSize(checked) - queuedSize(c)
+	c.msg, c.room, c.id, c.mirrors = checked.msg, checked.room, checked.id, checked.mirrors
+	c.tool, c.class, c.sign, c.fitting = checked.tool, checked.class, checked.sign, checked.fitting
+	c.awaitsList = false
+	s.listing.waiting--
 }
 
 // dispatch sends a call that has arrived, or queues it.

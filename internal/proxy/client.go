@@ -136,8 +136,9 @@ func (s *Session) accept(c *call) {
 			s.fail(c, c.fitting.refusal)
 		}
 	case !s.answerWithoutServer(c):
+		c.awaitsList = s.awaitsList(c)
 		s.dispatch(c)
-		if c.tool != "" && s.conn != nil {
+		if c.tool != "" && s.conn != nil && !c.awaitsList {
 			s.askTools(s.conn)
 		}
 	}
@@ -199,22 +200,18 @@ func (s *Session) classify(c *call) {
 	if c.msg.Method != "tools/call" {
 		return
 	}
-	c.shape = s.catalog.tools[c.tool].shape
+	known, listed := s.catalog.tools[c.tool]
+	c.shape = known.shape
 	if c.class == ReadOnly {
 		c.class = s.Tools[c.tool].class(s.catalog.hinted(c.tool))
-		c.unlisted = !s.catalog.licenses()
+		c.unlisted = !s.catalog.licenses() || !listed && !s.catalog.listed
 	}
 }
 
 // answerWithoutServer answers a call that need not, or must not, reach the server.
 func (s *Session) answerWithoutServer(c *call) bool {
-	now := c.arrived
-	if until, barred := s.quarantine.barred[c.sign]; barred && c.msg.Method == "tools/call" {
-		if now.Before(until) {
-			s.fail(c, &fault.Fault{Code: fault.CallQuarantined, Delivery: fault.Unsent, NextTry: until})
-			return true
-		}
-		delete(s.quarantine.barred, c.sign)
+	if s.isBarred(c) {
+		return true
 	}
 	s.takeReply(c)
 	if s.conn != nil {
@@ -228,7 +225,21 @@ func (s *Session) answerWithoutServer(c *call) bool {
 		s.unavailable(c, s.trouble)
 		return true
 	}
-	return s.delayed != nil && now.Sub(s.delayed.since) >= s.startAnswer && s.beginWithout(c, &s.delayed.trouble)
+	return s.delayed != nil && c.arrived.Sub(s.delayed.since) >= s.startAnswer && s.beginWithout(c, &s.delayed.trouble)
+}
+
+// isBarred reports whether a call is quarantined, and answers it if so.
+func (s *Session) isBarred(c *call) bool {
+	until, barred := s.quarantine.barred[c.sign]
+	if !barred || c.msg.Method != "tools/call" {
+		return false
+	}
+	if !c.arrived.Before(until) {
+		delete(s.quarantine.barred, c.sign)
+		return false
+	}
+	s.fail(c, &fault.Fault{Code: fault.CallQuarantined, Delivery: fault.Unsent, NextTry: until})
+	return true
 }
 
 // fromCache answers a call for a list that is known. The client is told if the next process shows a

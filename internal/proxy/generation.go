@@ -80,6 +80,7 @@ func (s *Session) askAgain(conn *upstream.Conn) {
 func (s *Session) disconnect() {
 	s.conn = nil
 	s.admission.empty()
+	s.listing.disconnect()
 }
 
 // greet sends the client's notifications/initialized, once for each connection.

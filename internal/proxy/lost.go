@@ -99,6 +99,9 @@ func (s *Session) lose(c *call, kind lossKind, loss upstream.Loss, now time.Time
 	if c.failed.IsZero() {
 		c.failed = now
 	}
+	if c.unlisted && c.shape == 0 {
+		c.shape = s.catalog.tools[c.tool].shape // as this server listed it meanwhile
+	}
 	if loss.Delivery != fault.Unsent {
 		c.deaths++
 	}

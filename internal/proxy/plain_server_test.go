@@ -57,6 +57,7 @@ var plainServers = map[string]func(in io.Reader, out io.Writer, dir string){
 	"keyless":        serveKeyless,
 	"dying":          serveDying,
 	"parrot":         serveParrot,
+	"users":          serveUsers,
 	"too-many-tools": serveTools(150_000),
 	"flood-legacy":   func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, false) },
 	"flood-modern":   func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, true) },

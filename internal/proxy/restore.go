@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,18 +87,26 @@ const maxAgain = 3
 // askTools lists the tools in the background if they changed since they were last listed, and for a
 // client that calls a tool without having listed them.
 func (s *Session) askTools(conn *upstream.Conn) {
-	if !s.memory.known() || s.asking || s.catalog.listed && s.catalog.licenses() {
+	if s.memory.known() {
+		s.askToolsAs(conn, s.memory)
+	}
+}
+
+// askToolsAs is askTools in the session that m describes.
+func (s *Session) askToolsAs(conn *upstream.Conn, m memory) {
+	if s.asking || s.catalog.listed && s.catalog.licenses() {
 		return
 	}
-	s.asking = true
-	m := s.memory
+	s.asking, s.listing.failure = true, nil
 	s.background.Go(func() {
 		restore := &restoring{s: s, ctx: context.Background(), conn: conn}
 		for again, more := 0, true; more; again++ {
 			err := restore.tools(m) // if the server dies meanwhile, the next call asks again
 			s.update(func() {
 				more = err == nil && s.catalog.stale && again < maxAgain
-				s.asking = more
+				if s.asking = more; !more && !errors.Is(err, errEnded) && !(s.catalog.listed && !s.catalog.stale) {
+					s.listing.failure = cmp.Or(err, restore.rejection, errUnlisted)
+				}
 			})
 		}
 	})
@@ -108,6 +117,8 @@ type restoring struct {
 	s    *Session
 	ctx  context.Context
 	conn *upstream.Conn
+
+	rejection error // how the server rejected to list something; nil: it did not
 }
 
 func (r *restoring) legacy(m memory) error {
@@ -221,6 +232,9 @@ func (r *restoring) toolsSoon(m memory) error {
 	return r.ctx.Err()
 }
 
+// errUnlisted says that a server's answers did not contain the whole list of its tools.
+var errUnlisted = errors.New("the server did not list all its tools")
+
 // errEnded says that the session ended before a request of our own was answered.
 var errEnded = errors.New("the connection ended")
 
@@ -244,6 +258,7 @@ func (r *restoring) list(method string, m memory) (fresh catalog, err error) {
 			return fresh, err
 		}
 		if answer.Error != nil {
+			r.rejection = fmt.Errorf("the server rejected %s: %s", method, redact.Quote(string(answer.Error)))
 			break
 		}
 		if cursor = fresh.learn(method, cursor, answer.Result); cursor == "" {

@@ -108,6 +108,10 @@ type Options struct {
 	// maxHold is how long a call is held because of what others may do. Default 1s.
 	maxHold time.Duration
 
+	// listWait is how long a call waits for the list of the tools if the client has not asked for it.
+	// Default 2s.
+	listWait time.Duration
+
 	// suspectsApart is how long the repetition of a call that the server died with keeps the next one
 	// waiting. A poisoned call kills fast, and a slow one must not hold up the others. Default 200ms.
 	suspectsApart time.Duration
@@ -135,6 +139,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.hangWait = cmp.Or(o.hangWait, 60*time.Second)
 	o.maxHold = cmp.Or(o.maxHold, time.Second)
+	o.listWait = cmp.Or(o.listWait, listSoon)
 	o.suspectsApart = cmp.Or(o.suspectsApart, 200*time.Millisecond)
 	o.discoverWait = cmp.Or(o.discoverWait, 3*time.Second)
 	o.startAnswer = cmp.Or(o.startAnswer, 3*time.Second)
@@ -246,6 +251,7 @@ type Session struct {
 	dozing  bool          // watch waits for wake
 	wake    chan struct{} // one message each time dozing ends
 
+	listing    listing        // calls that wait for the list of the tools
 	asking     bool           // the tools are being listed in the background
 	background sync.WaitGroup // requests of our own beside the traffic
 
@@ -591,6 +597,9 @@ func (s *Session) locked(change func()) (effects []func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change()
+	if s.listing.waiting > 0 {
+		s.listForCalls()
+	}
 	if s.freed {
 		s.release()
 		s.freed = false

@@ -48,7 +48,7 @@ func flood(t *testing.T, talk chatter) int {
 	session := New(Options{
 		Spec: plainServer(kind, dir), Window: 1 << 20, ProbeInterval: time.Hour, Timeout: time.Minute, Patience: time.Minute,
 	})
-	session.asking = true // the script of this server has no answer to a question of ours
+	session.asking, session.listing.failure = true, errUnlisted // the script of this server has no answer to a question of ours
 	in, say := io.Pipe()
 	client := &floodClient{t: t, talk: talk.all(), gone: make(chan struct{}), free: make(chan struct{}, inFlight), questions: make(chan posed, 1000)}
 	ended := make(chan error, 1)
