@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/backup"
+	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
@@ -346,6 +348,24 @@ func confirmFix(cmd *cobra.Command, seen *trust.Memory) func(*fleet.Server, flee
 		seen.Agreed(thing, o.About)
 		return true
 	}
+}
+
+// fixQuestions are the questions about fixes of a server that is in no file. Nothing is remembered.
+type fixQuestions struct {
+	agree  func(*fleet.Server, fleet.Offer) bool // nil if nobody can be asked
+	heal   bool                                  // whether fixes are tried
+	wanted atomic.Bool                           // there is a fix that the user would be asked about
+}
+
+// about returns the function that asks about the fixes of a server.
+func (q *fixQuestions) about(spec launch.Spec) func(doctor.Fix, launch.Spec) bool {
+	if q.agree == nil {
+		return nil
+	}
+	return fleet.Agreeing(spec, func(o fleet.Offer) bool {
+		q.wanted.Store(true)
+		return q.heal && q.agree(nil, o)
+	})
 }
 
 func showSkipped(w io.Writer, skipped []fleet.Skip, p paint) {

@@ -25,7 +25,7 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
-	show := together(progressOn(cmd.ErrOrStderr(), f.json))
+	show, agree := aroundQuestions(progressOn(cmd.ErrOrStderr(), f.json), confirmFix(cmd, nil))
 	all := make([]examined, len(specs))
 	machine := doctor.ThisMachine().Until(ctx)
 	places := make(chan struct{}, maxParallel)
@@ -34,7 +34,8 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 		running.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			last, report := doctor.Examine(ctx, machine, spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(), Model: model,
+			asks := &fixQuestions{heal: f.heal, agree: agree}
+			last, report := doctor.Examine(ctx, machine, spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(), Model: model, Agree: asks.about(spec),
 				Tell: func(line string) { show(fmt.Sprintf("%d/%d %s: %s", i+1, len(specs), shownServer(spec), line)) }})
 			all[i] = examined{spec, last.Hidden(fleet.Hiding(spec)), report}
 		})
@@ -79,16 +80,6 @@ type examined struct {
 
 // maxParallel limits how many servers are tested at the same time.
 const maxParallel = 5
-
-// together makes show safe for several goroutines.
-func together(show func(string)) func(string) {
-	var mu sync.Mutex
-	return func(line string) {
-		mu.Lock()
-		defer mu.Unlock()
-		show(line)
-	}
-}
 
 // showExamined formats one server in a few lines.
 func showExamined(e examined, p paint) string {

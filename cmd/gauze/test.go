@@ -113,8 +113,11 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
 	out := cmd.OutOrStdout()
-	show := progressOn(cmd.ErrOrStderr(), f.json)
-	last, report := doctor.Examine(ctx, doctor.ThisMachine().Until(ctx), spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(), Model: model, Tell: show})
+	asks := &fixQuestions{heal: f.heal}
+	show, agree := aroundQuestions(progressOn(cmd.ErrOrStderr(), f.json), confirmFix(cmd, nil))
+	asks.agree = agree
+	last, report := doctor.Examine(ctx, doctor.ThisMachine().Until(ctx), spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(), Model: model, Tell: show, Agree: asks.about(spec)})
+	report.Fixable = report.Fixable || !f.heal && asks.wanted.Load()
 	last = last.Hidden(fleet.Hiding(spec))
 	show("")
 	if ctx.Err() != nil {

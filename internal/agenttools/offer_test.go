@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/gauze-mcp/gauze/internal/doctor"
 )
 
 // ledgerAgent is an agent in a project whose compose file publishes the port of a database as a
@@ -128,5 +130,53 @@ func TestAProjectsVariablesAreNotOffered(t *testing.T) {
 	r := a.call("test_connection", object{"name": "orbit"})
 	if len(a.asked) > 0 || r.data["works"] != false || !strings.Contains(r.text, "ORBIT_TOKEN and ORBIT_TEAM_ID") {
 		t.Errorf("asked %q: %+v", a.asked, r)
+	}
+}
+
+// lonely gives the agent's fleet a machine that has only what is in the agent's home.
+func (a *agent) lonely() {
+	m := doctor.ThisMachine()
+	m.Home, m.Root = a.dir, filepath.Join(a.dir, "root")
+	m.Env = func(string) (string, bool) { return "", false }
+	a.fleet.Machine = m
+	a.fleet.Home.Environ = []string{"HOME=" + a.dir, "PATH=" + filepath.Join(a.dir, "none")}
+}
+
+// A program that is installed is started instead of its missing runner, and then written, each after
+// the user agreed to it. A server that runs through gauze stays so.
+func TestAnInstalledProgramIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	for _, wrapped := range []bool{false, true} {
+		for _, s := range []settings{{version: legacy, allow: true}, {version: modern, person: yes}} {
+			a := newAgent(t, s)
+			a.lonely()
+			a.write(".local/bin/notes-mcp", strings.Replace(script(t), ` "$@"`, "", 1))
+			words := `"command": "uvx", "args": ["notes-mcp", "--dir", "${HOME}/notes"]`
+			if wrapped {
+				words = fmt.Sprintf(`"command": %q, "args": ["run", "--name=notes", "--", "uvx", "notes-mcp", "--dir", "${HOME}/notes"]`, a.fleet.Gauze)
+			}
+			a.write(".claude.json", `{"mcpServers": {"notes": {"type": "stdio", `+words+`}}}`)
+			before, program := a.read(".claude.json"), filepath.Join(a.dir, ".local/bin/notes-mcp")
+			r, shown := a.agreeing("test_connection", object{"name": "notes"})
+			if r.get("status") != done || !r.data["works"].(bool) || a.read(".claude.json") != before {
+				t.Fatalf("wrapped %v: %+v", wrapped, r)
+			}
+			if asked := append(shown, a.asked...); len(asked) != 1 || !strings.Contains(asked[0], program) || !strings.Contains(asked[0], "${HOME}/notes") {
+				t.Errorf("asked %q", asked)
+			}
+			if final := r.data["report"].(object)["configuration"].(string); !strings.HasPrefix(final, program+" --dir ") {
+				t.Errorf("%s", final)
+			}
+			if r, _ := a.agreeing("heal_server", object{"server": "notes"}); r.get("status") != done {
+				t.Fatalf("wrapped %v: %+v", wrapped, r)
+			}
+			want := strings.Replace(strings.Replace(before, `"uvx"`, fmt.Sprintf("%q", program), 1), `"notes-mcp", `, "", 1)
+			if wrapped {
+				want = strings.Replace(before, `"uvx", "notes-mcp"`, fmt.Sprintf("%q", program), 1)
+			}
+			if now := a.read(".claude.json"); now != want {
+				t.Errorf("wrapped %v: %s, want %s", wrapped, now, want)
+			}
+		}
 	}
 }

@@ -29,6 +29,7 @@ type Fix struct {
 	Risk    Risk
 	About   string // what it changes and why, as one line in lower case
 	Guess   bool   // whether only a response of the server proves it right
+	Asks    bool   // whether a person is asked first although its values may be used: it changes what runs or is reached
 	Apply   func(launch.Spec) launch.Spec
 	Origins []Origin // where the values that Apply sets come from
 	Next    string   // what a person does to make it permanent; models read it

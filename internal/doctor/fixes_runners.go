@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
 // runnerFamilies are the runners that start packages of the same registry.
@@ -12,9 +15,9 @@ var runnerFamilies = [][][]string{
 	{{"uvx"}, {"uv", "tool", "run"}, {"pipx", "run"}},
 }
 
-// siblingRunner suggests how to start a package without the missing runner: with its program if that
-// is installed, or with a different runner for the same registry. It changes what runs, so a person
-// decides.
+// siblingRunner starts a package without the missing runner: with its program if that is installed, or
+// with a different runner for the same registry. It changes what runs, so a person decides, and a
+// runner that would download the package is only suggested.
 func siblingRunner(p *plan) []Fix {
 	missing := p.missing()
 	if len(p.Find(missing, p.env)) > 0 {
@@ -29,8 +32,15 @@ func siblingRunner(p *plan) []Fix {
 	}
 	name := words[0]
 	if found := p.Find(withoutVersion(name), p.env); !strings.Contains(name, "/") && len(found) > 0 {
-		return p.suggest(missing, fmt.Sprintf("%s is not installed, but a program named %s is", missing, withoutVersion(name)),
+		fixes := p.suggest(missing, fmt.Sprintf("%s is not installed, but a program named %s is: %s", missing, withoutVersion(name), p.quoted(found[0])),
 			append([]string{found[0]}, words[1:]...))
+		fixes[0].Asks, fixes[0].Guess, fixes[0].Origins = true, true, starts(trust.Entry, trust.Machine)
+		fixes[0].Apply = func(s launch.Spec) launch.Spec {
+			s = copied(s)
+			s.Command, s.Args = found[0], slices.Clone(words[1:])
+			return s
+		}
+		return fixes
 	}
 	for _, family := range runnerFamilies {
 		if !slices.ContainsFunc(family, func(runner []string) bool { return runner[0] == missing }) {

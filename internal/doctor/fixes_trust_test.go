@@ -44,6 +44,7 @@ var provenance = map[string][]row{
 	"pin":                  {{trust.Entry, trust.Start, trust.Allowed}},
 	"command-to-url":       {{trust.Entry, trust.Send, trust.Allowed}},
 	"endpoint":             {{trust.Entry, trust.Send, trust.Allowed}},
+	"sibling":              {{trust.Entry, trust.Start, trust.Allowed}, {trust.Machine, trust.Start, trust.Allowed}},
 	"local":                {{trust.Machine, trust.Start, trust.Allowed}, {trust.Machine, trust.Send, trust.Allowed}},
 	"compose-port":         {{trust.OwnFolder, trust.Start, trust.Allowed}, {trust.Project, trust.Start, trust.Asks}},
 	"forward":              {{trust.Environment, trust.Start, trust.Asks}},
@@ -55,7 +56,7 @@ var provenance = map[string][]row{
 		{trust.Project, trust.Start, trust.Asks}, {trust.Project, trust.Send, trust.Asks}, {trust.Environment, trust.Start, trust.Asks}, {trust.Environment, trust.Send, trust.Asks}},
 
 	"advice": nil, "authority": nil, "certificate": nil, "clean-npx-cache": nil, "clean-uv-cache": nil, "exec-bit": nil, "install": nil, "install-modules": nil, "keep-running": nil,
-	"moved": nil, "port-owner": nil, "provide": nil, "proxy": nil, "compose-up": nil, "dependency": nil, "renew": nil, "sibling": nil, "package": nil, "other-port": nil,
+	"moved": nil, "port-owner": nil, "provide": nil, "proxy": nil, "compose-up": nil, "dependency": nil, "renew": nil, "package": nil, "other-port": nil,
 }
 
 // A new remedy fails here until it is in a scene, and a new kind of fix or
@@ -181,6 +182,10 @@ func scenes() []trouble {
 		{name: "a different runner", spec: func(f *fakeMachine) launch.Spec {
 			f.file("home/me/.bun/bin/bunx", "")
 			return launch.Spec{Command: "npx", Args: []string{"-y", "pkg"}, Env: []string{"PATH=/given"}}
+		}, seen: notThere},
+		{name: "a program instead of its runner", spec: func(f *fakeMachine) launch.Spec {
+			f.file("home/me/.local/bin/notes-mcp", "")
+			return launch.Spec{Command: "uvx", Args: []string{"notes-mcp"}, Env: []string{"PATH=/given"}}
 		}, seen: notThere},
 		{name: "the other loopback", spec: func(f *fakeMachine) launch.Spec {
 			return launch.Spec{URL: fmt.Sprintf("http://[::1]:%d/mcp", listen(f.t)), Env: []string{}}

@@ -366,3 +366,31 @@ func TestNpmPrefix(t *testing.T) {
 		}
 	}
 }
+
+// A program that is installed is started instead of its missing runner, after a person agreed to that.
+func TestAnInstalledProgramReplacesItsMissingRunner(t *testing.T) {
+	f := newFakeMachine(t)
+	program := f.file("home/me/.local/bin/notes-mcp", "")
+	spec := launch.Spec{Command: "uvx", Args: []string{"notes-mcp@1.2.0", "--dir", "x"}, Env: []string{"PATH=/given"}}
+	for _, agree := range []bool{true, false} {
+		asked := 0
+		report := Treat(t.Context(), spec, Treatment{Fixes: Fixes(f.Machine),
+			Probe: func(_ context.Context, s launch.Spec, _ time.Duration) Seen {
+				return Seen{Case: notThere(f, s), Healthy: s.Command == program && slices.Equal(s.Args, []string{"--dir", "x"})}
+			},
+			Agree: func(_ Fix, with launch.Spec) bool {
+				asked++
+				return agree && with.Command == program
+			}})
+		if report.Healthy != agree || asked != 1 || agree != slices.ContainsFunc(report.Steps, func(s Step) bool { return s.Agreed && s.Result == Healed }) {
+			t.Errorf("agreed %v: asked %d times, %v", agree, asked, results(report))
+		}
+		if !agree && (len(report.Steps) > 0 || !strings.Contains(report.Todo, "notes-mcp")) {
+			t.Errorf("%v, %q", results(report), report.Todo)
+		}
+	}
+	// Without anyone to ask it is only suggested.
+	if report := Treat(t.Context(), spec, Treatment{First: &Seen{Case: notThere(f, spec)}, Fixes: Fixes(f.Machine)}); len(report.Steps) > 0 || report.Fixable || !strings.Contains(report.Todo, "notes-mcp --dir x") {
+		t.Errorf("%+v", report)
+	}
+}

@@ -21,8 +21,8 @@ type Treatment struct {
 	First *Seen           // result of an earlier probe; nil to probe first
 	Fixes func(Diagnosis, Case, launch.Spec) []Fix
 	// Agree asks a person whether a fix may be tried that takes a value from a source that they have
-	// to be asked about. It gets the fix and the Spec with it. If nothing is tried, it is called only to
-	// show that there is such a fix. nil refuses.
+	// to be asked about, or that changes what runs. It gets the fix and the Spec with it. If nothing is
+	// tried, it is called only to show that there is such a fix. nil refuses.
 	Agree   func(Fix, launch.Spec) bool
 	Tell    func(string) // receives progress messages for people; may be nil
 	OneStep bool         // return after the first fix that helped
@@ -191,15 +191,15 @@ func (t Treatment) next(d Diagnosis, c Case, spec launch.Spec, tried map[string]
 	return Fix{}, false
 }
 
-// asked returns the first fix that a person agrees to: one that changes only how the same server is
-// started or reached, with a value that gauze may not use by itself.
+// asked returns the first fix that a person agrees to: one with a value that gauze may not use by
+// itself, or that starts or reaches something else.
 func (t Treatment) asked(d Diagnosis, c Case, spec launch.Spec, tried map[string]bool) (Fix, bool) {
 	if t.Agree == nil {
 		return Fix{}, false
 	}
 	for _, fix := range t.Fixes(d, c, spec) {
 		key := d.Cause + "\n" + fix.Name
-		if fix.Risk != Config || fix.Apply == nil || fix.verdict() != trust.Asks || tried[key] {
+		if fix.Risk != Config || fix.Apply == nil || !fix.asks() || tried[key] {
 			continue
 		}
 		tried[key] = true // ask once
@@ -208,6 +208,12 @@ func (t Treatment) asked(d Diagnosis, c Case, spec launch.Spec, tried map[string
 		}
 	}
 	return Fix{}, false
+}
+
+// asks reports whether a person decides about a fix.
+func (f Fix) asks() bool {
+	verdict := f.verdict()
+	return verdict == trust.Asks || f.Asks && verdict == trust.Allowed
 }
 
 // todo returns the next step for a person: the best fix that requires one, or the diagnosis' own.

@@ -81,7 +81,8 @@ func (o Offer) Question(s *Server) (q Question, err error) {
 	q.Shown = show(o.Spec)
 	changed, aligned := changedWords(unfolded(was), unfolded(q.Whole))
 	visible, _ := changedWords(show(o.was), q.Shown)
-	if q.Hides = !aligned || visible != changed; !q.Hides && !theirs {
+	masks := unfolded(q.Whole) != q.Shown
+	if q.Hides = masks && (!aligned || visible != changed); !q.Hides && !theirs {
 		q.Whole = Fold(q.Shown)
 	}
 	return q, nil
@@ -323,6 +324,10 @@ func (f *Fleet) try(ctx context.Context, r Request, c *Configured) {
 	c.Tried = true
 	if c.Report.Healthy && len(c.Report.Steps) > 0 {
 		healed := minimal(ctx, machine, filled, c.Report.Spec, o)
+		if with, ok := expressed(c.Spec, filled, healed); ok && agreedTo(c.Report.Steps) {
+			c.Spec, c.Lasts = with, true
+			return
+		}
 		_, values := withValues(c.Spec, filled, healed)
 		c.Spec, c.Lasts = lasting(c.Spec, filled, healed, r.Wrap), values || r.Wrap
 	}
@@ -335,9 +340,32 @@ func agreeing(written, before launch.Spec, ask func(Offer) bool) func(doctor.Fix
 		return nil
 	}
 	return func(fix doctor.Fix, now launch.Spec) bool {
-		with, ok := withValues(written, before, now)
+		with, ok := expressed(written, before, now)
 		return ok && ask(Offer{About: fix.About, Spec: with, was: written})
 	}
+}
+
+// Agreeing returns a function that asks the user about a fix of a server that is in no file, or nil.
+func Agreeing(s launch.Spec, ask func(Offer) bool) func(doctor.Fix, launch.Spec) bool {
+	before := s
+	before.Env = s.Environment()
+	return agreeing(s, before, ask)
+}
+
+// expressed returns a spec as it is written, with what differs between before and now: single arguments
+// and variables, or another program with the last of the arguments. It returns false if something else
+// differs.
+func expressed(written, before, now launch.Spec) (_ launch.Spec, ok bool) {
+	if with, ok := withValues(written, before, now); ok {
+		return with, true
+	}
+	dropped := len(before.Args) - len(now.Args)
+	if before.URL+now.URL != "" || before.Command == now.Command || before.Dir != now.Dir || !slices.Equal(before.Environment(), now.Environment()) ||
+		len(written.Args) != len(before.Args) || dropped < 0 || !slices.Equal(before.Args[dropped:], now.Args) {
+		return written, false
+	}
+	written.Command, written.Args = now.Command, slices.Clone(written.Args[dropped:])
+	return written, true
 }
 
 // withValues returns a spec as it is written, with the arguments and variables that differ between

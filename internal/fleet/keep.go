@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,19 +22,50 @@ func (v *View) Keep(all []*Checked) Plan {
 			servers = append(servers, c.Server)
 		}
 	}
-	return v.each(servers, "heal", clientconfig.Shown, func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
-		i := slices.IndexFunc(servers, func(s *Server) bool { return s.File == e.File && slices.Equal(s.Path, e.Path) })
-		was, now := servers[i].Real(), healed[servers[i]].Report.Spec
-		if edit, ok := healed[servers[i]].inEntry(c, e); ok {
-			return edit, nil
+	d := v.fleet.draft()
+	for _, s := range slices.Backward(inFileOrder(servers)) {
+		one := healed[s]
+		if v.restate(d, one) {
+			continue
 		}
-		switch {
-		case e.Wrapped:
-			return nil, clientconfig.Skipped("gauze run applies the same fix at every start")
-		case was.URL != "" && now.URL != was.URL:
-			return c.Point(e, now.URL)
+		d.change(s, "heal", clientconfig.Shown, func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
+			was, now := s.Real(), one.Report.Spec
+			if edit, ok := one.inEntry(c, e); ok {
+				return edit, nil
+			}
+			switch {
+			case one.agreed():
+				return nil, clientconfig.Skipped(one.byHand())
+			case e.Wrapped:
+				return nil, clientconfig.Skipped("gauze run applies the same fix at every start")
+			case was.URL != "" && now.URL != was.URL:
+				return c.Point(e, now.URL)
+			}
+			return c.Wrap(e, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: true})
+		})
+	}
+	slices.Reverse(d.plan.Skipped)
+	return d.finish()
+}
+
+// byHand says what the user has to do to keep a fix.
+func (c *Checked) byHand() string {
+	steps := c.healedBy()
+	return "the server works only with a manual fix: " + c.hideValues(steps[0].Next)
+}
+
+// restate plans to write another program that the user agreed to. It returns false if that is not what
+// made the server work, or if the entry cannot express it.
+func (v *View) restate(d *draft, c *Checked) bool {
+	if !c.agreed() || c.Config.InProject() && filepath.IsAbs(c.Report.Spec.Command) { // where one person has the program
+		return false
+	}
+	return v.inPlace(d, c.Server, "heal", func(config *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, bool) {
+		with, ok := expressed(config.Written(e), c.started, c.Report.Spec)
+		if !ok || with.Command == config.Written(e).Command {
+			return nil, false
 		}
-		return c.Wrap(e, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: true})
+		return config.ReplaceSpec(e, with)
 	})
 }
 
@@ -82,7 +114,7 @@ func (v *View) saved(config *clientconfig.Config, e *clientconfig.Entry, c *Chec
 	if edit, ok := config.Healed(e, kept, c.otherTransport()); ok && isWhole(c.started, c.Report.Spec, kept) {
 		return edit, true
 	}
-	if v.fleet.Gauze == "" || len(c.healedBy()) == 0 {
+	if v.fleet.Gauze == "" || len(c.healedBy()) == 0 || c.agreed() {
 		return nil, false
 	}
 	edit, err := config.Wrap(e, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: true})
@@ -121,13 +153,15 @@ func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem
 		what = steps[0].About
 	}
 	edit, ok := v.saved(now, &now.Entries[i], c)
+	reviewed := allowed(clientconfig.Problem{File: c.File, Consent: clientconfig.Shown})
 	switch {
-	case !ok && c.Wrapped: // gauze run finds it at every start
+	case !ok && reviewed && v.restate(d, c):
+	case !ok && c.Wrapped && !c.agreed(): // gauze run finds it at every start
 	case !ok:
 		if steps := c.healedBy(); len(steps) > 0 && steps[0].Next != "" {
-			d.postpone(c.ID(), "the server works only with a manual fix: "+c.hideValues(steps[0].Next))
+			d.postpone(c.ID(), c.byHand())
 		}
-	case !allowed(clientconfig.Problem{File: c.File, Consent: clientconfig.Shown}):
+	case !reviewed:
 		d.postpone(c.ID(), strings.TrimSuffix(c.Hide(what), ".")+"; the fix changes what is run or reached, so the diff must be reviewed first")
 	default:
 		if err := d.edit(c.Config, c.ID(), clientconfig.Shown, "heal "+c.Name, edit); err != nil {

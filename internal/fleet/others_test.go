@@ -162,7 +162,8 @@ func TestAnOfferShowsWhatItChanges(t *testing.T) {
 		{"a port of a database", own("A=b", "postgres://u:hunter2pw@localhost:1/x"), own("A=b", "postgres://u:hunter2pw@localhost:2/x"), false},
 		{"also in its query", own("A=b", "postgres://u:hunter2pw@localhost:1/x?host=localhost:1"), own("A=b", "postgres://u:hunter2pw@localhost:2/x?host=localhost:2"), true},
 		{"a variable called like a key", own("API_TOKEN=localhost:1", "hunter2pw"), own("API_TOKEN=localhost:2", "hunter2pw"), true},
-		{"more words than before", own("A=b", "localhost:1"), own("A=b", "localhost:2 --also"), true},
+		{"more words than before", own("A=b", "postgres://u:hunter2pw@localhost:1/x"), own("A=b", "postgres://u:hunter2pw@localhost:2/x --also"), true},
+		{"more words than before, none of them masked", own("A=b", "localhost:1"), own("A=b", "localhost:2 --also"), false},
 	} {
 		q, err := Offer{About: "x", was: test.was, Spec: test.now}.Question(nil)
 		if err != nil || q.Hides != test.hides {

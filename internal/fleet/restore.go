@@ -106,25 +106,32 @@ func (l Locked) masked() bool {
 		slices.ContainsFunc(append(slices.Clone(l.Command), l.URL), func(word string) bool { return strings.Contains(word, redact.Redacted) || redact.Text(word) != word })
 }
 
-// replaceInPlace changes only what is run or reached, if nothing else is different. A wrapped
-// server stays wrapped.
+// replaceInPlace changes only what is run or reached, if nothing else is different.
 func (v *View) replaceInPlace(d *draft, s *Server, was Locked, spec launch.Spec) bool {
 	if now := v.fleet.locked(&Checked{Server: s}, nil); !slices.Equal(was.Env, now.Env) || !slices.Equal(was.Headers, now.Headers) {
 		return false
 	}
+	return v.inPlace(d, s, "restore", func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, bool) {
+		return c.ReplaceSpec(e, spec)
+	})
+}
+
+// inPlace changes the entry of a server as if it did not run through gauze. A wrapped server stays
+// wrapped. If the change is not possible, nothing is planned and inPlace returns false.
+func (v *View) inPlace(d *draft, s *Server, verb string, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, bool)) bool {
 	trial := d.trial()
 	step := func(verb string, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) bool {
 		now := trial.now(s.Config)
 		entry := now.At(s.Path)
-		if entry == nil {
+		if entry == nil || entry.Name != s.Name {
 			return false
 		}
 		edit, err := change(now, entry)
 		return err == nil && trial.edit(s.Config, s.ID(), clientconfig.Shown, verb+" "+s.Name, edit) == nil
 	}
 	ok := !s.Wrapped || step("unwrap", (*clientconfig.Config).Unwrap)
-	ok = ok && step("restore", func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
-		edit, ok := c.ReplaceSpec(e, spec)
+	ok = ok && step(verb, func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
+		edit, ok := change(c, e)
 		if !ok {
 			return nil, clientconfig.Skipped("the entry would have to be rewritten")
 		}

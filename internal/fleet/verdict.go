@@ -155,8 +155,10 @@ func (c *Checked) healedBy() (kept []doctor.Step) {
 }
 
 // agreed reports whether the user had to agree to a fix, which gauze run does not apply by itself.
-func (c *Checked) agreed() bool {
-	return slices.ContainsFunc(c.healedBy(), func(s doctor.Step) bool { return s.Agreed })
+func (c *Checked) agreed() bool { return agreedTo(c.Report.Steps) }
+
+func agreedTo(steps []doctor.Step) bool {
+	return slices.ContainsFunc(steps, func(s doctor.Step) bool { return s.Agreed && s.Result != doctor.Undone })
 }
 
 // otherTransport returns the transport that the server actually uses, if its client would use a
