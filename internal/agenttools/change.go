@@ -164,7 +164,7 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 		if err != nil {
 			return out, err
 		}
-		result := Configured{Report: healingOf(tried.Report.Spec, tried.Spec, tried.Attempt, tried.Report), Left: skippedOf(tried.Plan), Needs: neededOf(tried)}
+		result := Configured{Report: healingOf(tried.Report.Spec, tried.Final, tried.Attempt, tried.Report), Left: skippedOf(tried.Plan), Needs: neededOf(tried)}
 		if offer, ok := asks.first(c); ok && !tried.Works() {
 			out, err := confirmOffer(c, offer, commandLine(slices.Concat(typed[0], typed[1])...), try)
 			return out.orReport(result), err

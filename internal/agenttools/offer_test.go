@@ -180,3 +180,41 @@ func TestAnInstalledProgramIsAskedAbout(t *testing.T) {
 		}
 	}
 }
+
+// A variable that healed a server is in the configuration that is shown: typed in again, it works. A
+// secret is a reference if the server's environment has it, and is masked otherwise.
+func TestTheFinalConfigurationHasTheHealedVariable(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		environ []string
+		env     string // of the server's own directory
+		want    []string
+	}{
+		"a reference": {[]string{"GITHUB_TOKEN=" + secret}, "ORBIT_TEAM=blue\n", []string{"with GITHUB_PERSONAL_ACCESS_TOKEN=${GITHUB_TOKEN}", "with ORBIT_TEAM=blue", "with NEEDX=1"}},
+		"a file":      {nil, "ORBIT_TEAM=blue\nGITHUB_PERSONAL_ACCESS_TOKEN=" + secret + "\n", []string{"with GITHUB_PERSONAL_ACCESS_TOKEN=«redacted»", "with ORBIT_TEAM=blue", "with NEEDX=1"}},
+	} {
+		a := newAgent(t, settings{person: yes})
+		a.lonely()
+		a.fleet.Home.Environ = append(a.fleet.Home.Environ, test.environ...)
+		a.write("bin/works", script(t))
+		a.write("bin/.env", test.env)
+		a.write("bin/notes", "#!/bin/sh\n[ -n \"$ORBIT_TEAM\" ] && [ -n \"$GITHUB_PERSONAL_ACCESS_TOKEN\" ] && exec \"$HOME/bin/works\"\necho 'Error: missing required environment variables: GITHUB_PERSONAL_ACCESS_TOKEN, ORBIT_TEAM' >&2\nexit 1\n")
+		a.write(".claude.json", fmt.Sprintf(`{"mcpServers": {"notes": {"type": "stdio", "command": %q, "env": {"NEEDX": "1"}}}}`, filepath.Join(a.dir, "bin/notes")))
+		r, _ := a.agreeing("heal_server", object{"server": "notes", "dry_run": true})
+		report := r.data["servers"].([]any)[0].(object)["report"].(object)
+		final, _ := report["configuration"].(string)
+		for _, line := range test.want {
+			if !strings.Contains(final+"\n", "\n  "+line+"\n") {
+				t.Errorf("%s: no %q in %q\n%s", name, line, final, r.text)
+			}
+		}
+		r, _ = a.agreeing("test_connection", object{"command": filepath.Join(a.dir, "bin/notes"), "env": object{"NEEDX": "1"}})
+		tested, _ := r.data["report"].(object)["configuration"].(string)
+		if _, env, _ := strings.Cut(final, "\n"); !strings.HasSuffix(tested, env) {
+			t.Errorf("%s: the same server that is not configured: %q, want %q", name, tested, final)
+		}
+		if strings.Contains(final, "PATH=") || strings.Contains(a.heard.String(), secret) {
+			t.Errorf("%s: %s", name, final)
+		}
+	}
+}

@@ -185,7 +185,7 @@ func (c *call) test(in testIn) (out Tested, err error) {
 			return out, err
 		}
 		out.Status, out.Server = done, redact.Passage(fleet.Masked(fleet.Outline(resolved.Spec), tried.Spec.Secrets()))
-		out.Works, out.Report, out.Needs = tried.Report.Healthy, healingOf(tried.Report.Spec, tried.Spec, tried.Attempt, tried.Report), neededOf(tried)
+		out.Works, out.Report, out.Needs = tried.Report.Healthy, healingOf(tried.Report.Spec, tried.Final, tried.Attempt, tried.Report), neededOf(tried)
 		if offer, ok := asks.first(c); ok && !out.Works {
 			asked, err := confirmOffer(c, offer, commandLine(typed...), try)
 			return asked.orReport(out), err

@@ -116,6 +116,7 @@ func changedWords(a, b string) (n int, aligned bool) {
 // Configured is the result of a Request: how the server did, and what would be written.
 type Configured struct {
 	Spec    launch.Spec // as it would be written, with references
+	Final   launch.Spec // how it was started or reached in the end, as it may be shown
 	Tried   bool
 	Attempt probe.Result
 	Report  doctor.Report
@@ -322,6 +323,7 @@ func (f *Fleet) try(ctx context.Context, r Request, c *Configured) {
 	c.Attempt, c.Report = doctor.Examine(ctx, machine, filled, o)
 	c.Attempt = c.Attempt.Hidden(Hiding(filled))
 	c.Tried = true
+	defer func() { c.Final = withHealed(c.Spec, filled, c.Report.Spec, f.Home.Environ) }()
 	if c.Report.Healthy && len(c.Report.Steps) > 0 {
 		healed := minimal(ctx, machine, filled, c.Report.Spec, o)
 		if with, ok := expressed(c.Spec, filled, healed); ok && agreedTo(c.Report.Steps) {

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Keep plans to save the fixes that made servers work when they were tested: the arguments and
@@ -92,16 +94,50 @@ func (c *Checked) inEntry(config *clientconfig.Config, e *clientconfig.Entry) (c
 	return edit, len(edit) > 0
 }
 
-// Final returns how the server was started or reached in the end, as it would be written.
+// Final returns how the server was started or reached in the end, as it would be written. Variables
+// that a fix set are in it, without the values of secrets.
 func (c *Checked) Final() launch.Spec {
-	return lasting(c.Written(), c.started, c.Report.Spec, false)
+	return withHealed(lasting(c.Written(), c.started, c.Report.Spec, false), c.started, c.Report.Spec, c.view.fleet.Home.Environ)
 }
 
 // Final returns how a server that is in no file was started or reached in the end. Its environment has
-// only what differs and may be written.
+// only what differs.
 func Final(before, healed launch.Spec) launch.Spec {
 	before.Env = before.Environment()
-	return lasting(launch.Spec{}, before, healed, false)
+	return withHealed(lasting(launch.Spec{}, before, healed, false), before, healed, before.Env)
+}
+
+// withHealed returns a spec with the variables that a fix set. A secret is a reference to the variable of
+// the user's environment that has the value, or masked.
+func withHealed(s, before, healed launch.Spec, environ []string) launch.Spec {
+	if healed.URL != "" {
+		return s
+	}
+	was, now := valuesOf(before.Environment()), valuesOf(healed.Environment())
+	s.Env = slices.DeleteFunc(slices.Clone(s.Env), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return was[name] != now[name]
+	})
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if old, has := was[name]; !has || old != now[name] {
+			s.Env = append(s.Env, name+"="+withoutSecret(name, now[name], environ))
+		}
+	}
+	return s
+}
+
+// withoutSecret returns the value of a variable as it may be shown.
+func withoutSecret(name, value string, environ []string) string {
+	pair := name + "=" + value
+	if !redact.NamesSecret(name, value) && redact.EnvironSecrets([]string{pair}).Redact(value) == value && redact.Text(value) == value {
+		return value
+	}
+	for _, other := range environ {
+		if name, v, _ := strings.Cut(other, "="); v == value && variableName.MatchString(name) {
+			return "${" + name + "}"
+		}
+	}
+	return redact.Redacted
 }
 
 // saved returns the edit that makes a server work: by its entry if that can express the whole fix, or
