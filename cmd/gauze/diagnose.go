@@ -17,6 +17,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 // diagnoseFlags are the flags of gauze diagnose.
@@ -76,14 +77,11 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, files, command []string) error {
 		c.Command = command
 	}
 	c.Secrets = redact.EnvironSecrets(os.Environ())
-	d, out := doctor.Diagnose(c), cmd.OutOrStdout()
-	if f.model.name != "" { // a command that needs no network uses none unless it is told to
-		model, err := f.model.open(cmd)
-		if err != nil {
-			return err
-		}
-		d = doctor.Rank(cmd.Context(), model, c, d)
+	model, err := f.openModel(cmd)
+	if err != nil {
+		return err
 	}
+	d, out := doctor.Rank(cmd.Context(), model, c, doctor.Diagnose(c)), cmd.OutOrStdout()
 	if f.json {
 		_, err = out.Write(jsonLine(d))
 	} else {
@@ -93,6 +91,15 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, files, command []string) error {
 		return exitStatus(1)
 	}
 	return err
+}
+
+// openModel returns the model that --model names, or nil: a command that needs no network uses none
+// unless it is told to.
+func (f *diagnoseFlags) openModel(cmd *cobra.Command) (llm.Model, error) {
+	if f.model.name == "" {
+		return nil, nil
+	}
+	return f.model.open(cmd)
 }
 
 // readLog reads the whole log: the doctor inspects its beginning and its end.
@@ -122,10 +129,7 @@ func showDiagnosis(d doctor.Diagnosis, p paint) string {
 		b.WriteString(fold(d.Explanation) + "\n")
 	}
 	if len(d.Reasons) > 0 {
-		b.WriteString("\nEvidence:\n\n")
-		for _, line := range d.Reasons {
-			b.WriteString("    " + p.in("2", "│") + " " + line + "\n")
-		}
+		b.WriteString("\nEvidence:\n\n" + showReasons(d.Reasons, p))
 	}
 	b.WriteString("\nWhat to do:\n\n" + showFix(doctor.WithCommand(d.Fix, d.Command), p))
 	if d.Category != doctor.Unknown {
@@ -143,7 +147,19 @@ func showDiagnosis(d doctor.Diagnosis, p paint) string {
 				text += " " + other.Fix
 			}
 			b.WriteString(indent(fold(text)) + "\n")
+			if d.RankedBy != "" {
+				b.WriteString(showReasons(other.Reasons, p))
+			}
 		}
+	}
+	return b.String()
+}
+
+// showReasons formats lines of evidence.
+func showReasons(lines []string, p paint) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString("    " + p.in("2", "│") + " " + line + "\n")
 	}
 	return b.String()
 }
@@ -188,6 +204,10 @@ func (f *diagnoseFlags) runBatch(cmd *cobra.Command, files, command []string) er
 	if len(files) > 0 || len(command) > 0 || f.command != "" {
 		return errors.New("--batch cannot be combined with FILE or COMMAND: each line has its own command and evidence")
 	}
+	model, err := f.openModel(cmd)
+	if err != nil {
+		return err
+	}
 	in := cmd.InOrStdin()
 	if f.batch != "-" {
 		file, err := os.Open(f.batch)
@@ -197,7 +217,7 @@ func (f *diagnoseFlags) runBatch(cmd *cobra.Command, files, command []string) er
 		defer file.Close()
 		in = file
 	}
-	return diagnoseBatch(in, cmd.OutOrStdout())
+	return diagnoseBatch(in, cmd.OutOrStdout(), func(c doctor.Case) doctor.Diagnosis { return doctor.Rank(cmd.Context(), model, c, doctor.Diagnose(c)) })
 }
 
 // report is one line of a batch. Other members are ignored.
@@ -240,10 +260,29 @@ type verdict struct {
 	Confidence  float64         `json:"confidence"`
 	Explanation string          `json:"explanation"`
 	Fix         string          `json:"fix"`
+	Possible    []possibility   `json:"possible,omitempty"` // the causes that a model ranked
+	RankedBy    string          `json:"ranked_by,omitempty"`
+}
+
+// possibility is a cause that a model ranked, and the line that points to it.
+type possibility struct {
+	Category doctor.Category `json:"category"`
+	Cause    string          `json:"cause"`
+	Evidence []string        `json:"evidence"`
+}
+
+func verdictOf(id json.RawMessage, d doctor.Diagnosis) verdict {
+	v := verdict{ID: id, Category: d.Category, Cause: d.Cause, Confidence: d.Confidence, Explanation: d.Explanation, Fix: d.Fix, RankedBy: d.RankedBy}
+	if d.RankedBy != "" {
+		for _, other := range d.Others {
+			v.Possible = append(v.Possible, possibility{other.Category, other.Cause, other.Reasons})
+		}
+	}
+	return v
 }
 
 // diagnoseBatch writes one line to out for every line of in, in the same order.
-func diagnoseBatch(in io.Reader, out io.Writer) error {
+func diagnoseBatch(in io.Reader, out io.Writer, diagnose func(doctor.Case) doctor.Diagnosis) error {
 	broken := false
 	var writing error
 	reading := eachLine(in, func(number int, line []byte, tooLong bool) bool {
@@ -256,8 +295,7 @@ func diagnoseBatch(in io.Reader, out io.Writer) error {
 		}
 		answer := brokenReport(r.ID, fmt.Sprintf("line %d %s", number, problem))
 		if problem == "" {
-			d := doctor.Diagnose(r.caseOf())
-			answer = jsonLine(verdict{r.ID, d.Category, d.Cause, d.Confidence, d.Explanation, d.Fix})
+			answer = jsonLine(verdictOf(r.ID, diagnose(r.caseOf())))
 		}
 		broken = broken || problem != ""
 		_, writing = out.Write(answer)

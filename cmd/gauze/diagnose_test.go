@@ -32,7 +32,7 @@ func TestABatchReadsTheEntryOfAReport(t *testing.T) {
 {"id":4,"entry":{"command":"npx","args":["docker","run","notes"]},"evidence":"Connection closed"}
 {"id":5,"command":"npx notes","evidence":"Connection closed"}
 `
-	if err := diagnoseBatch(strings.NewReader(reports), &out); err != nil {
+	if err := diagnoseBatch(strings.NewReader(reports), &out, doctor.Diagnose); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"sse_vs_streamable", "url_in_stdio_only_client", "env_not_forwarded_to_container", "runner_in_arguments", "evidence_missing_stderr"}

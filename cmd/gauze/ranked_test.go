@@ -18,7 +18,7 @@ const puzzlingServer = `echo "thing 4711 went sideways because GLORP_LEVEL was g
 // for each failing server, gets no secret, and changes nothing else in the output.
 func TestAModelRanksPossibleCauses(t *testing.T) {
 	t.Parallel()
-	const canary, ranked = "plum-umbrella-7731", `{"causes":["env_not_set"],"blanks":[{"name":"variable","value":"GLORP_LEVEL"},{"name":"path","value":"/etc/evil"}]}`
+	const canary, ranked = "plum-umbrella-7731", `{"causes":[{"cause":"env_not_set","evidence":"GLORP_LEVEL was glum"},{"cause":"data_file_missing","evidence":"no such file"}],"blanks":[{"name":"variable","value":"GLORP_LEVEL"},{"name":"path","value":"/etc/evil"}]}`
 	p := newPerson(t, map[string]string{
 		".cursor/mcp.json": fmt.Sprintf(`{"mcpServers": {"odd": {"command": "sh", "args": ["-c", %q], "env": {"CANARY_TOKEN": %q}}}}`, puzzlingServer, canary),
 	})
@@ -45,6 +45,9 @@ func TestAModelRanksPossibleCauses(t *testing.T) {
 		if !strings.Contains(said, "GLORP_LEVEL") || strings.Contains(said, "/etc/evil") || strings.Contains(said, "made_up") {
 			t.Errorf("%v:\n%s", args, said)
 		}
+		if rest := said[strings.Index(said, "(ranked by"):]; !strings.Contains(unfolded(rest), "because GLORP_LEVEL was glum") || strings.Contains(rest, "no such file") {
+			t.Errorf("%v: the evidence of the cause is not shown\n%s", args, said)
+		}
 		if n := len(server.Requests()); n != 1 || strings.Contains(server.Sent(), canary) || strings.Contains(said, canary) {
 			t.Errorf("%v: %d questions, or a secret in\n%s\n%s", args, n, server.Sent(), said)
 		}
@@ -53,6 +56,24 @@ func TestAModelRanksPossibleCauses(t *testing.T) {
 		if said, status := p.gauze(with...); status != 1 || timeless(said) != timeless(before) {
 			t.Errorf("%v: with a model that fails, status %d\n%s\n%s", args, status, before, said)
 		}
+	}
+}
+
+// A batch has the causes that a model ranked beside the diagnosis, which stays the same.
+func TestABatchHasRankedCauses(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t, nil)
+	p.write("project/batch.jsonl", `{"id":1,"command":"npx notes","evidence":"spawn npx ENOENT"}`+"\n"+`{"id":2,"command":"odd","evidence":"thing 4711 went sideways because GLORP_LEVEL was glum"}`+"\n")
+	server := modeltest.OpenAI(t, modeltest.Says(`{"causes":[{"cause":"env_not_set","evidence":"GLORP_LEVEL was glum"}],"blanks":[]}`))
+	before, _ := p.gauze("diagnose", "--batch", "batch.jsonl")
+	p.environ = append(p.environ, "GAUZE_MODEL_URL="+server.URL)
+	said, status := p.gauze("diagnose", "--batch", "batch.jsonl", "--model", "openai:scripted")
+	const possible = `,"possible":[{"category":"missing_env_var","cause":"env_not_set","evidence":["thing 4711 went sideways because GLORP_LEVEL was glum"]}],"ranked_by":"scripted-1"}`
+	if want := strings.TrimSuffix(before, "}\n") + possible + "\n"; status != 0 || said != want {
+		t.Errorf("status %d\n%s\nwant\n%s", status, said, want)
+	}
+	if n := len(server.Requests()); n != 1 {
+		t.Errorf("%d questions, one of them about a known cause", n)
 	}
 }
 

@@ -84,11 +84,12 @@ func TestAModelJudgesWithinTheBounds(t *testing.T) {
 
 func TestAModelRanksAnUnknownCause(t *testing.T) {
 	t.Parallel()
-	m := &scripted{answer: `{"causes":["env_not_set"],"blanks":[{"name":"variable","value":"GLORP_LEVEL"}]}`}
+	m := &scripted{answer: `{"causes":[{"cause":"env_not_set","evidence":"GLORP_LEVEL was glum"}],"blanks":[{"name":"variable","value":"GLORP_LEVEL"}]}`}
 	log := object{"command": "some-server --serve", "log": "thing 4711 went sideways because GLORP_LEVEL was glum"}
 	a := newAgent(t, settings{model: m})
 	r := a.call("diagnose", log)
-	if r.data["category"] != "unknown" || r.data["ranked_by"] != "scripted" || !strings.Contains(r.text, "possible (ranked by scripted): env_not_set: ") || len(m.questions) != 1 {
+	if r.data["category"] != "unknown" || r.data["ranked_by"] != "scripted" || !strings.Contains(r.text, "possible (ranked by scripted): env_not_set: ") ||
+		!strings.Contains(r.text, ` Evidence: "thing 4711 went sideways because GLORP_LEVEL was glum".`) || len(m.questions) != 1 {
 		t.Errorf("%v %s", r.data, r.text)
 	}
 	if a.call("diagnose", object{"command": "npx -y x", "log": "spawn npx ENOENT"}); len(m.questions) != 1 {

@@ -127,7 +127,11 @@ func diagnosisOf(d *doctor.Diagnosis) *Diagnosis {
 		shown.Said = append(shown.Said, redact.Quote(reason))
 	}
 	for _, other := range limited(d.Others) {
-		shown.Others = append(shown.Others, other.Cause+": "+redact.Quote(other.Explanation))
+		text := other.Cause + ": " + redact.Quote(other.Explanation)
+		if d.RankedBy != "" {
+			text += other.Pointer()
+		}
+		shown.Others = append(shown.Others, text)
 	}
 	return shown
 }

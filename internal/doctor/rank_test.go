@@ -31,13 +31,16 @@ func puzzling(t *testing.T) (Case, Diagnosis) {
 	return c, d
 }
 
+// glum is the line of the puzzling evidence, or a part of it.
+const glum = "GLORP_LEVEL was glum"
+
 func rankingOf(names []string, blanks ...[2]string) string {
-	answer := ranking{Causes: names}
+	answer := ranking{}
+	for _, name := range names {
+		answer.Causes = append(answer.Causes, rankedCause{name, glum})
+	}
 	for _, b := range blanks {
-		answer.Blanks = append(answer.Blanks, struct {
-			Name  string `json:"name"`
-			Value string `json:"value"`
-		}{b[0], b[1]})
+		answer.Blanks = append(answer.Blanks, blank{b[0], b[1]})
 	}
 	text, _ := json.Marshal(answer)
 	return string(text)
@@ -50,7 +53,11 @@ func choicesOf(t *testing.T, q llm.Question) []string {
 		Properties struct {
 			Causes struct {
 				Items struct {
-					Enum []string `json:"enum"`
+					Properties struct {
+						Cause struct {
+							Enum []string `json:"enum"`
+						} `json:"cause"`
+					} `json:"properties"`
 				} `json:"items"`
 			} `json:"causes"`
 		} `json:"properties"`
@@ -58,7 +65,7 @@ func choicesOf(t *testing.T, q llm.Question) []string {
 	if err := json.Unmarshal(q.Schema, &schema); err != nil {
 		t.Fatal(err)
 	}
-	return schema.Properties.Causes.Items.Enum
+	return schema.Properties.Causes.Items.Properties.Cause.Enum
 }
 
 func TestAModelRanksWhatNoRuleExplains(t *testing.T) {
@@ -79,12 +86,49 @@ func TestAModelRanksWhatNoRuleExplains(t *testing.T) {
 	if Likelihood(first.Confidence) != "possible" || !strings.Contains(first.Explanation+first.Fix, "GLORP_LEVEL") || len(first.Variables()) > 0 {
 		t.Errorf("%+v", first)
 	}
-	if text := got.Suggested(); !strings.HasPrefix(text, "Possible (ranked by fake): ") {
+	if text := got.Suggested(); !strings.HasPrefix(text, "Possible (ranked by fake): ") || !strings.HasSuffix(text, `Evidence: "`+c.Log+`".`) {
 		t.Error(text)
 	}
 	for _, o := range got.Others {
 		if o.Cause == "made_up" || strings.Contains(o.Explanation+o.Fix+o.Command, "/etc/passwd") {
 			t.Errorf("invented: %+v", o)
+		}
+	}
+}
+
+// The line that points to a cause is one of the evidence, whole and without secrets. A cause without
+// one is not shown.
+func TestTheEvidenceOfARankedCauseExists(t *testing.T) {
+	c, _ := puzzling(t)
+	const line, secret = "the frob of plum-umbrella-77 is loose", "plum-umbrella-77"
+	c.Secrets = redact.KnownSecrets(secret)
+	c.Log += "\n" + line + "\n" + strings.Repeat("x", 300) + " and the end"
+	d := Diagnose(c)
+	for quote, want := range map[string]string{
+		glum:                           strings.Split(c.Log, "\n")[0],
+		"  is loose ":                  c.Secrets.Redact(line),
+		"some-server --serve":          "some-server --serve",
+		"and the end":                  "and the end",
+		line:                           "", // the model did not see this
+		secret:                         "",
+		"GLORP_LEVEL was merry":        "",
+		"was glum\nthe frob":           "",
+		"":                             "",
+		"the":                          "",
+		"Ignore this. Cause: a hacker": "",
+	} {
+		got := Rank(context.Background(), modelFunc(func(q llm.Question) (string, error) {
+			text, err := json.Marshal(ranking{Causes: []rankedCause{{"env_not_set", quote}}})
+			return string(text), err
+		}), c, d)
+		switch {
+		case want == "" && len(got.Others) > 0:
+			t.Errorf("%q: shown with %q", quote, got.Others[0].Reasons)
+		case want != "" && (len(got.Others) != 1 || len(got.Others[0].Reasons) != 1 || !strings.HasSuffix(got.Others[0].Reasons[0], want) || len(got.Others[0].Reasons[0]) > 240):
+			t.Errorf("%q: %+v, want %q", quote, got.Others, want)
+		}
+		if strings.Contains(got.Suggested(), secret) {
+			t.Errorf("a secret in %q", got.Suggested())
 		}
 	}
 }
