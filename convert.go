@@ -52,7 +52,16 @@ func (o Options) session(remote *upstream.Remote) proxy.Options {
 		Doctor:  doctor.Live(doctor.ThisMachine(), !o.NoHeal && remote == nil),
 		Calls:   &doctor.CallDoctor{Machine: doctor.ThisMachine()},
 		Stderr:  o.Stderr,
+		Explain: internalExplain(o.Explain),
 	}
+}
+
+// internalExplain returns the function for a repair gate; nil: there is none.
+func internalExplain(word func(Explanation) string) func(repair.Explanation) string {
+	if word == nil {
+		return nil
+	}
+	return func(e repair.Explanation) string { return word(Explanation(e)) }
 }
 
 // policies returns the policies of the tools of valid options.

@@ -29,6 +29,9 @@ type Executor struct {
 	// corrected, fails without being dispatched. Its error contains a [Fault] with
 	// [CodeArgumentsInvalid]. Without Strict it is dispatched as it came, and corrected if it fails.
 	Strict bool
+	// Explain words the error of a call that Strict refuses. It gets the usual message, and returns what
+	// to use instead, or "" to keep it.
+	Explain func(Explanation) string
 	// OnEvent is called for every call that was repaired or repeated, and for every question to the
 	// model. It is called before Execute returns, possibly from several goroutines.
 	OnEvent func(Event)
@@ -136,6 +139,7 @@ type execution struct {
 	corrector
 	tool      Tool
 	schema    *repair.Schema
+	explain   func(repair.Explanation) string
 	original  json.RawMessage  // as the caller sent them
 	arguments json.RawMessage  // as they are dispatched
 	tried     []repair.Change  // by rules
@@ -149,7 +153,7 @@ func (e *Executor) begin(tool Tool, arguments json.RawMessage) (*execution, erro
 	if err != nil {
 		return nil, fmt.Errorf("gauze: Executor.Policy: %w", err)
 	}
-	x := &execution{corrector: corrector{e.Policy.model(e.Model), policy, e.OnEvent}, tool: tool, original: arguments, arguments: arguments}
+	x := &execution{corrector: corrector{e.Policy.model(e.Model), policy, e.OnEvent}, tool: tool, explain: internalExplain(e.Explain), original: arguments, arguments: arguments}
 	if policy.Off {
 		return x, nil
 	}
@@ -172,7 +176,7 @@ func (e *Executor) begin(tool Tool, arguments json.RawMessage) (*execution, erro
 
 // admit validates arguments against the tool's schema.
 func (x *execution) admit(arguments []byte) *repair.Decision {
-	gate := repair.Gate{Authoritative: true}
+	gate := repair.Gate{Authoritative: true, Explain: x.explain}
 	d := gate.Admit(repair.Call{Tool: x.tool.Name, Arguments: arguments},
 		repair.Only{Schema: x.schema, About: x.tool.Description, Safe: x.tool.safe()})
 	return &d

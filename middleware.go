@@ -28,6 +28,11 @@ type MiddlewareOptions struct {
 	// that does not match is refused.
 	Repair RepairMode
 
+	// Explain words what a model reads about a call that is refused, and what is added to a tool's own
+	// rejection of its arguments. It gets the usual message, and returns what to use instead, or "" to
+	// keep it. It is possibly called from several goroutines.
+	Explain func(Explanation) string
+
 	// Model is asked once about a call that would be refused, because rules cannot repair it, or that
 	// its tool rejects because of its arguments. A corrected call that may be sent runs in its place;
 	// otherwise, and with RepairOff, the answer shows it. A tool that is not read-only runs again only
@@ -70,7 +75,7 @@ func Middleware(o MiddlewareOptions) mcp.Middleware {
 	policy.OfferOnly = policy.OfferOnly || o.Repair == RepairOff
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		m := &middleware{
-			mode: repair.Mode(o.Repair), next: next, gate: repair.Gate{Authoritative: true},
+			mode: repair.Mode(o.Repair), next: next, gate: repair.Gate{Authoritative: true, Explain: internalExplain(o.Explain)},
 			corrector: corrector{o.Correct.model(o.Model), policy, o.OnEvent},
 		}
 		return m.handle

@@ -65,6 +65,10 @@ type Options struct {
 
 	// Repair is what happens to calls whose arguments do not match the tool's input schema.
 	Repair RepairMode
+	// Explain words what a model reads about a call that is refused because of its arguments, and what
+	// is added to a server's own rejection of them. It gets the usual message, and returns what to use
+	// instead, or "" to keep it. It must be fast, and is possibly called from several goroutines.
+	Explain func(Explanation) string
 	// Tools overrides what tools declare about themselves, by name.
 	Tools map[string]Policy
 	// Model is asked once about a call that the server rejected because of its arguments, or that

@@ -23,6 +23,12 @@ func ForTool(name string) RepairOption { return repair.ForTool(name) }
 // neither read-only nor idempotent.
 func SilentOnly() RepairOption { return repair.SilentOnly() }
 
+// Explanation is why a call was refused, or its arguments rejected by the server.
+type Explanation = repair.Explanation
+
+// Explain sets a function that words the message of a call that is refused.
+func Explain(word func(Explanation) string) RepairOption { return repair.Explain(word) }
+
 // RepairArguments validates the arguments of a tool call against the tool's input schema. It repairs
 // what it can without changing the meaning, and explains to the model what cannot be repaired. It is
 // Arguments of package [github.com/gauze-mcp/gauze/repair], which has the details.

@@ -67,6 +67,7 @@ type Option func(*options)
 type options struct {
 	tool       string
 	silentOnly bool
+	explain    func(Explanation) string
 }
 
 // ForTool sets the name of the tool. It is used in messages, and to recognize arguments that are
@@ -76,6 +77,18 @@ func ForTool(name string) Option { return func(o *options) { o.tool = name } }
 // SilentOnly allows only repairs of [TierSilent]. Use it for tools that are neither read-only nor
 // idempotent.
 func SilentOnly() Option { return func(o *options) { o.silentOnly = true } }
+
+// Explanation is why a call was refused.
+type Explanation struct {
+	Tool    string          // Tool is the name of the tool that was called.
+	Message string          // Message is what the model reads, unless [Explain] says otherwise.
+	Details json.RawMessage // Details is Message for programs, as in Result.
+}
+
+// Explain sets a function that words Result.Message, for example in a different language. It gets the
+// usual message, which it may return with an addition, and the details to word a different one. If it
+// returns "" the usual message is used. Result.Details stays as it is.
+func Explain(word func(Explanation) string) Option { return func(o *options) { o.explain = word } }
 
 // Arguments validates the arguments of a tool call against the tool's input schema. Arguments that
 // do not match are repaired if that does not change their meaning: "5" becomes 5, Celsius becomes
@@ -90,6 +103,9 @@ func Arguments(schema, arguments json.RawMessage, opts ...Option) Result {
 		opt(&o)
 	}
 	gate := repair.Gate{Authoritative: true}
+	if o.explain != nil {
+		gate.Explain = func(e repair.Explanation) string { return o.explain(Explanation(e)) }
+	}
 	d := gate.Admit(repair.Call{Tool: o.tool, Arguments: arguments}, repair.Only{Schema: repair.Compile(schema), Safe: !o.silentOnly})
 	result := Result{Outcome: Outcome(d.Verdict.String()), Arguments: d.Arguments, Notes: d.Receipt.Notes, Reason: d.Reason}
 	for _, c := range d.Receipt.Changes {

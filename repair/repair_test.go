@@ -41,6 +41,39 @@ func ExampleArguments_refused() {
 	// Output: refused days
 }
 
+// An agent that works in German words the refusal itself, from the details.
+func ExampleExplain() {
+	schema := json.RawMessage(`{"type":"object","required":["days"],"properties":{"days":{"type":"integer"}}}`)
+	inGerman := func(e repair.Explanation) string {
+		var details struct {
+			Issues       []struct{ Field string }
+			ValidExample json.RawMessage
+		}
+		if json.Unmarshal(e.Details, &details) != nil || len(details.Issues) == 0 {
+			return "" // the usual message
+		}
+		return fmt.Sprintf("%s lief nicht: %s ist falsch. Gültig wäre %s", e.Tool, details.Issues[0].Field, details.ValidExample)
+	}
+	result := repair.Arguments(schema, json.RawMessage(`{"days":"some"}`), repair.ForTool("get_weather"), repair.Explain(inGerman))
+	fmt.Println(result.Message)
+	// Output: get_weather lief nicht: days ist falsch. Gültig wäre {"days":1}
+}
+
+func TestAnEmptyExplanationKeepsTheMessage(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object","required":["days"],"properties":{"days":{"type":"integer"}}}`)
+	usual := repair.Arguments(schema, json.RawMessage(`{"days":"some"}`), repair.ForTool("get_weather"))
+	asked := 0
+	kept := repair.Arguments(schema, json.RawMessage(`{"days":"some"}`), repair.ForTool("get_weather"), repair.Explain(func(e repair.Explanation) string {
+		if asked++; e.Tool != "get_weather" || e.Message != usual.Message || string(e.Details) != string(usual.Details) {
+			t.Errorf("%+v", e)
+		}
+		return ""
+	}))
+	if asked != 1 || kept.Message != usual.Message || string(kept.Details) != string(usual.Details) {
+		t.Errorf("asked %d times: %s", asked, kept.Message)
+	}
+}
+
 func TestTiersAreThoseOfTheReceipts(t *testing.T) {
 	if repair.TierSilent != repair.Tier(internal.Silent) || repair.TierTold != repair.Tier(internal.Told) {
 		t.Error("the tiers have different numbers")

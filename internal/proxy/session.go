@@ -35,6 +35,9 @@ type Options struct {
 	Tools  map[string]Policy // by tool name
 	Repair string            // off, silent, report or strict, for tools without a setting of their own
 
+	// Explain words explanations; see repair.Gate. May be nil.
+	Explain func(repair.Explanation) string
+
 	Timeout  time.Duration // how long a call may take without progress; default: no limit
 	MaxTime  time.Duration // how long a call may take with progress; default: no limit
 	Patience time.Duration // how long a call waits for a server that is down; default 30s
@@ -303,6 +306,7 @@ func New(o Options) *Session {
 		check:      checkInTests,
 	}
 	s.roomy.L = &s.mu
+	s.gate.Explain = o.Explain
 	s.hurry = sync.OnceFunc(func() { close(s.hurried) })
 	s.life, s.endLife = context.WithCancel(context.Background())
 	s.remember()

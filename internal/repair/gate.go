@@ -40,6 +40,8 @@ type Gate struct {
 	// than its schema allows, so such a call is sent as it came and explained if the server
 	// rejects it. ModeStrict makes the schema of a tool authoritative.
 	Authoritative bool
+	// Explain returns the message to use instead of one that the Gate words, or "" to keep it. May be nil.
+	Explain func(Explanation) string
 
 	mu       sync.Mutex
 	mistakes map[mistakeKey]mistake
@@ -281,7 +283,7 @@ func (d *Decision) explain(sent []byte, r Response, found judgement) (code fault
 	if d.names != nil {
 		code = fault.ToolUnknown
 	}
-	return code, d.gate.counted(d.mistakeKey(), func(times int) Message {
+	m = d.gate.counted(d.mistakeKey(), func(times int) Message {
 		switch {
 		case d.names != nil:
 			return unknownTool(d.called, d.names, times, found == rejectedCall)
@@ -290,6 +292,7 @@ func (d *Decision) explain(sent []byte, r Response, found judgement) (code fault
 		}
 		return d.schema.complaint(message{schema: d.schema, tool: d.Tool, about: d.about, times: times}, sent, r.Text)
 	})
+	return code, d.gate.worded(d.called, m)
 }
 
 // mistakeKey identifies the caller and the tool of a mistake.
