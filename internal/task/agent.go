@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -86,7 +87,7 @@ type toolsOf struct {
 	tools  []Tool
 }
 
-// allTools returns the tools of all servers.
+// allTools returns the tools of all servers, except those that the task does without.
 func (r *Runner) allTools(ctx context.Context) (all []toolsOf, stop *Stopped, err error) {
 	names := make([]string, 0, len(r.state.Plan.Servers))
 	for name := range r.state.Plan.Servers {
@@ -94,7 +95,13 @@ func (r *Runner) allTools(ctx context.Context) (all []toolsOf, stop *Stopped, er
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		tools, stop, err := r.ready(ctx, name)
+		if r.without[name] && !responds(r.Servers.Situation(name)) {
+			continue
+		}
+		tools, stop, err := r.ready(ctx, Intent{Server: name})
+		if stop != nil && r.without[name] && ctx.Err() == nil {
+			continue
+		}
 		if err != nil || stop != nil || ctx.Err() != nil {
 			if stop != nil {
 				stop.Server = name
@@ -142,6 +149,9 @@ func (r *Runner) chosen(a llm.Answer, all []toolsOf) (c Chosen, err error) {
 // question returns the question for the next choice. problem is what was wrong with the last answer.
 func (r *Runner) question(all []toolsOf, problem error) llm.Question {
 	text := map[string]any{"goal": r.state.Plan.Goal, "tools": shownTools(all), "calls": r.state.shownCalls()}
+	if gone := slices.Sorted(maps.Keys(r.without)); len(gone) > 0 {
+		text["unavailable_servers"] = gone
+	}
 	if same, _ := r.state.repeated(); same == stuckAfter-1 {
 		text["warning"] = fmt.Sprintf("The last call had the same outcome %d times in a row. The task stops as stuck if it has it once more.", stuckAfter-1)
 	}

@@ -31,9 +31,9 @@ func (s *State) Excerpt(d Decision, now time.Time) Excerpt {
 		unseen = s.unseen(s.Plan.Steps, d.Intent.Server)
 	}
 	for _, step := range s.Plan.Steps {
-		short := Step{ID: step.ID, For: step.For, OnError: step.OnError}
+		short := Step{ID: step.ID, Server: step.Server, For: step.For, OnError: step.OnError}
 		if slices.Contains(unseen, step.Server) {
-			short.Server, short.Tool, short.Unlisted = step.Server, step.Tool, step.Unlisted
+			short.Tool, short.Unlisted = step.Tool, step.Unlisted // without them, the names are not checked
 		}
 		e.Plan.Steps = append(e.Plan.Steps, short)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/verdict"
 )
 
 // Describe returns an entry as one line for a person, or nothing if it says nothing new. s is a state
@@ -23,7 +25,11 @@ func (s *State) Describe(e Entry) string {
 		return fmt.Sprintf("decided about call %d: %s", d.Call, d.Decision)
 	case KindVerdict:
 		d := known[Judged](e)
-		return fmt.Sprintf("! %s is %s: %s (%s)", s.Quote(d.Server), d.Health, s.Quote(d.Reason), d.Action)
+		action := d.Action
+		if d.By == verdict.ByModel {
+			action += ", decided by the model"
+		}
+		return fmt.Sprintf("! %s is %s: %s (%s)", s.Quote(d.Server), d.Health, s.Quote(d.Reason), action)
 	case KindChosen:
 		d := known[Chosen](e)
 		return fmt.Sprintf("the model chose %s: %s", d.Action, s.Quote(d.Reason))

@@ -120,6 +120,8 @@ type Judged struct {
 	By     string  `json:"by"`
 	Tokens int     `json:"tokens,omitempty"`
 	Cost   float64 `json:"cost,omitempty"`
+	// Rejected is why the answer of a model that was asked did not count.
+	Rejected string `json:"rejected,omitempty"`
 }
 
 // Chosen is what a model chose to do next. It is written before it is acted on, and the model is not

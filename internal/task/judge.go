@@ -6,24 +6,32 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/verdict"
+	"github.com/gauze-mcp/gauze/llm"
 )
 
 // defaultReconnects is how often a task waits for an attempt to reach a server, as in package
 // verdict.
 const defaultReconnects = 5
 
-// ready returns the tools of a server that is fit for a call. If the server is not, its health is
-// judged, and it is waited for as long as the verdict allows. stop says why the task cannot go on.
-func (r *Runner) ready(ctx context.Context, server string) (tools []Tool, stop *Stopped, err error) {
-	most := cmp.Or(r.MaxReconnects, defaultReconnects)
+// modelRest is how long a model that did not answer is not asked about servers.
+const modelRest = 10 * time.Minute
+
+// ready returns the tools of the server of a call, if it is fit for the call. If the server is not, its
+// health is judged, and it is waited for as long as the verdict allows. stop says why the task cannot go
+// on, or in which step it goes on without the server.
+func (r *Runner) ready(ctx context.Context, i Intent) (tools []Tool, stop *Stopped, err error) {
+	server, most := i.Server, cmp.Or(r.MaxReconnects, defaultReconnects)
 	var unfit Situation // as judged last
+	var outlook verdict.Task
 	for tries := 0; ctx.Err() == nil; tries++ {
 		tools, lost := r.Servers.Tools(ctx, server)
 		now := r.situation(server)
 		if lost == nil && responds(now) {
+			delete(r.without, server)
 			return tools, nil, nil
 		}
 		if ctx.Err() != nil {
@@ -42,17 +50,32 @@ func (r *Runner) ready(ctx context.Context, server string) (tools []Tool, stop *
 		if tries > 0 && !pause(ctx, r.Backoff<<min(tries-1, 6)) {
 			break
 		}
-		v, err := r.judge(ctx, now, tries, most)
+		if tries < 2 { // the others are looked at once a model may be asked
+			outlook = r.outlook(ctx, i, tries > 0 || now.Reconnects > 0)
+		}
+		v, err := r.judge(ctx, outlook, now, tries, most)
 		if err != nil {
 			return nil, nil, err
 		}
-		if v.Action == verdict.Stop || tries >= most {
+		leaves := v.Action == verdict.Continue && !now.Reconnecting && !now.Busy
+		if leaves && r.state.Plan.ByModel() {
+			r.leave(server)
+		}
+		if v.Action == verdict.Stop || leaves || tries >= most {
 			return nil, dead(server, now, v), nil
 		}
 		unfit = now
 		r.Servers.Reconnect(ctx, server)
 	}
 	return nil, r.waitedInVain(ctx, server, unfit), nil
+}
+
+// leave records that a task whose calls a model chooses goes on without a server, until it responds.
+func (r *Runner) leave(server string) {
+	if r.without == nil {
+		r.without = map[string]bool{}
+	}
+	r.without[server] = true
 }
 
 // waitedInVain returns the stop because the budget's time was spent on a server that is down, was
@@ -103,41 +126,58 @@ func (s *State) lost(server string) (calls []*Call) {
 func responds(s Situation) bool { return s.Health == "healthy" || s.Health == "degraded" }
 
 // judge asks for the verdict of the rules, or of the model within their bounds, and records it.
-func (r *Runner) judge(ctx context.Context, now Situation, tries, most int) (verdict.Verdict, error) {
+func (r *Runner) judge(ctx context.Context, outlook verdict.Task, now Situation, tries, most int) (verdict.Verdict, error) {
 	s := now.Situation
-	s.Reconnects, s.MaxReconnects = max(s.Reconnects, tries), most
-	s.Task = verdict.Task{Goal: cmp.Or(r.state.Plan.Goal, r.state.Plan.Name), Done: r.state.doneSteps(), Total: len(r.state.Plan.Steps), Needs: verdict.NeedAll}
-	if r.state.Plan.ByModel() {
-		s.Task.Needs = verdict.NeedUnknown
-	}
+	s.Reconnects, s.MaxReconnects, s.Task = max(s.Reconnects, tries), most, outlook
 	if r.state.Plan.Budget.Time > 0 {
 		s.Task.HasDeadline, s.Task.Left = true, r.left()
 	}
-	v, err := verdict.Evaluate(ctx, s, r.Model)
+	if hide := s.Hide; hide != nil {
+		s.Hide = func(text string) string { return r.state.Hide(hide(text)) }
+	} else {
+		s.Hide = r.state.Hide
+	}
+	v, err := verdict.Evaluate(ctx, s, r.adviser())
 	if err != nil {
 		return v, fmt.Errorf("judging the server %q: %w", s.Server, err)
+	}
+	if v.Consulted.Silent() {
+		r.unheard = time.Now()
 	}
 	j := Judged{Server: s.Server, Health: s.Health, Action: string(v.Action), Reason: v.Reason, By: v.By}
 	if v.Consulted != nil {
 		j.Tokens, j.Cost = v.Consulted.Usage.InputTokens+v.Consulted.Usage.OutputTokens, v.Consulted.Usage.Cost
+		j.Rejected = v.Consulted.Rejected
 	}
-	if n := len(r.state.Judged); n > 0 && r.state.Judged[n-1] == j && tries > 0 {
+	if n := len(r.state.Judged); n > 0 && r.state.Judged[n-1] == j && tries > 0 && v.Consulted == nil {
 		return v, nil
 	}
 	return v, r.write(KindVerdict, j)
 }
 
+// adviser returns the model that is asked about servers, or nil: there is none, it did not answer a
+// moment ago, or the task's budget for it is spent.
+func (r *Runner) adviser() llm.Model {
+	resting := !r.unheard.IsZero() && time.Since(r.unheard) < modelRest
+	if r.Model == nil || resting || r.state.overBudget() != nil {
+		return nil
+	}
+	return r.Model
+}
+
 // dead returns the stop because of a server that is not coming back.
 func dead(server string, now Situation, v verdict.Verdict) *Stopped {
-	reason := v.Reason
-	if v.Action != verdict.Stop {
-		reason = "all attempts to reconnect failed"
+	message := fmt.Sprintf("The server %q is not available: %s.", server, v.Reason)
+	switch {
+	case v.Action == verdict.Retry || v.Action == verdict.Continue && (now.Reconnecting || now.Busy):
+		message = fmt.Sprintf("The server %q is not available: all attempts to reconnect failed.", server)
+	case v.By == verdict.ByModel:
+		message = fmt.Sprintf("The server %q is not available. The model decided: %s.", server, strings.TrimRight(v.Reason, ". "))
 	}
 	since := now.Since
 	if since.IsZero() {
 		since = time.Now()
 	}
 	return &Stopped{Why: ServerDead, Server: server, Since: since.UTC(), Remedy: now.Remedy,
-		Diagnosis: cmp.Or(now.Cause.Explanation, now.Detail),
-		Message:   fmt.Sprintf("The server %q is not available: %s.", server, reason)}
+		Diagnosis: cmp.Or(now.Cause.Explanation, now.Detail), Message: message}
 }

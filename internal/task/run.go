@@ -34,6 +34,9 @@ type Runner struct {
 
 	state *State
 	begun time.Time // of this run
+
+	without map[string]bool // servers that a task whose calls a model chooses does without
+	unheard time.Time       // when the model last gave no answer about a server
 }
 
 // Start writes the first entry of a task.
@@ -108,7 +111,7 @@ func (r *Runner) step(ctx context.Context, d Decision) error {
 			stop = r.waitedInVain(ctx, i.Server, Situation{})
 		}
 	} else {
-		tools, stop, err = r.ready(ctx, i.Server)
+		tools, stop, err = r.ready(ctx, i)
 	}
 	if err != nil || stop == nil && ctx.Err() != nil {
 		return err // the loop finds out what ended ctx
@@ -127,7 +130,7 @@ func (r *Runner) step(ctx context.Context, d Decision) error {
 	}
 	if stop != nil {
 		stop.Step, stop.Item, stop.Server = i.Step, i.Item, i.Server
-		if stop.Why == ServerDead && ctx.Err() == nil && r.state.continues(i.Step) {
+		if stop.Why == ServerDead && ctx.Err() == nil && (r.state.continues(i.Step) || r.without[i.Server]) {
 			return r.giveUp(i, *stop)
 		}
 		return r.stop(*stop)

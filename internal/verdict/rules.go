@@ -54,7 +54,7 @@ var obstacles = []rule{
 		Stop, 0.95, "the cause is permanent, and an attempt to reconnect did not help"},
 	{func(s *Situation) bool { return s.Cause.Permanent && s.Cause.Confidence >= certainly && !s.Answered },
 		Stop, 0.9, "the cause is permanent: only a change can fix it"},
-	{(*Situation).repeats,
+	{func(s *Situation) bool { return s.restarted() && s.repeats() },
 		Stop, 0.85, "the server fails in the same way at every start"},
 	{func(s *Situation) bool { return s.Reconnects >= s.maxReconnects() },
 		Stop, 0.9, "all attempts to reconnect failed"},

@@ -146,6 +146,7 @@ func TestNoQuestionWhereOneAnswerIsPossible(t *testing.T) {
 		"next try":    {Situation{Health: "dead", RetryIn: time.Hour, Task: Task{HasDeadline: true, Left: time.Minute}}, Stop},
 		"not needed":  {Situation{Health: "dead", Reconnects: 9, Task: Task{Needs: NeedNone}}, Continue},
 		"just failed": {Situation{Health: "dead"}, Retry},
+		"crash loop":  {Situation{Health: "dead", Failures: []Failure{{Kind: Exited, Ago: time.Minute}, {Kind: Exited, Ago: 30 * time.Second}, {Kind: Exited}}}, Retry},
 		"just hung":   {Situation{Health: "unresponsive", Failures: []Failure{{Kind: TimedOut}}}, Retry},
 		"likely":      {Situation{Health: "dead", Cause: Cause{Permanent: true, Confidence: 0.7}}, Retry},
 		"busy":        {Situation{Health: "unresponsive", Busy: true, Failures: []Failure{{Kind: TimedOut}}}, Continue},
