@@ -78,8 +78,10 @@ type modelRow struct {
 	Writes   sideTally      `json:"writes"`
 	Why      map[string]int `json:"rejected_because,omitempty"`
 	// Passed are the lies that would be sent, by kind. A call of swapped values is one, although
-	// each of them is the caller's.
+	// each of them is the caller's. Trusted are those about a rejected or missing value of a tool that
+	// only reads: there a model is believed, and the caller is told.
 	Passed  map[string]int `json:"lies_sent,omitempty"`
+	Trusted map[string]int `json:"lies_sent_to_readers,omitempty"`
 	Offered map[string]int `json:"lies_offered,omitempty"`
 	Told    map[string]int `json:"lies_told,omitempty"`
 	// Doubtful are the calls of tools that read which would be sent with an answer that is not
@@ -105,7 +107,7 @@ type modelReport struct {
 // add summarizes the answers of one model.
 func (r *modelReport) add(name string, calls int, tries []modelTry) {
 	row := modelRow{Model: name, Calls: calls, Asked: len(tries), Outcomes: map[string]int{}, Why: map[string]int{},
-		Passed: map[string]int{}, Offered: map[string]int{}, Told: map[string]int{}}
+		Passed: map[string]int{}, Trusted: map[string]int{}, Offered: map[string]int{}, Told: map[string]int{}}
 	var seconds []float64
 	var input, output []int
 	for _, try := range tries {
@@ -116,10 +118,12 @@ func (r *modelReport) add(name string, calls int, tries []modelTry) {
 		}
 		if try.Lie != "" {
 			row.Told[try.Lie]++
-			if try.sent() {
+			switch {
+			case try.Outcome == string(contradicted):
+				row.Trusted[try.Lie]++
+			case try.sent():
 				row.Passed[try.Lie]++
-			}
-			if try.Outcome == offeredWrong {
+			case try.Outcome == offeredWrong:
 				row.Offered[try.Lie]++
 			}
 		}
@@ -225,7 +229,7 @@ func (row *modelRow) printLies(w io.Writer) {
 		fmt.Fprintf(w, "\n%s: lies\n", row.Model)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(row.Told)) {
-		fmt.Fprintf(w, "  %5d sent, %d offered, of %d  %s\n", row.Passed[kind], row.Offered[kind], row.Told[kind], kind)
+		fmt.Fprintf(w, "  %5d sent, %d sent to a tool that only reads, %d offered, of %d  %s\n", row.Passed[kind], row.Trusted[kind], row.Offered[kind], row.Told[kind], kind)
 	}
 }
 
