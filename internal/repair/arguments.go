@@ -123,7 +123,7 @@ type absent struct{}
 
 // judge validates the arguments, repairs a copy, validates it again and compares the two.
 func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Outcome {
-	m := mender{schema: s, options: o, rank: doc.rank, changes: before}
+	m := mender{schema: s, whole: s, options: o, rank: doc.rank, changes: before}
 	value := doc.value
 	if _, none := value.(absent); none || value == nil && !s.acceptsNull() {
 		if o.Tier > Off {

@@ -144,15 +144,17 @@ var (
 	numberWords = strings.Fields("zero one two three four five six seven eight nine ten eleven twelve")
 )
 
-// numberIn returns the only number in a string, as in "7 days", "1,000" and "five". Digits in a word
-// are not a number.
+// numberIn returns the only number in a string, as in "7 days", "1,000", "five days" and "10k". Digits
+// in a word are not a number.
 func numberIn(text string) (json.Number, bool) {
-	for i, word := range numberWords {
-		if strings.EqualFold(text, word) {
-			return json.Number(strconv.Itoa(i)), true
-		}
-	}
 	if len(text) > 60 {
+		return "", false
+	}
+	if n, ok := scaledNumber(text); ok {
+		return n, true
+	}
+	text, ok := inDigits(text)
+	if !ok {
 		return "", false
 	}
 	found := numberForm.FindAllStringIndex(text, 2)

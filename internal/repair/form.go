@@ -35,7 +35,7 @@ func (g *closedGate) form(s *source, t *target, nodes []*jsonschema.Schema) (Tie
 	case string:
 		switch got := t.value.(type) {
 		case json.Number:
-			return numberForms(sent, got, wordsAbout(t.path, nodes))
+			return numberForms(sent, got, t.path, nodes)
 		case bool:
 			return switchForms(sent, got)
 		case string:
@@ -45,83 +45,86 @@ func (g *closedGate) form(s *source, t *target, nodes []*jsonschema.Schema) (Tie
 	return 0, false
 }
 
-// numberForms compares a string with a number.
-func numberForms(text string, got json.Number, about map[string]bool) (Tier, bool) {
-	trimmed := strings.TrimSpace(text)
-	if n, ok := number(trimmed); ok { // the string is the number
-		return Silent, exactNumber(n, got) && !leadingZero(trimmed)
+// numberForms compares a string with a number. What is not certain is Told or Shown.
+func numberForms(text string, got json.Number, path []string, nodes []*jsonschema.Schema) (Tier, bool) {
+	if tier, same, read := certainNumber(text, got, quantityAt(path, nodes)); read {
+		return tier, same
 	}
-	if n, ok := spelledNumber(trimmed); ok { // the word is the number
-		return Told, got.String() == strconv.Itoa(n)
+	if n, ok := scaledNumber(text); ok { // a round number
+		return Told, exactNumber(n, got)
 	}
-	if thousands.MatchString(trimmed) { // two or more groups, or a fraction after them, are not decimals
-		n, ok := number(strings.ReplaceAll(trimmed, ",", ""))
-		tier := Told
-		if !sureThousands.MatchString(trimmed) {
-			tier = Shown
-		}
-		return tier, ok && exactNumber(n, got)
-	}
-	if value, ok := evaluatedExactly(trimmed); ok { // arithmetic has one result
-		return Told, roundsTo(value, got)
-	}
-	n, ok := numberIn(trimmed)
-	if !ok || !exactNumber(n, got) || strings.ContainsAny(trimmed, "<>~±") {
+	digits, _ := inDigits(text)
+	n, ok := numberIn(digits)
+	if !ok || !exactNumber(n, got) || strings.ContainsAny(digits, "<>~±") || slices.ContainsFunc(segments(digits), isNegation) {
 		return 0, false
 	}
-	if found := numberForm.FindStringIndex(trimmed); found[0] > 0 {
-		return Shown, true // what is before a number may be a sign, a limit or a negation
+	if found := numberForm.FindStringIndex(digits); found[0] > 0 {
+		return Shown, true // what is before a number may be a sign, a limit or an estimate
 	}
-	for _, unit := range segments(strings.Map(withoutDigits, trimmed)) { // the field says the unit
-		if !about[singular(unit)] || isContrary(unit) || negations[unit] || manyMeasures(about) {
+	about := wordsAbout(path, nodes)
+	for _, unit := range segments(strings.Map(withoutDigits, digits)) { // the field says the unit
+		if !about[singular(unit)] || isContrary(unit) || manyMeasures(about) {
 			return Shown, true
 		}
 	}
-	if rest := strings.Trim(numberForm.ReplaceAllString(trimmed, ""), " .,"); !isLetters(rest) {
+	if rest := strings.Trim(numberForm.ReplaceAllString(digits, ""), " .,"); !isLetters(rest) {
 		return Shown, true // a currency or percent sign
 	}
 	return Told, true
 }
 
+func isNegation(word string) bool { return negations[word] }
+
+// certainNumber compares a string with a number if the string has only one reading; read is false if
+// it has more, or none.
+func certainNumber(text string, got json.Number, q quantity) (tier Tier, same, read bool) {
+	trimmed := strings.TrimSpace(text)
+	if n, ok := number(trimmed); ok { // the string is the number
+		return Silent, exactNumber(n, got) && !leadingZero(trimmed), true
+	}
+	if n, ok := q.plainNumber(trimmed); ok { // the words are the number
+		return Told, exactNumber(n, got), true
+	}
+	if thousands.MatchString(trimmed) { // two or more groups, or a fraction after them, are not decimals
+		n, ok := number(strings.ReplaceAll(trimmed, ",", ""))
+		if tier = Told; !sureThousands.MatchString(trimmed) {
+			tier = Shown
+		}
+		return tier, ok && exactNumber(n, got), true
+	}
+	if value, ok := evaluatedExactly(trimmed); ok { // arithmetic has one result
+		return Told, roundsTo(value, got), true
+	}
+	return 0, false, false
+}
+
+// isOtherReading reports whether a target is only one reading of a sent text as a number. It is
+// certain enough to read, but not to write.
+func (g *closedGate) isOtherReading(sent any, t *target) bool {
+	text, ok := sent.(string)
+	got, isNumber := t.value.(json.Number)
+	if !ok || !isNumber {
+		return false
+	}
+	_, _, read := certainNumber(text, got, quantityAt(t.path, g.schema.nodesAt(t.path)))
+	return !read
+}
+
 // manyMeasures reports whether a field's name and description mention more than one unit, so that
 // they do not say which one the field has.
 func manyMeasures(about map[string]bool) bool {
-	n := 0
+	units := map[string]bool{}
 	for word := range about {
 		if measures[word] {
-			n++
+			units[unitOf(word)] = true
 		}
 	}
-	return n > 1
+	return len(units) > 1
 }
 
 var measures = wordSet(`millisecond ms second sec minute min hour hr day week month year bit byte kb mb gb tb kib mib gib
 	millimeter mm centimeter cm meter metre m kilometer km inch foot feet yard mile gram g kilogram kg ounce pound lb
 	celsius fahrenheit kelvin cent dollar euro percent`)
-
-// spelledNumber returns the number below 100 that words spell, as in "thirty" and "twenty-five".
-func spelledNumber(text string) (int, bool) {
-	tens, ones, both := strings.Cut(strings.ToLower(text), "-")
-	if !both {
-		tens, ones, both = strings.Cut(strings.ToLower(text), " ")
-	}
-	if n := slices.Index(numberWords, tens); n >= 0 && !both {
-		return n, true
-	}
-	if n := slices.Index(teens, tens); n >= 0 && !both {
-		return 13 + n, true
-	}
-	n, one := slices.Index(tensWords, tens), slices.Index(numberWords, ones)
-	if n < 0 || both && (one < 1 || one > 9) {
-		return 0, false
-	}
-	return 10*(n+2) + max(one, 0), true
-}
-
-var (
-	teens     = strings.Fields("thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
-	tensWords = strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety")
-)
 
 func isLetters(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && r != ' ' })

@@ -481,7 +481,7 @@ func (g *generator) damage(p spot) {
 	}
 	switch v := p.value.(type) {
 	case json.Number:
-		p.put(draw[any](g, v.String(), " "+v.String(), v.String()+".0", json.Number("9"+strings.TrimLeft(v.String(), "-")), "0"+v.String(), []any{v}, map[string]any{"type": "number", "value": v}, v.String()+" items"))
+		p.put(draw[any](g, v.String(), " "+v.String(), v.String()+".0", json.Number("9"+strings.TrimLeft(v.String(), "-")), "0"+v.String(), []any{v}, map[string]any{"type": "number", "value": v}, v.String()+" items", inWords(v, p.key), inWords(v, p.key)))
 	case bool:
 		p.put(draw[any](g, fmt.Sprint(v), strings.ToUpper(fmt.Sprint(v)), "True", 1, "yes", []any{v}))
 	case string:
@@ -500,6 +500,18 @@ func (g *generator) damage(p spot) {
 		text := string(asJSON(v))
 		p.put(draw[any](g, any(text), any(asPython(v)), any([]any{v}), any(text[:len(text)-1]), any(text[:len(text)/2]), any(map[string]any{"value": v})))
 	}
+}
+
+// inWords says a small number in words, with the last word of its key as the unit.
+func inWords(n json.Number, key string) string {
+	text, words := n.String(), segments(key)
+	if i, err := n.Int64(); err == nil && 0 <= i && i < 1000 {
+		text = spelled(int(i))
+	}
+	if len(words) > 0 {
+		text += " " + words[len(words)-1]
+	}
+	return text
 }
 
 func asNumber(text string) any {

@@ -26,7 +26,7 @@ const (
 )
 
 // allRules are all there are: each must happen in generated calls.
-var allRules = []string{RuleReadText, RuleNoArguments, RuleEncodedTwice, RuleWrapped, RuleNumberText, RuleBooleanText, RuleJSONText, RulePythonText,
+var allRules = []string{RuleReadText, RuleNoArguments, RuleEncodedTwice, RuleWrapped, RuleNumberText, RulePhrase, RuleBooleanText, RuleJSONText, RulePythonText,
 	RuleNumberToText, RuleNull, RuleEmpty, RuleNullWord, RuleChoice, RuleKey, RuleToList, RuleOneElement, RuleTyped, RuleDefault,
 	RuleRenamed, RuleSplit, RuleRejectedDefault}
 
@@ -326,12 +326,12 @@ func (c *generatedCall) tiers() {
 func (c *generatedCall) sameScalars() {
 	before, after := wordsIn(cmp.Or(c.meant, string(c.sent))), wordsIn(string(c.out.Arguments))
 	for _, change := range c.out.Changes {
-		if change.Rule == RuleDefault || change.Rule == RuleSplit {
+		if change.Rule == RuleDefault || change.Rule == RuleSplit || change.Rule == RulePhrase {
 			for word, n := range wordsIn(string(change.After)) {
 				before[word] += n
 			}
 		}
-		if change.Rule == RuleRejectedDefault || change.Rule == RuleSplit {
+		if change.Rule == RuleRejectedDefault || change.Rule == RuleSplit || change.Rule == RulePhrase {
 			for word, n := range wordsIn(string(change.Before)) {
 				before[word] -= n
 			}

@@ -20,6 +20,7 @@ const stepsPerRepair = 10
 // mender repairs one value in place.
 type mender struct {
 	schema  *Schema
+	whole   *Schema // of the tool, of which schema may be a branch
 	options Options
 	rank    map[string]int
 	value   any

@@ -18,6 +18,7 @@ const (
 	RuleEncodedTwice = "decoded from a JSON string"
 	RuleWrapped      = "unwrapped"
 	RuleNumberText   = "string to number"
+	RulePhrase       = "phrase to number"
 	RuleBooleanText  = "string to boolean"
 	RuleJSONText     = "JSON string to the value in it"
 	RulePythonText   = "Python literal to JSON"
@@ -196,13 +197,8 @@ func (m *mender) open(v violation, at map[string]any) bool {
 func isList(value any) bool { _, ok := value.([]any); return ok }
 
 func (m *mender) convertText(v violation, at string, wants func(string) bool) bool {
-	if wants("integer") || wants("number") {
-		if n, ok := number(at); ok && isExact(n) && (wants("number") || isWhole(n)) && !leadingZero(at) {
-			if !wants("number") {
-				n = spelledOut(n)
-			}
-			return m.set(v.path, at, n, RuleNumberText, Silent)
-		}
+	if (wants("integer") || wants("number")) && m.convertNumber(v, at, wants("number")) {
+		return true
 	}
 	if wants("boolean") {
 		switch strings.ToLower(strings.TrimSpace(at)) {
@@ -227,6 +223,35 @@ func (m *mender) convertText(v violation, at string, wants func(string) bool) bo
 		return m.set(v.path, at, []any{at}, RuleToList, Told)
 	}
 	return wants("array") && m.split(v, at)
+}
+
+// convertNumber reads text as the number that it spells. fraction means that it need not be whole.
+func (m *mender) convertNumber(v violation, at string, fraction bool) bool {
+	n, isNumber := number(at)
+	rule, ok := RuleNumberText, isNumber && !leadingZero(at)
+	if !isNumber {
+		rule = RulePhrase
+		n, ok = m.quantity(v).plainNumber(at)
+		if _, bare := spelledNumber(strings.TrimSpace(at)); bare {
+			ok = false
+		}
+	}
+	if !ok || !isExact(n) || !fraction && !isWhole(n) {
+		return false
+	}
+	if !fraction {
+		n = spelledOut(n)
+	}
+	if rule == RulePhrase {
+		m.exchange(at, n)
+	}
+	return m.set(v.path, at, n, rule, Silent)
+}
+
+// quantity returns what the tool says about the number at the place of a violation.
+func (m *mender) quantity(v violation) quantity {
+	path := slices.Concat(m.within, v.path)
+	return quantityAt(path, m.whole.nodesAt(path))
 }
 
 // split reads comma-separated text as an array of numbers or of choices. In free text a comma may
@@ -371,7 +396,7 @@ func (m *mender) fitted(node *jsonschema.Schema, value any, path []string, tier 
 		return nil, nil, false
 	}
 	m.schema.meter.pay(stepsPerRepair)
-	inner := &mender{schema: m.schema.only(node), options: Options{Tool: m.options.Tool, Tier: tier}, rank: m.rank, value: clone(value),
+	inner := &mender{schema: m.schema.only(node), whole: m.whole, options: Options{Tool: m.options.Tool, Tier: tier}, rank: m.rank, value: clone(value),
 		within: append(slices.Clone(m.within), path...), depth: m.depth + 1}
 	ok := inner.mend(m.schema.violations(node, inner.value))
 	return inner.value, inner, ok

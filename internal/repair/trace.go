@@ -71,7 +71,7 @@ func (g *closedGate) claim(t *target, sources []*source, exact bool) {
 		g.touched = true
 		least = max(least, Told)
 	}
-	g.touched = g.touched || isOtherName(best, t) || g.isOtherChoice(best.value, t)
+	g.touched = g.touched || isOtherName(best, t) || g.isOtherChoice(best.value, t) || g.isOtherReading(best.value, t)
 	g.raise(least)
 }
 
