@@ -95,13 +95,3 @@ func (m *Memory) Agreed(t Thing, about string) {
 		m.shelf(t).Put(t.key(), note)
 	}
 }
-
-// Of is the table with time in it: what a person has seen, as these bytes, needs no question. What is
-// never done stays so.
-func (m *Memory) Of(from Source, use Use, t Thing) Verdict {
-	v := Of(from, use)
-	if v == Asks && m.Seen(t) {
-		return Allowed
-	}
-	return v
-}
