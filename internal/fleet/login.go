@@ -26,7 +26,7 @@ func (f *Fleet) explainLogin(c *Checked) {
 	if d == nil || c.Wrapped || !spec.LogsIn() || d.Cause != doctor.LoginRequired && d.Cause != doctor.CredentialRequired {
 		return
 	}
-	loggedIn := f.loggedIn(spec)
+	loggedIn := f.StoredLogin(spec) != ""
 	if d.Cause == doctor.CredentialRequired && !loggedIn {
 		return // it may require a key
 	}
@@ -42,15 +42,6 @@ func (f *Fleet) explainLogin(c *Checked) {
 	own.Explanation += " Gauze cannot tell whether the client itself is signed in."
 	own.Fix = launch.SignInOrWrap(wrap)
 	c.Report.Diagnosis, c.Report.Todo, c.Report.Command = &own, own.Fix, ""
-}
-
-// loggedIn reports whether gauze has a login for a server that it can use.
-func (f *Fleet) loggedIn(spec launch.Spec) bool {
-	if f.Logins == nil {
-		return false
-	}
-	l, err := f.Logins.Find(login.Resource(spec.URL), spec.Login.Account)
-	return err == nil && l.Usable(time.Now())
 }
 
 // StoredLogin describes the login of gauze that requests to a server use, and whose it is; empty if
