@@ -184,6 +184,9 @@ func (s *Session) onHints(c *call) bool {
 	return c.msg.Method == "tools/call" && c.loss.Delivery == fault.Unknown && s.classNow(c) != Unsafe && s.Tools[c.tool].class(Unsafe) == Unsafe
 }
 
+// maxListAttempts bounds how often a server is asked whether it still lists the tool of a lost call.
+const maxListAttempts = 3
+
 // repeatOnceListed sends a lost call again on its connection if the server still lists its tool as one
 // that may be repeated: what was lost may have been lost because another version was deployed.
 func (s *Session) repeatOnceListed(c *call) {
@@ -192,7 +195,7 @@ func (s *Session) repeatOnceListed(c *call) {
 	c.retryAt = never
 	s.background.Go(func() {
 		listed := false
-		for attempt := 1; attempt <= maxAgain && !listed; attempt++ {
+		for attempt := 1; attempt <= maxListAttempts && !listed; attempt++ {
 			if attempt > 1 {
 				time.Sleep(jitter(retryBase, attempt+1))
 			}

@@ -80,9 +80,9 @@ func (s *Session) compare(conn *upstream.Conn) {
 	})
 }
 
-// maxAgain bounds how often tools that change while they are listed are listed again: a server may
+// maxRelists bounds how often tools that change while they are listed are listed again: a server may
 // announce a change whenever it is asked.
-const maxAgain = 3
+const maxRelists = 3
 
 // askTools lists the tools in the background if they changed since they were last listed, and for a
 // client that calls a tool without having listed them.
@@ -103,7 +103,7 @@ func (s *Session) askToolsAs(conn *upstream.Conn, m memory) {
 		for again, more := 0, true; more; again++ {
 			err := restore.tools(m) // if the server dies meanwhile, the next call asks again
 			s.update(func() {
-				more = err == nil && s.catalog.stale && again < maxAgain
+				more = err == nil && s.catalog.stale && again < maxRelists
 				if s.asking = more; !more && !errors.Is(err, errEnded) && !(s.catalog.listed && !s.catalog.stale) {
 					s.listing.failure = cmp.Or(err, restore.rejection, errUnlisted)
 				}
