@@ -1,7 +1,6 @@
 package clientconfig
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -29,9 +28,11 @@ func TestAProjectsOwnGauzeIsAnOrdinaryCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	ours := filepath.Join(outside, "ours", "gauze")
-	if err := errors.Join(os.Mkdir(filepath.Dir(ours), 0o700), os.Symlink(own, ours), os.Symlink(own, filepath.Join(project, "gauze"))); err != nil {
-		t.Skip(err)
+	if err := os.Mkdir(filepath.Dir(ours), 0o700); err != nil {
+		t.Fatal(err)
 	}
+	symlink(t, own, ours)
+	symlink(t, own, filepath.Join(project, "gauze"))
 	for _, test := range []struct {
 		name, entry, path string
 		wrapped           bool

@@ -24,6 +24,9 @@ var tests = []exemption{
 		"internal/login.TestOnlyTheUserMayReadLogins",
 		"internal/proxy.TestFaultP02CommandNotExecutable",
 	}},
+	{"Windows may not let a user make symbolic links", []string{
+		"internal/clientconfig.symlink",
+	}},
 	{"the server it starts is a shell script", []string{
 		"internal/agenttools.TestAStrangersCommandWaitsForAYes",
 		"internal/agenttools.TestConfiguredOnlyAsItWorks",
