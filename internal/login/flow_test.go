@@ -70,7 +70,7 @@ func TestAPersonLogsInOverRealSockets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := s.Header(t.Context())
+	h, err := s.header(t.Context())
 	if err != nil || h.Get("Authorization") != "Bearer "+accessCanary {
 		t.Errorf("header %v, %v", h, err)
 	}
@@ -222,7 +222,7 @@ func TestMoreScopesAreAddedToThoseGranted(t *testing.T) {
 	if w.numSent("as.test", "/register") != 1 || w.asked.Get("redirect_uri") != first.Client.RedirectURL {
 		t.Error("the registration was not used again")
 	}
-	if h, err := s.Header(t.Context()); err != nil || h.Get("Authorization") != "Bearer "+accessCanary+"2" {
+	if h, err := s.header(t.Context()); err != nil || h.Get("Authorization") != "Bearer "+accessCanary+"2" {
 		t.Errorf("header %v, %v", h, err)
 	}
 }
@@ -254,7 +254,7 @@ func TestTwoLoginsAtTheSameTimeAskOnce(t *testing.T) {
 			if err := s.Login(t.Context(), w.browser); err != nil {
 				t.Error(err)
 			}
-			if h, err := s.Header(t.Context()); err != nil || h.Get("Authorization") != "Bearer "+accessCanary {
+			if h, err := s.header(t.Context()); err != nil || h.Get("Authorization") != "Bearer "+accessCanary {
 				t.Errorf("header %v, %v", h, err)
 			}
 		})

@@ -256,7 +256,7 @@ func TestNoRequestWaitsForTheKeyringToStore(t *testing.T) {
 	w := newWorld(t)
 	ring := &silent{respond: make(chan struct{})}
 	w.store.key.ring, w.store.key.timeout = ring, time.Hour
-	if h, err := w.source(launch.Login{}).Header(t.Context()); h != nil || err != nil {
+	if h, err := w.source(launch.Login{}).header(t.Context()); h != nil || err != nil {
 		t.Error(h, err)
 	}
 	if n := ring.asked.Load(); n != 0 {
@@ -269,7 +269,7 @@ func TestNoRequestWaitsForTheKeyringToStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if h, err := s.Header(t.Context()); err != nil || h.Get("Authorization") != "Bearer "+accessCanary {
+		if h, err := s.header(t.Context()); err != nil || h.Get("Authorization") != "Bearer "+accessCanary {
 			t.Error(h, err)
 		}
 	}
@@ -312,10 +312,10 @@ func TestAProgramLogsInWithoutAStateDirectory(t *testing.T) {
 	s := w.source(launch.Login{Grant: launch.GrantClient, ClientID: "job", ClientSecret: secretCanary})
 	for _, token := range []string{accessCanary, accessCanary + "2"} { // the second is renewed
 		w.issued["access_token"] = token
-		if err := s.Authorize(t.Context(), &http.Request{Header: must(s.Header(t.Context()))}, rejected); err != nil {
+		if err := s.Authorize(t.Context(), &http.Request{Header: must(s.header(t.Context()))}, rejected); err != nil {
 			t.Fatalf("%s: %v", token, err)
 		}
-		if h := must(s.Header(t.Context())); h.Get("Authorization") != "Bearer "+token {
+		if h := must(s.header(t.Context())); h.Get("Authorization") != "Bearer "+token {
 			t.Errorf("%v, want %s", h, token)
 		}
 	}

@@ -177,9 +177,9 @@ func BenchmarkHeader(b *testing.B) {
 	i := newIssuer(b)
 	measure := func(b *testing.B, store *Store) {
 		s := i.source(store, Config{})
-		s.Header(b.Context())
+		s.header(b.Context())
 		for b.Loop() {
-			s.Header(b.Context())
+			s.header(b.Context())
 		}
 	}
 	b.Run("no store", func(b *testing.B) { measure(b, Open(b.TempDir())) })

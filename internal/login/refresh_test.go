@@ -216,7 +216,7 @@ func TestOnlyARefusalEndsALogin(t *testing.T) {
 			if err != nil || (l.Ended != "") != c.ends || (l.Access+l.Refresh+l.Previous == "") != c.ends || (len(renewed) == 1) != c.ends {
 				t.Error(l.Status(), renewed, err)
 			}
-			if header, err := s.Header(t.Context()); err != nil || (header == nil) != c.ends {
+			if header, err := s.header(t.Context()); err != nil || (header == nil) != c.ends {
 				t.Error("a token is sent:", header != nil, err)
 			}
 			if !c.ends {
@@ -374,12 +374,12 @@ func TestADueTokenIsRenewedBeforeItExpires(t *testing.T) {
 			l.Began, l.Expires = time.Now().Add(c.left-time.Hour), time.Now().Add(c.left)
 			put(t, store, l)
 			s := i.source(store, Config{})
-			header, err := s.Header(t.Context())
+			header, err := s.header(t.Context())
 			if err != nil || (header.Get("Authorization") == "Bearer "+canary+"access-1") != c.waited {
 				t.Error(err)
 			}
 			Wait(t.Context())
-			if header, err := s.Header(t.Context()); err != nil || header.Get("Authorization") != "Bearer "+canary+"access-1" {
+			if header, err := s.header(t.Context()); err != nil || header.Get("Authorization") != "Bearer "+canary+"access-1" {
 				t.Error("after it:", err)
 			}
 		})
@@ -393,7 +393,7 @@ func TestADoubtfulTokenIsRenewedOnce(t *testing.T) {
 	s := i.source(store, Config{})
 	s.Doubt() // nothing was sent yet
 	for n, want := range []string{"access-0", "access-1", "access-1"} {
-		if header, err := s.Header(t.Context()); err != nil || header.Get("Authorization") != "Bearer "+canary+want {
+		if header, err := s.header(t.Context()); err != nil || header.Get("Authorization") != "Bearer "+canary+want {
 			t.Error(n, err)
 		}
 		if n == 0 {
@@ -428,9 +428,9 @@ func TestACancelledRequestDoesNotCancelTheRenewal(t *testing.T) {
 	s := i.source(store, Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	s.answered = cancel
-	s.Header(ctx)
+	s.header(ctx)
 	s.Doubt()
-	if _, err := s.Header(ctx); !errors.Is(err, context.Canceled) && err != nil {
+	if _, err := s.header(ctx); !errors.Is(err, context.Canceled) && err != nil {
 		t.Error(err)
 	}
 	Wait(t.Context())
@@ -499,7 +499,7 @@ func TestAFullDiskKeepsTheLoginInMemory(t *testing.T) {
 	}
 	full.Store(false)
 	s.limits.pause = 0
-	s.Header(t.Context())
+	s.header(t.Context())
 	Wait(t.Context())
 	if l, err := store.Find(s.resource, ""); err != nil || l.Refresh != canary+"refresh-3" {
 		t.Error("it was not stored later:", l.Status(), err)
@@ -545,7 +545,7 @@ func TestAnUnreadableStoreIsExplained(t *testing.T) {
 			spoil(t, store)
 			file := onlyFile(t, store)
 			s := i.source(store, Config{})
-			if header, err := s.Header(t.Context()); header != nil || err != nil {
+			if header, err := s.header(t.Context()); header != nil || err != nil {
 				t.Error("a server that requires no login would fail:", header, err)
 			}
 			_, err := i.call(t.Context(), s)
@@ -643,7 +643,7 @@ func TestALoginReplacedWithinOneTickIsNoticed(t *testing.T) {
 	l := i.login()
 	put(t, store, l)
 	s := i.source(store, Config{})
-	if _, err := s.Header(t.Context()); err != nil {
+	if _, err := s.header(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	before, err := os.Stat(onlyFile(t, store))
@@ -655,7 +655,7 @@ func TestALoginReplacedWithinOneTickIsNoticed(t *testing.T) {
 	if err := os.Chtimes(onlyFile(t, store), before.ModTime(), before.ModTime()); err != nil {
 		t.Fatal(err)
 	}
-	if header, err := s.Header(t.Context()); err != nil || header.Get("Authorization") != "Bearer "+l.Access {
+	if header, err := s.header(t.Context()); err != nil || header.Get("Authorization") != "Bearer "+l.Access {
 		t.Error(err)
 	}
 }

@@ -131,12 +131,13 @@ func (h *held) current() bool {
 	return h != nil && (h.until.IsZero() || time.Now().Before(h.until)) && h.seen.current()
 }
 
-// Header returns the Authorization header for one request, renewing the token if it is about to
-// expire; nothing if the user is not logged in. It never asks a person, and an error to renew is not an error
-// while the token may still be valid: the server decides, and Authorize explains.
-func (s *Source) Header(ctx context.Context) (http.Header, error) {
+// Header returns the Authorization header for one request to an address, renewing the token if it is about
+// to expire; nothing if the user is not logged in, or if the token is not for that address. It never asks a
+// person, and an error to renew is not an error while the token may still be valid: the server decides, and
+// Authorize explains.
+func (s *Source) Header(ctx context.Context, to *url.URL) (http.Header, error) {
 	h := s.look(false)
-	if h.token() == "" {
+	if h.token() == "" || !s.covers(h, to) {
 		return nil, nil
 	}
 	s.save()
@@ -155,6 +156,9 @@ func (s *Source) Header(ctx context.Context) (http.Header, error) {
 			h = s.look(false)
 		}
 		s.doubted.CompareAndSwap(doubt, nil)
+		if !s.covers(h, to) {
+			return nil, nil
+		}
 	}
 	token := h.token()
 	if token == "" {
@@ -163,17 +167,16 @@ func (s *Source) Header(ctx context.Context) (http.Header, error) {
 	return http.Header{"Authorization": {"Bearer " + token}}, nil
 }
 
-// LoggedIn reports whether there is a token.
-func (s *Source) LoggedIn() bool { return s.look(false).token() != "" }
-
-// Covers reports whether the token may be sent to an address: that of the server, or one that the token
-// was asked for as well.
-func (s *Source) Covers(to *url.URL) bool {
-	if Resource(to.String()) == s.resource {
-		return true
-	}
+// Follows reports whether a request may go to an address: without a token, or with one that is for it too.
+func (s *Source) Follows(to *url.URL) bool {
 	h := s.look(false)
-	return h.token() != "" && h.login.Indicator != "" && covers(h.login.Indicator, to)
+	return h.token() == "" || s.covers(h, to)
+}
+
+// covers reports whether a token may be sent to an address: that of the server, or one that the token
+// was asked for as well.
+func (s *Source) covers(h *held, to *url.URL) bool {
+	return Resource(to.String()) == s.resource || h.login.Indicator != "" && covers(h.login.Indicator, to)
 }
 
 // due reports whether a token is to be renewed, and how long it is still valid.

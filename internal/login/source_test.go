@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -164,6 +165,15 @@ func (i *issuer) source(store *Store, c Config) *Source {
 	return s
 }
 
+// header returns the header for a request to the server itself.
+func (s *Source) header(ctx context.Context) (http.Header, error) {
+	to, err := url.Parse(s.url)
+	if err != nil {
+		return nil, err
+	}
+	return s.Header(ctx, to)
+}
+
 // call sends one request as upstream does: once more if it was authorized. It returns the status.
 func (i *issuer) call(ctx context.Context, s *Source) (int, error) {
 	return i.callTo(ctx, s, i.URL+"/mcp", i.Client())
@@ -171,7 +181,7 @@ func (i *issuer) call(ctx context.Context, s *Source) (int, error) {
 
 func (i *issuer) callTo(ctx context.Context, s *Source, address string, client *http.Client) (int, error) {
 	for again := false; ; again = true {
-		header, err := s.Header(ctx)
+		header, err := s.header(ctx)
 		if err != nil {
 			return 0, err
 		}
@@ -202,7 +212,7 @@ func (i *issuer) callTo(ctx context.Context, s *Source, address string, client *
 func TestWithoutALoginNothingIsSent(t *testing.T) {
 	i := newIssuer(t)
 	s := i.source(testStore(t, nil), Config{})
-	if header, err := s.Header(t.Context()); header != nil || err != nil {
+	if header, err := s.header(t.Context()); header != nil || err != nil {
 		t.Error(header, err)
 	}
 	status, err := i.call(t.Context(), s)

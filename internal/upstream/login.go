@@ -81,19 +81,16 @@ func (l *Logins) LoggedIn() bool { return l != nil && l.sent.Load() }
 
 // follows reports whether the login lets requests go to an address: without a token, or with one that is for it too.
 func (l *Logins) follows(to *url.URL) bool {
-	return l == nil || !l.source.LoggedIn() || l.source.Covers(to)
+	return l == nil || l.source.Follows(to)
 }
 
-// header is Source.Header for a request to an address that the login is for. It notes whether there is a token.
+// header is Source.Header for a request. It notes whether there is a token.
 func (l *Logins) header(req *http.Request) (http.Header, error) {
 	to := req.URL
 	if req.Method == http.MethodPost && l.remote.transport.Load() == httpSSE {
 		to = l.remote.to() // its stream says where to post
 	}
-	if !l.source.Covers(to) {
-		return nil, nil
-	}
-	h, err := l.source.Header(req.Context())
+	h, err := l.source.Header(req.Context(), to)
 	if err != nil {
 		return nil, &loginError{err}
 	}
