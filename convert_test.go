@@ -179,10 +179,10 @@ func TestNoFieldOfACorrectionPolicyIsLost(t *testing.T) {
 		kinds = append(kinds, RejectionKind(kind))
 	}
 	p := CorrectionPolicy{
-		Enabled: new(false), MaxRetries: new(0), UseModel: new(false), Timeout: time.Second, CorrectableErrors: kinds, Open: new(true),
+		Enabled: new(false), MaxRetries: new(0), UseModel: new(false), Timeout: time.Second, CorrectableErrors: kinds, Open: new(false),
 	}
 	policy, err := p.internal()
-	if err != nil || !policy.Off || !policy.OfferOnly || !policy.NoModel || policy.Timeout != time.Second || len(policy.Correctable) != len(kinds) || !policy.Open {
+	if err != nil || !policy.Off || !policy.OfferOnly || !policy.NoModel || policy.Timeout != time.Second || len(policy.Correctable) != len(kinds) || !policy.Closed {
 		t.Errorf("%+v, %v", policy, err)
 	}
 	if n := reflect.TypeOf(p).NumField(); n != len(correct.Keys()) {

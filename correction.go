@@ -27,8 +27,9 @@ type CorrectionPolicy struct {
 	// CorrectableErrors lists the kinds of failures that are corrected. Default: those that are
 	// marked below. An empty list that is not nil means none.
 	CorrectableErrors []RejectionKind
-	// Open is whether a model may use values that the caller did not send and the schema does not
-	// declare. Default false. Such a call is sent only if the tool is read-only.
+	// Open is whether a tool that is read-only gets values of the model's own, in arguments that were
+	// rejected or missing. Default true. Each is named in the result. A tool that writes never gets
+	// them: they are shown to the caller, as they are if Open is false.
 	Open *bool
 }
 

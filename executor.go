@@ -65,8 +65,9 @@ func ToolOf(t *mcp.Tool) Tool {
 // succeeds is passed through: its result is returned as it is, and no model is asked.
 //
 // If the call fails because of its arguments, the Executor's model is asked once for corrected
-// ones, and dispatch is called once more with them. Values that neither the caller sent nor the
-// schema declares are not accepted from a model, unless the policy is Open. Since dispatch
+// ones, and dispatch is called once more with them. Values of the model's own, which neither the
+// caller sent nor the schema declares, are dispatched only to a tool that is ReadOnly, only in
+// arguments that were rejected or missing, and only if the policy is Open. Since dispatch
 // receives the corrected arguments, its own checks apply to them. It may mark errors with
 // [ArgumentError]; JSON-RPC errors and an [mcp.CallToolResult] with IsError are understood. Failures
 // of other kinds, such as a missing permission or an error that is not known, are never corrected.

@@ -299,13 +299,13 @@ func TestCorrectedArgumentsAreCheckedAgain(t *testing.T) {
 			switch {
 			case in.Name == "":
 				return "", gauze.ArgumentError(errors.New("name is required"))
-			case !strings.HasPrefix(note, "vault/"):
+			case note != "vault/plan.md":
 				return "", errOutside
 			}
 			read = append(read, note)
 			return "read", nil
 		}
-		model := &oracle{answer: `{"arguments":{"folder":"vault","name":"../secrets.md"}}`}
+		model := &oracle{answer: `{"arguments":{"folder":"vault","name":"secrets"}}`}
 		executor := gauze.Executor{Model: model, Policy: gauze.CorrectionPolicy{Open: new(open)}}
 		_, err := gauze.Execute(t.Context(), &executor, tool, json.RawMessage(`{"folder":"vault"}`), dispatch)
 		if err == nil || read != nil || errors.Is(err, errOutside) != open || model.asked.Load() != 1 {

@@ -24,7 +24,7 @@ var doors = map[string][]string{
 	"llm":                             {},
 	"internal/verdict":                {"llm"},
 	"internal/verdict/situations":     {"internal/verdict"},
-	"internal/correct":                {"llm", "internal/repair"},
+	"internal/correct":                {"llm", "internal/repair", "internal/trust"},
 	"internal/modelconfig":            {"llm"},
 	"internal/task":                   {"llm", "internal/verdict"},
 	"internal/taskrun":                {"llm", "internal/task", "internal/verdict", "internal/proxy", "internal/upstream", "internal/launch", "internal/repair", "internal/doctor", "internal/journal"},

@@ -18,6 +18,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/llm"
 )
 
@@ -25,6 +26,7 @@ import (
 type Call struct {
 	Tool      string
 	About     string // the tool's description
+	Goal      string // what the caller wants, if the client said so
 	Schema    *repair.Schema
 	Arguments []byte // as the caller sent them
 	Safe      bool   // the tool only reads; an idempotent call with different arguments is a different call
@@ -40,10 +42,12 @@ type Proposal struct {
 	Arguments []byte          // with the caller's secrets put back
 	Changes   []repair.Change // what differs, secrets masked
 	// Send means that the corrected call may be sent, once. Otherwise it is only shown to the
-	// caller: the first call may have had an effect, the gate was open and the tool writes, or only
-	// the caller can tell whether the correction means the same.
+	// caller: the first call may have had an effect, or the tool writes and only the caller can tell
+	// whether the correction means the same. Tools that only read get it unless there is a Doubt.
 	Send    bool
-	Opened  bool     // a value is not from the caller or the schema, and the policy allows that
+	Opened  bool     // a value is the model's own; its change has repair.RuleOwn
+	Doubt   string   // see repair.Proposal
+	Model   string   // the model's name, cleaned
 	Reason  string   // the model's, cleaned
 	Shown   []byte   // Arguments with secrets masked, for messages
 	Dropped []string // fields with a value that Arguments does not contain; such a call is never sent
@@ -105,7 +109,7 @@ func Ask(ctx context.Context, model llm.Model, c Call, p Policy) (Proposal, Cons
 		return Proposal{}, cost, fmt.Errorf("the model did not answer: %w", err)
 	}
 	proposal, after, err := c.check(answer.JSON, masked, p)
-	cost.After = after
+	proposal.Model, cost.After = c.remark(masked, answer.Model), after
 	return proposal, cost, err
 }
 
@@ -123,7 +127,10 @@ func (c *Call) check(answer []byte, masked *repair.Masked, p Policy) (Proposal, 
 	if err != nil {
 		return Proposal{}, reply.arguments, fmt.Errorf("%w: %w", ErrInvented, err)
 	}
-	o := repair.ProposeOptions{Tool: c.Tool, Open: p.Open}
+	o := repair.ProposeOptions{Tool: c.Tool, Goal: c.Goal, About: c.About}
+	if !c.Rejection.Unsent {
+		o.Said = c.Rejection.Text
+	}
 	found, err := c.Schema.Propose(c.Arguments, arguments, o)
 	if errors.Is(err, ErrUnfit) {
 		// The rules may repair what the model wrote. The result has to pass the same gate.
@@ -131,19 +138,26 @@ func (c *Call) check(answer []byte, masked *repair.Masked, p Policy) (Proposal, 
 			found, err = c.Schema.Propose(c.Arguments, out.Arguments, o)
 		}
 	}
+	if err == nil && found.Opened && c.hide(masked, string(found.Shown)) != string(found.Shown) {
+		err = fmt.Errorf("%w: it may be a secret", ErrInvented)
+	}
 	if err != nil {
 		return Proposal{}, reply.arguments, err
 	}
-	return Proposal{Arguments: found.Arguments, Changes: found.Changes, Opened: found.Opened, Reason: reason,
+	return Proposal{Arguments: found.Arguments, Changes: found.Changes, Opened: found.Opened, Doubt: found.Doubt, Reason: reason,
 		Shown: found.Shown, Dropped: found.Dropped, Send: c.maySend(found, p)}, reply.arguments, nil
 }
 
-// maySend reports whether a corrected call may be sent instead of the rejected one.
+// maySend reports whether a corrected call may be sent instead of the rejected one. A tool that writes
+// gets only what the caller sent, in a form that has no second reading.
 func (c *Call) maySend(found repair.Proposal, p Policy) bool {
-	if p.OfferOnly || !c.harmless() || found.Tier > repair.Told {
+	switch {
+	case p.OfferOnly || !c.harmless():
 		return false
+	case found.Tier <= repair.Told && !found.Opened:
+		return c.Safe || !found.Touched
 	}
-	return c.Safe || !found.Opened && !found.Touched
+	return c.Safe && !p.Closed && found.Doubt == "" && trust.Of(trust.Agent, trust.Read) == trust.Allowed
 }
 
 // harmless reports whether the rejected call had no effect that the corrected one would add to.

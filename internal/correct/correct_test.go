@@ -108,7 +108,7 @@ func TestTextIsCorrected(t *testing.T) {
 		t.Errorf("%+v, %s, %v", p, cost.Before, err)
 	}
 	for _, lie := range []string{`{"arguments":{"query":"Bos tea","limit":5}}`, `{"arguments":{"query":"Bo's tea","limit":50}}`, `{"arguments":{"query":"tea","limit":5}}`} {
-		if p, _, _, err := ask(t, lie, c, Policy{Open: true}); !errors.Is(err, ErrInvented) {
+		if p, _, _, err := ask(t, lie, c, Policy{}); !errors.Is(err, ErrInvented) {
 			t.Errorf("%s: %s, %v", lie, p.Arguments, err)
 		}
 	}
@@ -148,16 +148,13 @@ func TestAPolicyLimitsTheWait(t *testing.T) {
 	}
 }
 
-// A path that the caller did not send is not sent either: the original checked its policy only for
-// the first arguments.
+// A path that the caller did not send is not sent to a tool that writes: the original checked its
+// policy only for the first arguments.
 func TestAPathOfTheModelIsNotSent(t *testing.T) {
 	c := Call{Tool: "vault_write", Schema: repair.Compile([]byte(`{"type":"object","properties":{"path":{"type":"string"}}}`)),
-		Arguments: []byte(`{"path":"allowed/a.md"}`), Rejection: Rejection{Text: "ValueError: path"}}
-	if _, _, _, err := ask(t, `{"arguments":{"path":"denied/b.md"}}`, c, Policy{}); !errors.Is(err, ErrInvented) {
-		t.Error(err)
-	}
-	if p, _, _, err := ask(t, `{"arguments":{"path":"denied/b.md"}}`, c, Policy{Open: true}); err != nil || p.Send || !p.Opened {
-		t.Errorf("open: send %v, opened %v, %v", p.Send, p.Opened, err)
+		Arguments: []byte(`{"path":"allowed/a.md"}`), Rejection: Rejection{Text: "ValueError: path must be below denied/"}, Class: Class{Kind: InvalidValue, Correctable: true, NoEffect: true}}
+	if p, _, _, err := ask(t, `{"arguments":{"path":"denied/b.md"}}`, c, Policy{}); err != nil || p.Send || !p.Opened {
+		t.Errorf("send %v, opened %v, %v", p.Send, p.Opened, err)
 	}
 }
 
@@ -174,9 +171,9 @@ func TestWhatIsSent(t *testing.T) {
 		{"a tool that writes, not sent", func(c *Call, p *Policy) { c.Safe, c.Rejection = false, Rejection{Unsent: true} }, searchAnswer, true},
 		{"a tool that writes, rejected by validation", func(c *Call, p *Policy) { c.Safe, c.Rejection = false, validated }, searchAnswer, true},
 		{"max_retries 0", func(c *Call, p *Policy) { p.OfferOnly = true }, searchAnswer, false},
-		{"an open gate, read-only", func(c *Call, p *Policy) { p.Open = true }, `{"arguments":{"query":"tea","limit":7}}`, true},
-		{"an open gate, a tool that writes", func(c *Call, p *Policy) { p.Open, c.Safe, c.Rejection = true, false, Rejection{Unsent: true} }, `{"arguments":{"query":"tea","limit":7}}`, false},
-		{"a valid value replaced through an open gate", func(c *Call, p *Policy) { p.Open = true }, `{"arguments":{"query":"coffee","limit":5}}`, false},
+		{"a value of the model's own, read-only", severalTeas, `{"arguments":{"query":"tea","limit":7}}`, true},
+		{"open: false", func(c *Call, p *Policy) { severalTeas(c, p); p.Closed = true }, `{"arguments":{"query":"tea","limit":7}}`, false},
+		{"a value of the model's own, a tool that writes", func(c *Call, p *Policy) { severalTeas(c, p); c.Safe, c.Rejection = false, Rejection{Unsent: true} }, `{"arguments":{"query":"tea","limit":7}}`, false},
 	} {
 		c, p := searchCall(), Policy{}
 		tt.change(&c, &p)
@@ -185,6 +182,9 @@ func TestWhatIsSent(t *testing.T) {
 		}
 	}
 }
+
+// severalTeas makes the limit of a call one that has no certain reading.
+func severalTeas(c *Call, _ *Policy) { c.Arguments = []byte(`{"query":"tea","limit":"several"}`) }
 
 // A choice that a model thinks is misspelled is sent to a tool that writes only if its letters and
 // digits are those of the caller. A read-only tool may get a misspelled one, and the caller is told.

@@ -265,10 +265,10 @@ func TestInjectedInstructionsHaveNoEffect(t *testing.T) {
 	}
 }
 
-func TestAnOpenGateStillKeepsValidValuesAndSecrets(t *testing.T) {
+func TestReadsKeepValidValuesAndSecrets(t *testing.T) {
 	for name, answer := range lies() {
 		c := transferCall()
-		p, _, err := Ask(context.Background(), modelFunc(func(llm.Question) (string, error) { return answer, nil }), c, Policy{Open: true})
+		p, _, err := Ask(context.Background(), modelFunc(func(llm.Question) (string, error) { return answer, nil }), c, Policy{})
 		if err != nil || !p.Send {
 			continue
 		}

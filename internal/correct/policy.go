@@ -19,7 +19,7 @@ type Policy struct {
 	Model       string        // the name of a model, as in GAUZE_MODEL; empty: the configured one
 	Timeout     time.Duration // for the question, including retries; 0: the model's own
 	Correctable []Kind        // correctable_errors; nil: as Classify says, and what is transient
-	Open        bool          // the closed-world gate is open: the model may fill in values of its own
+	Closed      bool          // open: false; values of the model's own are shown to the caller and never sent
 
 	given int // bits of the keys that were set, also to their default
 }
@@ -43,8 +43,8 @@ var policyKeys = []struct {
 		func(to, from *Policy) { to.Timeout = from.Timeout }, func(p *Policy) bool { return p.Timeout != 0 }},
 	{"correctable_errors", (*Policy).setCorrectable,
 		func(to, from *Policy) { to.Correctable = from.Correctable }, func(p *Policy) bool { return p.Correctable != nil }},
-	{"open", func(p *Policy, value string) (err error) { p.Open, err = parseBool(value); return err },
-		func(to, from *Policy) { to.Open = from.Open }, func(p *Policy) bool { return p.Open }},
+	{"open", negated(func(p *Policy) *bool { return &p.Closed }),
+		func(to, from *Policy) { to.Closed = from.Closed }, func(p *Policy) bool { return p.Closed }},
 }
 
 // Keys returns the names of the keys that Set accepts.

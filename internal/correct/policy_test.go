@@ -8,12 +8,12 @@ import (
 
 func TestPolicyKeys(t *testing.T) {
 	var p Policy
-	for key, value := range map[string]string{"enabled": "false", "max-retries": "0", "USE_MODEL": "no", "model": "openai:x", "timeout": "3s", "open": "true"} {
+	for key, value := range map[string]string{"enabled": "false", "max-retries": "0", "USE_MODEL": "no", "model": "openai:x", "timeout": "3s", "open": "false"} {
 		if err := p.Set(key, value); err != nil {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
-	if !p.Off || !p.OfferOnly || !p.NoModel || p.Model != "openai:x" || p.Timeout != 3*time.Second || !p.Open {
+	if !p.Off || !p.OfferOnly || !p.NoModel || p.Model != "openai:x" || p.Timeout != 3*time.Second || !p.Closed {
 		t.Errorf("%+v", p)
 	}
 }
@@ -43,19 +43,19 @@ func TestPolicyOver(t *testing.T) {
 		p          *Policy
 		key, value string
 	}{{&server, "enabled", "false"}, {&server, "max_retries", "0"}, {&server, "timeout", "9s"}, {&server, "correctable_errors", "wrong-type"},
-		{&tool, "enabled", "true"}, {&tool, "open", "true"}} {
+		{&server, "open", "false"}, {&tool, "enabled", "true"}, {&tool, "open", "true"}} {
 		if err := set.p.Set(set.key, set.value); err != nil {
 			t.Fatal(err)
 		}
 	}
 	p := tool.Over(server)
-	if p.Off || !p.OfferOnly || p.Timeout != 9*time.Second || !p.Open || len(p.Correctable) != 1 {
+	if p.Off || !p.OfferOnly || p.Timeout != 9*time.Second || p.Closed || len(p.Correctable) != 1 {
 		t.Errorf("%+v", p)
 	}
 	if p := (Policy{Off: true}).Over(Policy{Model: "m"}); !p.Off || p.Model != "m" {
 		t.Errorf("a literal policy: %+v", p)
 	}
-	if p := (Policy{}).Over(p); p.Off || !p.OfferOnly || !p.Open {
+	if p := (Policy{}).Over(p); p.Off || !p.OfferOnly || p.Closed {
 		t.Errorf("three levels: %+v", p)
 	}
 }

@@ -13,11 +13,15 @@ import (
 // Offer adds a Proposal that is not sent to an explanation and to its report. Either may be empty.
 func Offer(explanation string, report json.RawMessage, p Proposal) (string, json.RawMessage) {
 	note := "A model proposed the call below. Check that it means what the request says before you send it."
+	if own := repair.OwnValues(p.Changes); own != "" {
+		by := "the model"
+		if p.Model != "" {
+			by += " " + p.Model
+		}
+		note += " You did not send these values, " + by + " proposed them: " + own + "."
+	}
 	if len(p.Dropped) > 0 {
 		note += " It leaves out " + strings.Join(p.Dropped[:min(len(p.Dropped), 5)], ", ") + "."
-	}
-	if p.Opened {
-		note += " It contains values that were not in the call."
 	}
 	return repair.Offer(explanation, report, p.Shown, note)
 }
@@ -35,15 +39,20 @@ func (p Proposal) NotSent(c Call, policy Policy) string {
 		return "it leaves out values that the caller sent"
 	case p.Opened && !c.Safe:
 		return "it contains values that the caller did not send, and the tool may write"
+	case p.Opened && policy.Closed:
+		return "it contains values that the caller did not send"
+	case c.Safe && p.Doubt != "":
+		return p.Doubt
 	}
 	return "only the caller can tell whether it means the same"
 }
 
-// Describe lists changes on one line, those of a model without their rule.
+// Describe lists changes on one line, without the rule if a model made them.
 func Describe(changes []repair.Change) string {
 	lines := make([]string, len(changes))
 	for i, change := range changes {
-		lines[i] = strings.TrimSuffix(change.String(), " ("+repair.RuleModel+")")
+		line := strings.TrimSuffix(change.String(), " ("+repair.RuleModel+")")
+		lines[i] = strings.TrimSuffix(line, " ("+repair.RuleOwn+")")
 	}
 	return strings.Join(lines, "; ")
 }

@@ -107,6 +107,45 @@ func correctedOnce(t *testing.T, tool string, o Options) {
 	}
 }
 
+// A tool that only reads gets a value of the model's own, and the result says so in every mode. Any
+// other tool, and open: false, only gets an offer.
+func TestAReadGetsAValueOfTheModel(t *testing.T) {
+	t.Parallel()
+	closed := map[string]Policy{AllTools: {Correct: correct.Policy{Closed: true}}}
+	for name, tt := range map[string]struct {
+		tool string
+		mode string
+		o    map[string]Policy
+		ran  string
+	}{
+		"read":         {"find", "", nil, "find Oslo"},
+		"silent read":  {"find", "silent", nil, "find Oslo"},
+		"strict read":  {"find", "strict", nil, "find Oslo"},
+		"closed read":  {"find", "", closed, ""},
+		"write":        {"book", "", nil, ""},
+		"strict write": {"book", "strict", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := quick()
+			o.Repair, o.Tools = tt.mode, tt.o
+			i := openInn(t, &scripted{json: `{"arguments":{"city":"Oslo","days":4}}`}, o)
+			got := i.answer(i.start(tt.tool, `{"city":"Oslo","days":"a few"}`)).raw
+			if i.ran() != tt.ran {
+				t.Errorf("ran %q: %s", i.ran(), got)
+			}
+			parts := []string{"A model proposed the call below.", "You did not send these values, the model oracle proposed them: days: 4.", `{\"city\":\"Oslo\",\"days\":4}`}
+			if tt.ran != "" {
+				parts = []string{"The call was run with values that you did not send. The model oracle proposed them: days: 4. ", `"rule":"proposed by a model, not in the call"`, `"model":"oracle"`}
+			}
+			for _, part := range parts {
+				if !strings.Contains(got, part) {
+					t.Errorf("no %q in %s", part, got)
+				}
+			}
+		})
+	}
+}
+
 // uncorrected returns the answer to threeDays if there is no model.
 func uncorrected(t *testing.T, o Options) (raw string) {
 	t.Run("without a model", func(t *testing.T) {
@@ -313,8 +352,8 @@ func TestASuccessfulCallIsNotHeld(t *testing.T) {
 
 func TestAPolicyAboutCorrectionsIsParsed(t *testing.T) {
 	t.Parallel()
-	tool, p, err := ParsePolicy("pay:replay=never,correct.max-retries=0,Correct.Timeout=5s,correct.open=true")
-	if err != nil || tool != "pay" || p.Replay != "never" || !p.Correct.OfferOnly || p.Correct.Timeout != 5*time.Second || !p.Correct.Open {
+	tool, p, err := ParsePolicy("pay:replay=never,correct.max-retries=0,Correct.Timeout=5s,correct.open=false")
+	if err != nil || tool != "pay" || p.Replay != "never" || !p.Correct.OfferOnly || p.Correct.Timeout != 5*time.Second || !p.Correct.Closed {
 		t.Errorf("%q, %+v, %v", tool, p, err)
 	}
 	for text, want := range map[string]string{

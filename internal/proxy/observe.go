@@ -244,7 +244,7 @@ func (s *Session) changesOf(r *repair.Receipt) (all []event.Change) {
 	}
 	for _, c := range r.Changes {
 		reason := c.Reason()
-		if c.Rule == repair.RuleModel {
+		if c.Rule == repair.RuleModel || c.Rule == repair.RuleOwn {
 			reason = secrets.Redact(r.Reason)
 		}
 		all = append(all, event.Change{Path: c.Path, Rule: c.Rule, Reason: reason,

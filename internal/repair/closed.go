@@ -16,8 +16,8 @@ var (
 	ErrUnchanged = errors.New("the model returned the same arguments")
 )
 
-// Proposal is a set of arguments that matches the schema and contains only what the caller sent and
-// what the schema declares.
+// Proposal is a set of arguments that matches the schema. What the caller sent is kept where it was
+// valid; what is neither the caller's nor the schema's is the model's own.
 type Proposal struct {
 	Arguments []byte
 	// Changes is what differs from the arguments that were sent, secrets masked. Each has the Tier
@@ -25,10 +25,11 @@ type Proposal struct {
 	Changes []Change
 	// Tier says how certain it is that the proposal means what the caller sent: Silent for changes
 	// of type and spelling, Told for readings that have no alternative, Shown if only the caller can
-	// tell.
+	// tell, or if a value is the model's own.
 	Tier    Tier
 	Touched bool     // a value that was valid at its place was changed or left out, or a series was renamed
-	Opened  bool     // a value is neither from the caller nor from the schema
+	Opened  bool     // a value is the model's own; its Change has RuleOwn
+	Doubt   string   // why a proposal that is Shown must not be sent even to a tool that only reads
 	Dropped []string // fields with a value that the proposal does not contain
 	Shown   []byte   // the arguments with secrets masked
 }
@@ -36,13 +37,15 @@ type Proposal struct {
 // ProposeOptions is what Schema.Propose has to know besides the arguments.
 type ProposeOptions struct {
 	Tool string // its name, which models repeat next to the arguments
-	Open bool   // values that are neither from the caller nor from the schema are allowed
+	Said string // the server's words, if it received the call
+	// Goal and About are what else the model read: what the caller wants, and the tool's description.
+	Goal, About string
 }
 
 // Propose is the closed-world gate: it compares arguments that a model proposed with those that the
 // caller sent. Every value must have been sent, be declared by the schema for its place, or be a
 // change of type or form of a sent one, and no sent value may be used twice or change places with
-// another.
+// another. Any other value is the model's own, which own.go judges.
 func (s *Schema) Propose(sent, proposed []byte, o ProposeOptions) (p Proposal, err error) {
 	s.Ready()
 	if s.why != "" {
@@ -114,12 +117,19 @@ type closedGate struct {
 	sent, proposed any
 	text           string // what was sent, if it is not JSON
 
-	sources []*source
-	targets []*target
-	tier    Tier
-	touched bool
-	opened  bool
-	dropped []string
+	sources  []*source
+	targets  []*target
+	rejected [][]string // places that were rejected or are missing
+	violated bool       // what was sent does not match the schema
+	tier     Tier
+	touched  bool
+	altered  bool       // a valid value was changed or left out
+	owned    [][]string // places of values that are the model's own
+	doubt    string     // see Proposal
+	dropped  []string
+	mover    string          // see moved
+	known    *masker         // of what was sent
+	words    map[string]bool // of what was sent
 	// usedKeys are sent keys that are values in the proposal.
 	usedKeys map[string]bool
 }
@@ -155,6 +165,7 @@ func (g *closedGate) judge() error {
 		return ErrUnchanged
 	}
 	wrong := g.schema.violations(g.schema.root, g.sent)
+	g.findRejected(wrong)
 	g.sources = g.collect(g.sent, nil, wrong)
 	if len(g.sources) > maxScalars {
 		return fmt.Errorf("%w: the call has more than %d values", ErrInvented, maxScalars)
@@ -172,7 +183,7 @@ func (g *closedGate) judge() error {
 	}
 	g.trace()
 	for _, t := range g.targets {
-		if !t.done && !g.declares(t) && !g.outside(t) {
+		if !t.done && !g.declares(t) && !g.own(t) {
 			return fmt.Errorf("%w: %s", ErrInvented, field(t.path))
 		}
 	}
@@ -180,30 +191,14 @@ func (g *closedGate) judge() error {
 		return fmt.Errorf("%w: the items of an array are in a different order", ErrInvented)
 	}
 	g.findDropped()
+	if g.tier > Told {
+		g.doubtRisks()
+	}
 	return nil
 }
 
 // raise records the tier of a change.
 func (g *closedGate) raise(tier Tier) { g.tier = max(g.tier, tier) }
-
-// outside accepts a value of the model itself if the gate is open.
-func (g *closedGate) outside(t *target) bool {
-	if !g.options.Open {
-		return false
-	}
-	g.opened = true
-	g.raise(Told)
-	for _, s := range g.sources {
-		if slices.Equal(s.path, t.path) && !s.used {
-			s.used = true // replaced
-			if s.pinned {
-				g.touched = true
-				g.raise(Shown)
-			}
-		}
-	}
-	return true
-}
 
 // strip removes optional fields that the model added with the default or with nothing in them. They
 // say the same as no field.

@@ -62,9 +62,6 @@ func TestClosedWorldReadsText(t *testing.T) {
 		case err != nil || p.Tier != tt.tier || len(p.Changes) == 0:
 			t.Errorf("%s: tier %d, expected %d, %v, dropped %v, %v", tt.name, p.Tier, tt.tier, p.Changes, p.Dropped, err)
 		}
-		if _, err := s.Propose([]byte(tt.sent), []byte(tt.proposed), ProposeOptions{Open: true}); tt.tier == outside && !errors.Is(err, ErrInvented) {
-			t.Errorf("%s: the open gate completes text that cannot be read: %v", tt.name, err)
-		}
 	}
 }
 

@@ -20,11 +20,11 @@ func (g *closedGate) checkContainers() error {
 				if _, sent := present(g.sent, inner); sent || declared[key] != nil {
 					continue
 				}
-				if reservedKeys[key] || !g.options.Open || !plainKey(key) {
+				if reservedKeys[key] || g.text != "" || !g.isRejected(path) || !plainKey(key) || secretName(key, maskText) {
 					err = fmt.Errorf("%w: the key %s", ErrInvented, field(inner))
 					return
 				}
-				g.opened = true
+				g.adopt(inner, key, false)
 			}
 			if len(v) > 0 || len(path) == 0 {
 				return

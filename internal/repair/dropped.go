@@ -21,8 +21,9 @@ func (g *closedGate) findDropped() {
 // drop records a sent value that the proposal lacks.
 func (g *closedGate) drop(path []string, valid bool) {
 	g.dropped = append(g.dropped, field(path))
-	g.touched = g.touched || valid
+	g.touched, g.altered = g.touched || valid, g.altered || valid
 	g.raise(Shown)
+	g.doubts("it leaves out values that the caller sent")
 }
 
 // findHollow records the empty objects and arrays that the proposal lacks. Where the schema allows

@@ -324,11 +324,22 @@ func (g *closedGate) declares(t *target) bool {
 	}
 	if len(d.choices) == 1 {
 		g.raise(g.fills(t))
-	} else if g.raise(Shown); risk(t.value) > 0 {
+	} else if risk(t.value) > 0 {
 		return false
+	} else {
+		g.adopt(t.path, t.value, true)
 	}
 	t.done = true
 	return true
+}
+
+// judged records a choice that the caller did not spell: it is the model's own, and in doubt if it has
+// other numbers than what was sent, or if that is a list of choices.
+func (g *closedGate) judged(s *source, t *target) {
+	g.adopt(t.path, t.value, true)
+	if !sameNumbers(plain(s.value), plain(t.value)) || len(s.path) != len(t.path) {
+		g.doubts("only the caller can tell which choice is meant")
+	}
 }
 
 // fills returns the tier of a value of the schema for a field that the caller left out. Consent, and

@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // proposal returns what the gate accepted.
 func (g *closedGate) proposal(rank map[string]int) Proposal {
-	p := Proposal{Arguments: encode(g.proposed, rank), Tier: max(g.tier, Silent), Touched: g.touched, Opened: g.opened, Dropped: g.dropped}
+	p := Proposal{Arguments: encode(g.proposed, rank), Tier: max(g.tier, Silent), Touched: g.touched, Opened: len(g.owned) > 0, Doubt: g.doubt, Dropped: g.dropped}
+	if g.altered && p.Doubt == "" {
+		p.Doubt = "it changes a value that is valid"
+	}
 	known := g.schema.masker(g.sent, g.proposed)
 	p.Shown = encode(known.safe(g.proposed, nil), rank)
 	if g.text == "" {
@@ -18,6 +22,7 @@ func (g *closedGate) proposal(rank map[string]int) Proposal {
 	}
 	for i := range p.Changes {
 		p.Changes[i].Tier = p.Tier
+		p.Changes[i].Rule = g.ruleOf(p.Changes[i].Path)
 	}
 	p.Changes = g.schema.shown(p.Changes)
 	return p
@@ -46,6 +51,16 @@ func (g *closedGate) diff(p *Proposal, path []string, before, after any, rank ma
 			p.Changes = append(p.Changes, change(append(slices.Clone(path), key), nil, encode(y[key], rank)))
 		}
 	}
+}
+
+// ruleOf returns the rule of a change at a place: whether a value in it is the model's own.
+func (g *closedGate) ruleOf(place string) string {
+	for _, path := range g.owned {
+		if at := Path(path); at == place || strings.HasPrefix(at, place+".") || strings.HasPrefix(place, at+".") {
+			return RuleOwn
+		}
+	}
+	return RuleModel
 }
 
 func change(path []string, before, after json.RawMessage) Change {

@@ -17,7 +17,7 @@ func (d *Decision) Proven() bool {
 	enforced := d.gate.enforced[toolSchema{d.Tool, d.schema}]
 	return slices.ContainsFunc(d.Receipt.Changes, func(c Change) bool {
 		switch c.Rule {
-		case RuleNumberText, RuleBooleanText, RuleJSONText, RuleModel:
+		case RuleNumberText, RuleBooleanText, RuleJSONText, RuleModel, RuleOwn:
 			return false
 		}
 		return enforced&c.aspect() == c.aspect()

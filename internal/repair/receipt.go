@@ -31,19 +31,60 @@ const (
 )
 
 // Note words the receipt for the model, as far as the mode asks for it. It is added to the result of
-// the call.
+// the call. Values that are not the caller's are always named.
 func (d *Decision) Note() string {
-	if d.mode == ModeSilent {
+	parts := d.Receipt.ownNote()
+	if d.mode != ModeSilent {
+		parts = append(parts, d.notes()...)
+	}
+	if len(parts) == 0 {
 		return ""
 	}
+	return fault.ModelMark + "] " + bounded(plaintext.Clean(strings.Join(parts, " ")), maxNoteLen)
+}
+
+// Own returns the changes that contain a value of a model's own.
+func Own(changes []Change) (own []Change) {
+	for _, change := range changes {
+		if change.Rule == RuleOwn {
+			own = append(own, change)
+		}
+	}
+	return own
+}
+
+// ownNote names the values that are not the caller's, and who proposed them.
+func (r *Receipt) ownNote() []string {
+	own := Own(r.Changes)
+	if len(own) == 0 {
+		return nil
+	}
+	by := "A model"
+	if r.Model != "" {
+		by = "The model " + bounded(visible(r.Model), 60)
+	}
+	return []string{"The call was run with values that you did not send. " + by + " proposed them: " + OwnValues(own) + ". Check that they mean what the request says."}
+}
+
+// OwnValues names the values of a model's own among changes, on one line.
+func OwnValues(changes []Change) string {
+	var values []string
+	for _, change := range Own(changes) {
+		values = append(values, bounded(change.Path, 60)+": "+bounded(visible(string(change.After)), 80))
+	}
+	return strings.Join(values, "; ")
+}
+
+// notes words the other changes, and what was noticed.
+func (d *Decision) notes() (parts []string) {
 	what := "The arguments were adjusted: "
-	var changed, parts []string
+	var changed []string
 	if d.Receipt.Called != "" {
 		what = "The call was adjusted: "
 		changed = append(changed, "the tool is called "+redact.Quote(d.Tool)+", not "+redact.Quote(d.Receipt.Called))
 	}
 	for _, change := range d.Receipt.Changes {
-		if change.Tier > Silent || d.mode == ModeReport {
+		if change.Rule != RuleOwn && (change.Tier > Silent || d.mode == ModeReport) {
 			changed = append(changed, change.String())
 		}
 	}
@@ -56,10 +97,7 @@ func (d *Decision) Note() string {
 	if len(d.Receipt.Notes) > 0 {
 		parts = append(parts, "The arguments were sent unchanged, but "+strings.Join(d.Receipt.Notes, "; ")+".")
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return fault.ModelMark + "] " + bounded(plaintext.Clean(strings.Join(parts, " ")), maxNoteLen)
+	return parts
 }
 
 // Change is the receipt for one repair. Nothing is changed without one.

@@ -37,6 +37,7 @@ const (
 
 	RuleRejectedDefault = "default that the schema rejects"
 	RuleModel           = "corrected by a model"
+	RuleOwn             = "proposed by a model, not in the call"
 )
 
 // omit removes an optional field that is null, empty or a word for null, where that is not allowed.

@@ -21,7 +21,6 @@ func (g *closedGate) readText() error {
 		return fmt.Errorf("%w: %w", ErrInvented, err)
 	}
 	g.sent = value
-	g.options.Open = false // what is not certain to read is not completed
 	g.raise(Told)
 	if unsure {
 		g.raise(Shown)

@@ -68,11 +68,27 @@ func (g *closedGate) claim(t *target, sources []*source, exact bool) {
 	}
 	best.used, t.done, t.from = true, true, []*source{best}
 	if best.pinned && (least > Off) {
-		g.touched = true
+		g.touched, g.altered = true, g.altered || !g.isRejected(best.path)
 		least = max(least, Told)
 	}
-	g.touched = g.touched || isOtherName(best, t) || g.isOtherChoice(best.value, t) || g.isOtherReading(best.value, t)
+	other := g.isOtherChoice(best.value, t)
+	g.touched = g.touched || isOtherName(best, t) || other || g.isOtherReading(best.value, t)
 	g.raise(least)
+	if other && least > Told {
+		g.judged(best, t)
+	}
+	if place, _ := g.place(best, t); place > Told {
+		g.moved(best)
+	}
+}
+
+// moved records a value whose new place is the model's judgement. Several of them may be swapped.
+func (g *closedGate) moved(s *source) {
+	name := strings.Join(names(s.path), "\x00")
+	if g.mover != "" && g.mover != name {
+		g.doubts("only the caller can tell which value belongs where")
+	}
+	g.mover = name
 }
 
 // isOtherName reports whether a value gets a key whose name is not a form of the old one. That no

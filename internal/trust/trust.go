@@ -26,6 +26,7 @@ const (
 	Send             // it leaves the machine or decides where something is sent: URL, query, header
 	Write            // it is written to a file of the user
 	Show             // it is shown as quoted text to the user or a model
+	Read             // it is an argument of a call to a tool that only reads, where one was rejected or missing
 )
 
 // Verdict is the decision for one source and one use.
@@ -38,18 +39,18 @@ const (
 )
 
 // table has a row for every source and a column for every use.
-var table = [...][4]Verdict{
-	//            Start    Send     Write  Show
-	Entry:       {Allowed, Allowed, Asks, Allowed},
-	Expansion:   {Allowed, Allowed, Asks, Allowed},
-	OwnFolder:   {Allowed, Allowed, Asks, Allowed},
-	Machine:     {Allowed, Allowed, Asks, Allowed},
-	Environment: {Asks, Asks, Asks, Allowed},
-	OtherEntry:  {Asks, Asks, Asks, Allowed},
-	Project:     {Asks, Asks, Asks, Allowed},
-	Registry:    {Asks, Asks, Asks, Allowed},
-	Output:      {Never, Never, Never, Allowed},
-	Agent:       {Asks, Asks, Asks, Allowed},
+var table = [...][5]Verdict{
+	//            Start    Send     Write  Show     Read
+	Entry:       {Allowed, Allowed, Asks, Allowed, Never},
+	Expansion:   {Allowed, Allowed, Asks, Allowed, Never},
+	OwnFolder:   {Allowed, Allowed, Asks, Allowed, Never},
+	Machine:     {Allowed, Allowed, Asks, Allowed, Never},
+	Environment: {Asks, Asks, Asks, Allowed, Never},
+	OtherEntry:  {Asks, Asks, Asks, Allowed, Never},
+	Project:     {Asks, Asks, Asks, Allowed, Never},
+	Registry:    {Asks, Asks, Asks, Allowed, Never},
+	Output:      {Never, Never, Never, Allowed, Never},
+	Agent:       {Asks, Asks, Asks, Allowed, Allowed},
 }
 
 // Of reports what a value from a source may be used for. An unknown source or
@@ -65,6 +66,6 @@ func (s Source) String() string {
 	return [...]string{"entry", "expansion", "own-folder", "machine", "environment", "other-entry", "project", "registry", "output", "agent"}[s]
 }
 
-func (u Use) String() string { return [...]string{"start", "send", "write", "show"}[u] }
+func (u Use) String() string { return [...]string{"start", "send", "write", "show", "read"}[u] }
 
 func (v Verdict) String() string { return [...]string{"allowed", "asks", "never"}[v] }

@@ -7,12 +7,16 @@ import (
 )
 
 // Only what the user wrote, what follows from it and what is installed here is
-// applied without asking; nothing is written without asking.
+// applied without asking; nothing is written without asking. Only a model's answer fills in an argument.
 func TestTable(t *testing.T) {
 	for from := Entry; from <= Agent; from++ {
-		for use := Start; use <= Show; use++ {
+		for use := Start; use <= Read; use++ {
 			want := Asks
 			switch {
+			case use == Read:
+				if want = Never; from == Agent {
+					want = Allowed
+				}
 			case use == Show:
 				want = Allowed
 			case from == Output:
@@ -29,7 +33,7 @@ func TestTable(t *testing.T) {
 }
 
 func TestUnknownSourceOrUseIsNever(t *testing.T) {
-	for _, got := range []Verdict{Of(-1, Start), Of(Agent+1, Show), Of(Entry, -1), Of(Entry, Show+1)} {
+	for _, got := range []Verdict{Of(-1, Start), Of(Agent+1, Show), Of(Entry, -1), Of(Entry, Read+1)} {
 		if got != Never {
 			t.Errorf("got %v, want never", got)
 		}
@@ -49,11 +53,11 @@ func TestSecurityPageHasTheSameTable(t *testing.T) {
 	const firstUse = 2 // after the source and its description
 	for from := Entry; from <= Agent; from++ {
 		row := rows[int(from)+2]
-		if len(row) != firstUse+int(Show)+1 || row[0] != from.String() || row[1] == "" {
-			t.Errorf("row %d is %q, want the source %v and %d uses", from+1, row, from, Show+1)
+		if len(row) != firstUse+int(Read)+1 || row[0] != from.String() || row[1] == "" {
+			t.Errorf("row %d is %q, want the source %v and %d uses", from+1, row, from, Read+1)
 			continue
 		}
-		for use := Start; use <= Show; use++ {
+		for use := Start; use <= Read; use++ {
 			column := firstUse + int(use)
 			if name := rows[0][column]; name != use.String() {
 				t.Fatalf("column %d is %q, want %v", column+1, name, use)

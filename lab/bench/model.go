@@ -78,7 +78,7 @@ func runModel(args []string) error {
 	configured := flags.Bool("model", false, "the configured model (the default): GAUZE_MODEL, GAUZE_MODEL_URL")
 	n := flags.Int("n", 0, "number of refused calls; 0 for all")
 	seed := flags.Uint64("seed", 1, "seed of the sample")
-	open := flags.Bool("open", false, "open the closed-world gate: the model may fill in values of its own")
+	open := flags.Bool("open", true, "read-only tools may get values of the model's own; false closes the gate")
 	writes := flags.Bool("writes", false, "treat all tools as tools that write, not only those that say so or are named so")
 	log := flags.String("log", "", "write every answer as a line of JSON to this file")
 	jsonTo := flags.String("json", "", "write the result as JSON to this file (-: to stdout, after the table)")
@@ -123,7 +123,7 @@ func runModel(args []string) error {
 	}
 	report := modelReport{Seed: *seed, Rules: rules}
 	for _, run := range runs {
-		run.writes, run.policy.Open = *writes, *open
+		run.writes, run.policy.Closed = *writes, !*open
 		tries, err := run.ask(context.Background(), asked, record)
 		if err != nil {
 			return errors.Join(err, done())
@@ -133,9 +133,6 @@ func runModel(args []string) error {
 	report.print(os.Stdout)
 	if err := errors.Join(done(), writeJSON(*jsonTo, report)); err != nil {
 		return err
-	}
-	if *open {
-		return nil // a lie is sent then
 	}
 	return report.check()
 }

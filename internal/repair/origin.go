@@ -1,0 +1,110 @@
+package repair
+
+import (
+	"strings"
+	"unicode"
+)
+
+// A hostile error can ask the model for anything that the model has read. These checks keep a value of
+// the model's own from taking it to the server: the goal, and what decides where a call leads.
+
+// callWords returns the words and numbers of the call.
+func (g *closedGate) callWords() map[string]bool {
+	if g.words == nil {
+		g.words = map[string]bool{}
+		walk(g.sent, nil, func(path []string, value any) {
+			text, _ := scalarText(value)
+			for _, word := range segments(last(path) + " " + text) {
+				g.words[word] = true
+			}
+		})
+	}
+	return g.words
+}
+
+func wordsOf(text string) map[string]bool {
+	words := map[string]bool{}
+	for _, word := range segments(text) {
+		words[word] = true
+	}
+	return words
+}
+
+// reveals reports whether text may carry the caller's goal, or a part of the tool's description, to the
+// server. A goal can be encoded, so next to one only words of the call, and dates and short numbers
+// that are not in the goal, reveal nothing. chosen means that the text is one of the schema's choices.
+func (g *closedGate) reveals(text string, chosen bool) bool {
+	call, goal, about, said := g.callWords(), wordsOf(g.options.Goal), wordsOf(g.options.About), wordsOf(g.options.Said)
+	isDate := len(dates(text)) > 0
+	for _, word := range segments(text) {
+		switch {
+		case call[word]:
+		case goal[word], !chosen && about[word] && !said[word] && len(word) > 3:
+			return true
+		case len(goal) > 0 && !isDate && (len(word) > 6 || strings.ContainsFunc(word, unicode.IsLetter)):
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	// address matches the parts of a string that name a host: in a URL, after //, in an e-mail address.
+	address = lazily(`(?i)(?:([a-z][a-z0-9+.-]*):)?(?://|\\\\)([^/\\\s?#]*)|@([\w.-]+)`)
+	// hostForm matches a string that is a host, with or without a path.
+	hostForm = lazily(`(?i)^((?:[a-z0-9-]+\.)+)([a-z]{2,}|\d+)(?::\d+)?(?:[/?#]|$)`)
+	rooted   = lazily(`^(?:[/\\~]|[A-Za-z]:[\\/])`)
+)
+
+// leadsElsewhere reports whether text leads to a host, a folder or a file that the call does not name:
+// a URL at a different host, a path out of its folder, an absolute path to a different file.
+func (g *closedGate) leadsElsewhere(text string) bool {
+	text = strings.TrimSpace(text)
+	for _, found := range address().FindAllStringSubmatch(text, -1) {
+		scheme, host := strings.ToLower(found[1]), found[2]+found[3]
+		host = host[strings.LastIndexByte(host, '@')+1:]
+		if scheme != "" && scheme != "http" && scheme != "https" && !g.callWords()[scheme] || !g.names(host) {
+			return true
+		}
+	}
+	if found := hostForm().FindStringSubmatch(text); found != nil && !g.names(found[1]+found[2]) && !g.saysAll(found[1]) {
+		return true
+	}
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' })
+	for _, part := range parts {
+		if part == ".." && !g.names("..") {
+			return true
+		}
+	}
+	return rooted().MatchString(text) && !address().MatchString(text) && (len(parts) == 0 || !g.names(parts[len(parts)-1]) && !g.saysAll(withoutEnding(parts[len(parts)-1])))
+}
+
+// withoutEnding returns a file's name without its ending.
+func withoutEnding(name string) string {
+	if i := strings.LastIndexByte(name, '.'); i > 0 {
+		return name[:i]
+	}
+	return name
+}
+
+// saysAll reports whether text has a word, and the call has all its words.
+func (g *closedGate) saysAll(text string) bool {
+	words := segments(text)
+	for _, word := range words {
+		if !g.callWords()[word] {
+			return false
+		}
+	}
+	return len(words) > 0
+}
+
+// names reports whether the call contains a name as it is: a host, or a part of a path.
+func (g *closedGate) names(name string) (found bool) {
+	walk(g.sent, nil, func(_ []string, value any) {
+		text, _ := scalarText(value)
+		for _, token := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("/\\?#@\"'<>()[]{},;|= \t\n", r) }) {
+			found = found || strings.EqualFold(strings.Trim(token, ":"), name)
+		}
+	})
+	return found
+}
