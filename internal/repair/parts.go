@@ -36,6 +36,7 @@ func (g *closedGate) splitTexts(sources []*source) {
 			if tier, ok := g.areParts(s, parts, targets, separator.means); ok {
 				s.used = true
 				g.raise(tier)
+				g.doubtPlaces(tier)
 				if fitsAny(g.schema.nodesAt(append(slices.Clone(s.path), "0")), text) {
 					g.touched = true // the separator may be a part of one item
 				}
@@ -221,6 +222,7 @@ func (g *closedGate) takeParts(t *target, sources []*source) {
 			t.done, t.from = true, []*source{s}
 			g.touched = g.touched || s.pinned
 			g.raise(Shown)
+			g.doubtPlaces(Shown)
 			if len(parts) == 1 {
 				s.value = strings.TrimSpace(parts[0])
 			}
@@ -247,6 +249,7 @@ func (g *closedGate) takeKey(t *target) {
 		}
 		g.usedKeys[got], t.done = true, true
 		g.raise(Shown)
+		g.doubtPlaces(Shown)
 		return
 	}
 }

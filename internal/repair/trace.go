@@ -86,9 +86,16 @@ func (g *closedGate) claim(t *target, sources []*source, exact bool) {
 func (g *closedGate) moved(s *source) {
 	name := strings.Join(names(s.path), "\x00")
 	if g.mover != "" && g.mover != name {
-		g.doubts("only the caller can tell which value belongs where")
+		g.doubtPlaces(Shown)
 	}
 	g.mover = name
+}
+
+// doubtPlaces records that the places of several values, or of parts of one, are the model's judgement.
+func (g *closedGate) doubtPlaces(tier Tier) {
+	if tier > Told {
+		g.doubts("only the caller can tell which value belongs where")
+	}
 }
 
 // isOtherName reports whether a value gets a key whose name is not a form of the old one. That no
