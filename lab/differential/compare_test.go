@@ -22,6 +22,7 @@ const (
 	afterHealed  = "a different failure after an earlier call was healed and had its effect"
 	saidMore     = "notifications and questions of a call that got further"
 	noArguments  = "no arguments, or null, sent as {}"
+	repeated     = "a read that failed with an error that may be over soon, sent again"
 	coalesced    = "list_changed notifications in a row sent as fewer"
 )
 
@@ -32,6 +33,7 @@ type verdict struct {
 	compared     int             // answers that all direct runs agree on
 	random       int             // answers that they do not agree on
 	bare         map[string]bool // ids of calls without arguments
+	again        map[string]bool // keys of the answers to calls that gauze sent again: they come later
 }
 
 func (v *verdict) harm(format string, args ...any) {
@@ -55,7 +57,7 @@ func (v *verdict) report(t *testing.T) {
 // compare compares a wrapped run with several direct ones. The ids of calls without arguments are in
 // bare. inOrder is set for servers whose messages have one order.
 func compare(direct []transcript, wrapped transcript, bare map[string]bool, inOrder bool) *verdict {
-	v := &verdict{improvements: map[string]int{}, bare: bare}
+	v := &verdict{improvements: map[string]int{}, bare: bare, again: map[string]bool{}}
 	for _, tr := range direct {
 		if len(tr.lost) > 0 {
 			v.harm("a direct run itself lost %q: the script is wrong", tr.lost)
@@ -116,6 +118,7 @@ func (v *verdict) judge(id string, direct, wrapped message) {
 		return
 	}
 	v.improvements[name]++
+	v.again[wrapped.key()] = name == repeated
 }
 
 // improvement names what the difference between two answers is, or returns "" if it is harm.
@@ -129,6 +132,9 @@ func improvement(direct, wrapped message) string {
 	if strings.Contains(wrapped.raw, fault.ModelMark+"] Likely cause: ") && (direct.Error != nil && strings.Contains(wrapped.raw, quotedMessage(direct.Error)) ||
 		direct.Error == nil && d.IsError && w.IsError && w.begins(d)) {
 		return diagnosed
+	}
+	if strings.Contains(wrapped.raw, fault.ModelMark+"] The call failed twice. ") && direct.Error != nil && strings.Contains(wrapped.raw, quotedMessage(direct.Error)) {
+		return repeated
 	}
 	// An error has no place for a receipt: what shows is that the server no longer refuses the call.
 	if direct.refused() && wrapped.Error != nil && !strings.Contains(string(wrapped.Error), `"source":"gauze"`) {
@@ -261,9 +267,9 @@ func (tr transcript) others() map[string][]string {
 }
 
 func (v *verdict) compareOrder(direct []transcript, wrapped transcript) {
-	a, w := direct[0].keys(), wrapped.keys()
+	a, w := direct[0].keys(v.again), wrapped.keys(v.again)
 	for _, tr := range direct[1:] {
-		if !slices.Equal(a, tr.keys()) {
+		if !slices.Equal(a, tr.keys(v.again)) {
 			return
 		}
 	}
@@ -272,10 +278,10 @@ func (v *verdict) compareOrder(direct []transcript, wrapped transcript) {
 	}
 }
 
-// keys names the messages in order, without those that may be coalesced.
-func (tr transcript) keys() (all []string) {
+// keys names the messages in order, without some and those that may be coalesced.
+func (tr transcript) keys(without map[string]bool) (all []string) {
 	for _, m := range tr.messages {
-		if key := m.key(); !isListChanged(key) {
+		if key := m.key(); !isListChanged(key) && !without[key] {
 			all = append(all, key)
 		}
 	}
