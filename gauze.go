@@ -34,6 +34,7 @@ package gauze
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -104,6 +105,17 @@ func (w *Wrap) observe(ctx context.Context) (stop func()) {
 // Hurry makes a Serve that is returning stop the server immediately instead of waiting for it to
 // exit.
 func (w *Wrap) Hurry() { w.session.Hurry() }
+
+// Reconnect replaces the server's process or connection and keeps the session. It waits until no call is in
+// flight, and then until the server is ready; calls that arrive meanwhile wait for it. A server that is down
+// is tried immediately, whatever wait was due. The error says why the server is not available, or that ctx
+// ended first.
+func (w *Wrap) Reconnect(ctx context.Context) error {
+	if err := w.session.Restart(ctx); err != nil {
+		return fmt.Errorf("gauze: %w", err)
+	}
+	return nil
+}
 
 // Health returns the server's current state.
 func (w *Wrap) Health() Health { return publicHealth(w.session.Upstream().Snapshot()) }

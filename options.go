@@ -50,7 +50,8 @@ type Options struct {
 	Timeout time.Duration
 	// MaxTime is how long a call may take, with or without progress. Default: no limit.
 	MaxTime time.Duration
-	// Patience is how long a call waits while the server is down. Default 30s.
+	// Patience is how long a call waits at most while the server is down. Once a restart has failed, it is
+	// held only as long as a restart is likely to take. Default 30s.
 	Patience time.Duration
 	// StartTimeout is how long a starting server may take to answer. Default 60s.
 	StartTimeout time.Duration

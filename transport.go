@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"sync"
 	"time"
@@ -37,6 +38,14 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	t.connected = wrap
 	connectedMu.Unlock()
 	return newConnection(context.WithoutCancel(ctx), wrap.Serve), nil
+}
+
+// Reconnect replaces the server of the latest Connect and keeps its session, see [Wrap.Reconnect].
+func (t *Transport) Reconnect(ctx context.Context) error {
+	if w := t.wrap(); w != nil {
+		return w.Reconnect(ctx)
+	}
+	return errors.New("gauze: Reconnect before Connect")
 }
 
 // Health returns the server's current state. It is StateDead before Connect.

@@ -212,6 +212,30 @@ func TestTransportReportsWhyAServerCannotBeKeptRunning(t *testing.T) {
 	}
 }
 
+// Reconnect replaces the server under a session that goes on.
+func TestTransportReconnects(t *testing.T) {
+	transport := faulty(t.TempDir(), "both")
+	if err := transport.Reconnect(t.Context()); err == nil {
+		t.Error("reconnected before Connect")
+	}
+	session := connect(t, transport)
+	if err := transport.Reconnect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if h := transport.Health(); h.State != gauze.StateHealthy || h.Generation != 2 || h.ConsecutiveFailures != 0 {
+		t.Errorf("%+v", h)
+	}
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"text": "x"}})
+	if err != nil || result.IsError {
+		t.Errorf("%v, %+v", err, result)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := transport.Reconnect(over); err == nil {
+		t.Error("reconnected after ctx ended")
+	}
+}
+
 // Every kind of failure that a server can have is one that a verdict knows.
 func TestFailuresAreOfKindsThatAVerdictKnows(t *testing.T) {
 	for _, kind := range health.Kinds {

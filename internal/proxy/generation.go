@@ -1,7 +1,7 @@
 package proxy
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 	"time"
 
@@ -122,7 +122,7 @@ func (s *Session) Unreachable(t upstream.Trouble) {
 			return
 		}
 		s.trouble = &t
-		s.endRestart(fmt.Errorf("the server was stopped, and the new one is not available: %s", s.secrets.Load().Redact(t.Detail)))
+		s.endRestart(errors.New(s.sinceRestart("not available: " + s.secrets.Load().Redact(t.Detail))))
 		now := time.Now()
 		for _, c := range slices.Clone(s.queue) {
 			if s.hopeless(c) && !s.awaitLogin(c, t.Login) {
@@ -131,12 +131,6 @@ func (s *Session) Unreachable(t upstream.Trouble) {
 		}
 		s.noteDelay(t, now)
 	})
-}
-
-// hopeless reports whether the server will not be started or reached again while the call may wait.
-func (s *Session) hopeless(c *call) bool {
-	t := s.trouble
-	return t != nil && c.login == nil && (t.Permanent || t.Open && (t.NextTry.IsZero() || t.NextTry.After(c.waitsSince().Add(s.Patience))))
 }
 
 // troubled returns the fault of a call that cannot wait for the server any longer.

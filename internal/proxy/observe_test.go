@@ -355,10 +355,36 @@ func TestARestartFailsIfTheServerDoesNotStartAgain(t *testing.T) {
 	if err := s.session.Restart(t.Context()); err == nil || !strings.Contains(err.Error(), "not available") {
 		t.Errorf("%v", err)
 	}
-	if err := s.session.Restart(t.Context()); err == nil || !strings.Contains(err.Error(), "not running") {
-		t.Errorf("%v", err)
+	if err := s.session.Restart(t.Context()); err == nil || !strings.Contains(err.Error(), "the server was stopped, and the new one is not available") {
+		t.Errorf("%v", err) // it was tried again
 	}
 	s.wantGone(pid)
+	if err := os.Rename(program+".old", program); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.session.Restart(t.Context()); err != nil {
+		t.Errorf("%v", err)
+	}
+	if s.conn().PID() == pid {
+		t.Error("it is the same process")
+	}
+}
+
+// A restart that the user asks for ends a pause of the restarts.
+func TestARestartEndsAPauseOfTheRestarts(t *testing.T) {
+	t.Parallel()
+	s, _ := crashLoop(t, unprobed(), time.Hour)
+	s.await(event.Opened, 1)
+	if err := s.session.Restart(t.Context()); err != nil { // it is restored, and crashes after that
+		t.Errorf("%v", err)
+	}
+	s.await(event.Opened, 2)
+	if err := s.session.Restart(t.Context()); err != nil {
+		t.Errorf("%v", err)
+	}
+	s.call("append", `{"key":"k"}`)
+	s.wantEffect("k", 1)
+	s.want(event.Started, 8)
 }
 
 func TestAServerThatCannotBeStartedIsDead(t *testing.T) {

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // A pause of the restarts that ends within a call's patience is waited out.
@@ -20,6 +22,54 @@ func TestACallWaitsOutAPauseOfTheRestarts(t *testing.T) {
 	s.wantEffect("k", 1)
 	s.want(event.Failed, 0)
 	s.wantOneAnswer(id)
+}
+
+// A server that failed again and again, and whose next try is later than a restart is likely to take, is not
+// waited for, whatever the patience.
+func TestACallToADeadServerIsAnsweredAtOnce(t *testing.T) {
+	t.Parallel()
+	o := unprobed()
+	o.Patience = time.Hour
+	s, _ := crashLoop(t, o, time.Minute)
+	s.await(event.Opened, 1)
+	for range 3 {
+		s.wantFault(s.start("append", `{"key":"k"}`), fault.CrashLoop)
+	}
+	s.wantEffect("k", 0)
+	s.want(event.Started, 6)
+}
+
+// How long a call is held depends on what is known about the next restart.
+func TestACallIsHeldAsLongAsARestartIsLikelyToTake(t *testing.T) {
+	const most = 30 * time.Second
+	died := time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
+	at := func(seconds int) time.Time { return died.Add(time.Duration(seconds) * time.Second) }
+	for _, c := range []struct {
+		name         string
+		t            upstream.Trouble
+		arrived, now time.Time
+		until        time.Time
+	}{
+		{"the first restart has all the patience", upstream.Trouble{Since: died, Attempts: 1, NextTry: died, Likely: 5 * time.Second}, at(0), at(7), at(30)},
+		{"a later call waits for it as well", upstream.Trouble{Since: died, Attempts: 1, NextTry: died, Likely: 5 * time.Second}, at(20), at(20), at(50)},
+		{"a restart has failed, and the next is due", upstream.Trouble{Since: died, Attempts: 2, NextTry: at(3), Likely: 5 * time.Second}, at(0), at(2), at(5)},
+		{"the next one is in progress", upstream.Trouble{Since: died, Attempts: 2, NextTry: at(3), Likely: 5 * time.Second}, at(0), at(4), at(8)},
+		{"it takes longer than likely", upstream.Trouble{Since: died, Attempts: 2, NextTry: at(3), Likely: 5 * time.Second}, at(9), at(9), at(8)},
+		{"a slow starter gets more", upstream.Trouble{Since: died, Attempts: 3, NextTry: at(12), Likely: 24 * time.Second}, at(0), at(11), at(24)},
+		{"but not more than the patience", upstream.Trouble{Since: died, Attempts: 3, NextTry: at(12), Likely: time.Hour}, at(0), at(11), at(30)},
+		{"restarts are paused", upstream.Trouble{Since: died, Attempts: 1, NextTry: at(16), Open: true, Likely: 5 * time.Second}, at(1), at(1), at(5)},
+		{"the doctor tries something", upstream.Trouble{Since: died, Attempts: 3, Likely: 5 * time.Second}, at(1), at(9), at(31)},
+		{"a server at a URL has all the patience since it went down", upstream.Trouble{Since: died, Attempts: 7, NextTry: at(21)}, at(20), at(20), at(30)},
+		{"and none after that", upstream.Trouble{Since: died, Attempts: 20, NextTry: at(64)}, at(60), at(60), at(30)},
+	} {
+		s := &Session{Options: Options{Patience: most}, trouble: &c.t}
+		if got := s.holdUntil(&call{arrived: c.arrived}, c.now); !got.Equal(c.until) {
+			t.Errorf("%s: held until %v after the loss, want %v", c.name, got.Sub(died), c.until.Sub(died))
+		}
+	}
+	if got := (&Session{Options: Options{Patience: most}}).holdUntil(&call{arrived: died}, died); !got.Equal(at(30)) {
+		t.Errorf("a server that is starting: %v", got)
+	}
 }
 
 // Calls that fail together because their server died share one restart, and are repeated on the new

@@ -9,7 +9,7 @@ import (
 
 // Restart replaces the server because the user asked for it. It waits until no call is in flight and
 // then until the next server is ready, and gives up when ctx ends. Calls that arrive meanwhile wait
-// for the next server.
+// for the next server. A server that is down is tried immediately, and the result is that of the attempt.
 func (s *Session) Restart(ctx context.Context) error {
 	result := make(chan error, 1)
 	s.update(func() {
@@ -30,7 +30,7 @@ func (s *Session) Restart(ctx context.Context) error {
 			s.restart = nil
 			result <- errors.New("not restarted: calls are still in flight; try again when they have ended")
 		case s.replacing:
-			s.endRestart(errors.New("the server was stopped, and the new one is not ready yet"))
+			s.endRestart(errors.New(s.sinceRestart("not ready yet")))
 		}
 	})
 	return <-result
@@ -45,8 +45,9 @@ func (s *Session) restartIfIdle() {
 	case s.closing:
 		err = errors.New("not restarted: the session is ending")
 	case conn == nil:
-		s.later(s.up.Ask)
-		err = errors.New("not restarted: the server is not running, and gauze is trying to start it")
+		s.later(s.up.TryNow)
+		s.replacing, s.restart = s.restart, nil
+		return
 	case s.consulting+s.pausing > 0 || s.inFlight(conn):
 		return
 	default:
@@ -58,6 +59,14 @@ func (s *Session) restartIfIdle() {
 	}
 	s.restart <- err
 	s.restart = nil
+}
+
+// sinceRestart says how the server is after a restart that the user asked for. The caller holds the lock.
+func (s *Session) sinceRestart(is string) string {
+	if s.restarted {
+		return "the server was stopped, and the new one is " + is
+	}
+	return "the server is " + is
 }
 
 // endRestart reports the result of a restart that the user asked for, once the server was stopped. The

@@ -123,17 +123,12 @@ func (s *Session) endWaits(now time.Time) {
 	// not start at all.
 	unreached := s.trouble != nil && s.trouble.Evidence.Remote
 	for _, c := range slices.Clone(s.queue) {
-		limit := s.Patience
-		if s.conn != nil {
-			limit = s.turnTimeout(c)
-		}
-		if c.id == nil || c.login != nil || limit == 0 || c.class == Start && !unreached || now.Sub(c.waitsSince()) <= limit {
-			continue
-		}
-		if s.conn != nil {
-			s.fail(c, &fault.Fault{Code: fault.ServerBusy, Delivery: deliveryOf(c), Waited: now.Sub(c.arrived), Limit: limit})
-		} else {
+		switch limit := s.turnTimeout(c); {
+		case c.id == nil || c.login != nil || c.class == Start && !unreached:
+		case s.conn == nil && now.After(s.holdUntil(c, now)):
 			s.unavailable(c, s.trouble)
+		case s.conn != nil && limit > 0 && now.Sub(c.waitsSince()) > limit:
+			s.fail(c, &fault.Fault{Code: fault.ServerBusy, Delivery: deliveryOf(c), Waited: now.Sub(c.arrived), Limit: limit})
 		}
 	}
 }

@@ -42,10 +42,11 @@ type Trouble struct {
 	Cause      fault.Cause
 	Since      time.Time
 	Attempts   int
-	Generation int       // the generation that ended
-	NextTry    time.Time // zero if gauze does not retry by itself
-	Permanent  bool      // calls need not wait
-	Open       bool      // calls need not wait: the next try is far away
+	Generation int           // the generation that ended
+	NextTry    time.Time     // zero if gauze does not retry by itself
+	Likely     time.Duration // how long a start is likely to take at most; 0: the server is at a URL, so that is not known
+	Permanent  bool          // calls need not wait
+	Open       bool          // the next try is after a pause, or none is
 	Evidence   Evidence
 	Login      *login.Needed // the server is unavailable until a person logs in; nil: for a different reason
 }
@@ -77,6 +78,7 @@ type Upstream struct {
 	Options
 	user User
 	wake chan struct{}
+	now  chan struct{} // see TryNow
 
 	ownRemote bool // Remote is not shared
 	// Used only by the goroutine that runs Serve.
@@ -120,7 +122,7 @@ func New(o Options, user User) *Upstream {
 	if o.Stderr == nil {
 		o.Stderr = io.Discard
 	}
-	return &Upstream{Options: o, user: user, wake: make(chan struct{}, 1), tracker: health.New(o.Health)}
+	return &Upstream{Options: o, user: user, wake: make(chan struct{}, 1), now: make(chan struct{}, 1), tracker: health.New(o.Health)}
 }
 
 // defaultStartTimeout is how long common clients wait for the response to initialize.
@@ -134,6 +136,19 @@ func (u *Upstream) StartPatience() time.Duration {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return max(u.StartTimeout, u.learned)
+}
+
+// minLikely is how long a start may well take that was faster before: the machine may be busy now.
+const minLikely = 5 * time.Second
+
+// likelyStart returns how long the next start is likely to take at most, 0 for a server that others start.
+func (u *Upstream) likelyStart() time.Duration {
+	if u.Spec.URL != "" {
+		return 0
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return max(minLikely, u.learned)
 }
 
 // StartOverdue records that a start took longer than StartPatience. The next one gets twice the
@@ -171,6 +186,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 	var since time.Time // when the trouble began
 	attempts := 0
 	for generation := 1; ; generation++ {
+		drain(u.now) // this is the attempt
 		evidence, ready, err := u.generation(ctx, generation, &watchdog, logs)
 		u.unreached = evidence.unreached()
 		now := time.Now()
@@ -201,7 +217,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 		next = loginPlan(next, evidence, err)
 		u.failed(evidence, next, now)
 		trouble := Trouble{
-			Code: next.code, Since: since, Attempts: attempts, Generation: generation, Evidence: evidence,
+			Code: next.code, Since: since, Attempts: attempts, Generation: generation, Evidence: evidence, Likely: u.likelyStart(),
 		}
 		evidence = u.inspected(evidence)
 		if history.failsToStart(evidence) {
@@ -232,7 +248,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 			}
 			continue
 		}
-		if !pause(ctx, next.wait) {
+		if !pauseUntil(ctx, next.wait, u.now) {
 			return nil
 		}
 	}
@@ -370,10 +386,7 @@ func (u *Upstream) emit(e event.Event) {
 // untilAsked waits for Ask, and at least for retryWhenAsked. A new login ends the wait if one is
 // missing.
 func (u *Upstream) untilAsked(ctx context.Context, since time.Time, login bool) error {
-	select {
-	case <-u.wake: // asked before gauze gave up
-	default:
-	}
+	drain(u.wake) // asked before gauze gave up
 	var stored, renewed <-chan struct{}
 	if login {
 		waiting, cancel := context.WithCancel(ctx)
@@ -391,6 +404,8 @@ func (u *Upstream) untilAsked(ctx context.Context, since time.Time, login bool) 
 			wake = u.wake
 		case <-wake:
 			return nil
+		case <-u.now:
+			return nil
 		case <-stored:
 			return nil
 		case <-renewed:
@@ -400,15 +415,31 @@ func (u *Upstream) untilAsked(ctx context.Context, since time.Time, login bool) 
 }
 
 // Ask reports that a client needs the server although gauze gave up on it.
-func (u *Upstream) Ask() {
+func (u *Upstream) Ask() { signal(u.wake) }
+
+// TryNow ends the wait for the next attempt to connect, however long it would be: a person or a program
+// asked for one.
+func (u *Upstream) TryNow() { signal(u.now) }
+
+func signal(to chan struct{}) {
 	select {
-	case u.wake <- struct{}{}:
+	case to <- struct{}{}:
+	default:
+	}
+}
+
+func drain(from chan struct{}) {
+	select {
+	case <-from:
 	default:
 	}
 }
 
 // pause waits for d and reports whether ctx is still valid.
-func pause(ctx context.Context, d time.Duration) bool {
+func pause(ctx context.Context, d time.Duration) bool { return pauseUntil(ctx, d, nil) }
+
+// pauseUntil is pause that early ends.
+func pauseUntil(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
 	}
@@ -416,6 +447,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return true
+	case <-early:
 		return true
 	case <-ctx.Done():
 		return false
