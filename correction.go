@@ -1,6 +1,7 @@
 package gauze
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,6 +32,24 @@ type CorrectionPolicy struct {
 	// rejected or missing. Default true. Each is named in the result. A tool that writes never gets
 	// them: they are shown to the caller, as they are if Open is false.
 	Open *bool
+}
+
+// GoalKey is the key in the _meta of a tool call under which a client may say, as a string, what the
+// call is for. A model that corrects the call reads it. The server receives it as well, as it
+// receives all of _meta; gauze puts none of its text into the arguments of a call that it sends.
+const GoalKey = "io.github.gauze-mcp/goal"
+
+// WithGoal returns a context for [Execute] that says what its calls are for. Only the model that
+// corrects a call reads it.
+func WithGoal(ctx context.Context, goal string) context.Context {
+	return context.WithValue(ctx, goalKey{}, goal)
+}
+
+type goalKey struct{}
+
+func goalOf(ctx context.Context) string {
+	goal, _ := ctx.Value(goalKey{}).(string)
+	return goal
 }
 
 // RejectionKind is why a call failed, as far as something may be done about it. Other kinds, such as a

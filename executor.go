@@ -196,8 +196,11 @@ func (x *execution) correct(ctx context.Context, first failedCall) *correction {
 		return nil
 	}
 	rejection, class := first.rejection(x.arguments, x.misfit)
+	if class.Kind == correct.Unknown {
+		class = correct.ClassifyCall(rejection, x.schema, x.arguments)
+	}
 	found := x.ask(ctx, correct.Call{
-		Tool: x.tool.Name, About: x.tool.Description, Schema: x.schema, Arguments: x.original,
+		Tool: x.tool.Name, About: x.tool.Description, Goal: goalOf(ctx), Schema: x.schema, Arguments: x.original,
 		Safe: x.tool.ReadOnly, Tried: x.tried, Rejection: rejection, Class: class, Secrets: environSecrets().Redact,
 	})
 	if found != nil && x.admit(found.Arguments).Adjusted(found.Arguments) {

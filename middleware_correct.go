@@ -32,9 +32,17 @@ func (m *middleware) refuse(ctx context.Context, req *mcp.CallToolRequest, d *re
 func (m *middleware) correct(ctx context.Context, req *mcp.CallToolRequest, refusal *fault.Fault, tool listedTool) *correction {
 	r := correct.Rejection{Text: refusal.Message, Unsent: true}
 	return m.ask(ctx, correct.Call{
-		Tool: tool.source.Name, About: tool.source.Description, Schema: tool.schema, Arguments: req.Params.Arguments,
+		Tool: tool.source.Name, About: tool.source.Description, Goal: requestGoal(ctx, req), Schema: tool.schema, Arguments: req.Params.Arguments,
 		Safe: tool.readOnly, Rejection: r, Class: correct.Classify(r), Secrets: environSecrets().Redact,
 	})
+}
+
+// requestGoal returns what a call is for, if its client or the server's own code says so.
+func requestGoal(ctx context.Context, req *mcp.CallToolRequest) string {
+	if goal, ok := req.Params.Meta[GoalKey].(string); ok {
+		return goal
+	}
+	return goalOf(ctx)
 }
 
 // rejectedCall is a call that is corrected.
@@ -95,7 +103,7 @@ func (m *middleware) correctFailure(ctx context.Context, req *mcp.CallToolReques
 	}
 	rejection, class := first.rejection(d.Arguments, nil)
 	return m.ask(ctx, correct.Call{
-		Tool: tool.source.Name, About: tool.source.Description, Schema: tool.schema, Arguments: req.Params.Arguments,
+		Tool: tool.source.Name, About: tool.source.Description, Goal: requestGoal(ctx, req), Schema: tool.schema, Arguments: req.Params.Arguments,
 		Safe: tool.readOnly, Tried: d.Receipt.Changes, Rejection: rejection, Class: class, Secrets: environSecrets().Redact,
 	})
 }

@@ -173,6 +173,16 @@ func Classify(r Rejection) Class {
 	return unknown
 }
 
+// ClassifyCall is Classify for a call whose schema is known. A tool may reject a value in words of its
+// own: they count if they name an argument of the call and what is wrong with it.
+func ClassifyCall(r Rejection, s *repair.Schema, arguments []byte) Class {
+	c := Classify(r)
+	if c.Kind == Unknown && s.Blames(arguments, r.Text) {
+		return Class{Kind: InvalidValue, Correctable: true, Reason: "the tool rejected a value"}
+	}
+	return c
+}
+
 // unsent classifies a call that the repair gate rejected. Its text contains values of the caller,
 // so words in it mean nothing.
 func unsent(r Rejection) Class {

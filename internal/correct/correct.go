@@ -76,8 +76,11 @@ var (
 // Ask asks the model for corrected arguments. It asks at most one question. The Consultation is
 // valid even if there is an error, and zero if no question was asked.
 func Ask(ctx context.Context, model llm.Model, c Call, p Policy) (Proposal, Consultation, error) {
+	if c.Schema == nil {
+		c.Schema = repair.Compile(nil)
+	}
 	if c.Class.Kind == "" {
-		c.Class = Classify(c.Rejection)
+		c.Class = ClassifyCall(c.Rejection, c.Schema, c.Arguments)
 	}
 	switch {
 	case p.Off:
@@ -86,9 +89,6 @@ func Ask(ctx context.Context, model llm.Model, c Call, p Policy) (Proposal, Cons
 		return Proposal{}, Consultation{}, fmt.Errorf("%w: %s", ErrNotCorrectable, c.Class.Reason)
 	case model == nil || p.NoModel:
 		return Proposal{}, Consultation{}, ErrNoModel
-	}
-	if c.Schema == nil {
-		c.Schema = repair.Compile(nil)
 	}
 	if len(c.Arguments) > maxArguments {
 		return Proposal{}, Consultation{}, fmt.Errorf("%w: the arguments are larger than %d KB", ErrNotCorrectable, maxArguments>>10)
@@ -103,7 +103,7 @@ func Ask(ctx context.Context, model llm.Model, c Call, p Policy) (Proposal, Cons
 		defer cancel()
 	}
 	asked := time.Now()
-	answer, err := model.Ask(ctx, c.question(masked))
+	answer, err := model.Ask(ctx, c.question(masked, p))
 	cost := Consultation{Model: answer.Model, Usage: answer.Usage, Took: time.Since(asked), Before: masked.Arguments}
 	if err != nil {
 		return Proposal{}, cost, fmt.Errorf("the model did not answer: %w", err)

@@ -275,7 +275,7 @@ func TestPlaceholdersAreMentionedOnlyIfThereAreAny(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := Call{Tool: "book", Schema: schema, Arguments: []byte(arguments)}
-		if got := strings.Contains(c.question(masked).Instructions, "<secret-1>"); got != want {
+		if got := strings.Contains(c.question(masked, Policy{}).Instructions, "<secret-1>"); got != want {
 			t.Errorf("%s: mentioned: %v", arguments, got)
 		}
 	}

@@ -244,7 +244,7 @@ func TestInjectedInstructionsHaveNoEffect(t *testing.T) {
 			asked := 0
 			p, cost, err := Ask(context.Background(), modelFunc(func(q llm.Question) (string, error) {
 				asked++
-				if q.Instructions != instructions+aboutPlaceholders || strings.Contains(q.Text, secretKey) || strings.Contains(q.Text, environment) {
+				if q.Instructions != task+ofReads+caution+aboutPlaceholders || strings.Contains(q.Text, secretKey) || strings.Contains(q.Text, environment) {
 					t.Errorf("%q %q: a secret or foreign instructions are in the question", frame, order.text)
 				}
 				return obey(order.values)(q)

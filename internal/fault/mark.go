@@ -17,6 +17,7 @@ const (
 	MetaKey    = namespace + "/fault"     // in the _meta of a result: a fault
 	ReportKey  = namespace + "/arguments" // in the _meta of a result: why a call was rejected (type, summary, issues, schema, suggestions, validExample)
 	ReceiptKey = namespace + "/repair"    // in the _meta of a result: how the arguments were adjusted
+	GoalKey    = namespace + "/goal"      // in the _meta of a call: what the caller wants, for the model that corrects the call
 
 	Source = "gauze" // data.source of a JSON-RPC error. The error code alone marks nothing
 

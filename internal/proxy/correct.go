@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -110,7 +111,8 @@ func (s *Session) newCorrection(c *call, r correct.Rejection) *correction {
 		return nil
 	}
 	policy := s.correctPolicy(c.tool)
-	class := correct.Classify(r)
+	arguments, _ := wire.Field(c.msg.Params, "arguments")
+	class := correct.ClassifyCall(r, known.schema, arguments)
 	if policy.Off || policy.NoModel || !policy.Allows(class) {
 		return nil
 	}
@@ -118,15 +120,26 @@ func (s *Session) newCorrection(c *call, r correct.Rejection) *correction {
 	if model == nil {
 		return nil
 	}
-	arguments, _ := wire.Field(c.msg.Params, "arguments")
 	return &correction{
 		number: c.number, client: c.client, since: c.arrived, conn: s.conn, sign: c.sign, model: model, policy: policy,
 		call: correct.Call{
-			Tool: c.tool, About: known.about, Schema: known.schema, Arguments: bytes.Clone(arguments),
+			Tool: c.tool, About: known.about, Goal: goalOf(c), Schema: known.schema, Arguments: bytes.Clone(arguments),
 			Safe: !s.classNow(c).writes(), Tried: c.fitting.Receipt.Changes, Rejection: r, Class: class,
 			Secrets: s.secrets.Load().Redact,
 		},
 	}
+}
+
+// goalOf returns what the client says that a call is for, if it does.
+func goalOf(c *call) (goal string) {
+	meta, err := wire.Field(c.msg.Params, "_meta")
+	if err != nil || meta == nil {
+		return ""
+	}
+	if raw, err := wire.Field(meta, fault.GoalKey); err == nil && raw != nil && json.Unmarshal(raw, &goal) != nil {
+		return ""
+	}
+	return goal
 }
 
 // inDialogue reports whether a call creates a task or is a later part of a dialogue with the server.

@@ -146,6 +146,20 @@ func TestAReadGetsAValueOfTheModel(t *testing.T) {
 	}
 }
 
+// The goal that a client sends with a call is for the model.
+func TestTheModelReadsTheGoal(t *testing.T) {
+	t.Parallel()
+	i := openInn(t, &scripted{json: rightDays}, quick())
+	i.text(i.answer(i.request("tools/call", `{"name":"find","arguments":`+threeDays+`,"_meta":{"io.github.gauze-mcp/goal":"Plan a trip"}}`)))
+	i.answer(i.request("tools/call", `{"name":"find","arguments":{"city":"Rome","days":"3 days"},"_meta":{"io.github.gauze-mcp/goal":7}}`))
+	if text := i.model.asked[0].Text; !strings.Contains(text, `"goal":"Plan a trip"`) {
+		t.Error(text)
+	}
+	if text := i.model.asked[1].Text; strings.Contains(text, `"goal"`) {
+		t.Error(text)
+	}
+}
+
 // uncorrected returns the answer to threeDays if there is no model.
 func uncorrected(t *testing.T, o Options) (raw string) {
 	t.Run("without a model", func(t *testing.T) {

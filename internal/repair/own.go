@@ -152,10 +152,21 @@ func (g *closedGate) findRejected(wrong []violation) {
 	}
 }
 
-// rejectedBy returns the arguments that a server's text rejects: those that it names as libraries do;
-// otherwise those whose name or value is in a line that rejects something; otherwise the only one.
-func (s *Schema) rejectedBy(sent any, said string) (paths [][]string) {
-	said = said[:min(len(said), maxComplaintLen)]
+// rejectedBy returns the arguments that a server's text rejects. If it says of none what is wrong with
+// it, the only argument was rejected.
+func (s *Schema) rejectedBy(sent any, said string) [][]string {
+	paths := s.faulted(sent, said[:min(len(said), maxComplaintLen)])
+	if object, ok := sent.(map[string]any); ok && len(paths) == 0 && len(object) == 1 {
+		for name := range object {
+			paths = append(paths, []string{name})
+		}
+	}
+	return paths
+}
+
+// faulted returns the arguments that a text names as libraries do, or else those whose name or value is
+// in a line that says what is wrong.
+func (s *Schema) faulted(sent any, said string) (paths [][]string) {
 	if paths = s.named(sent, said); len(paths) > 0 {
 		return paths
 	}
@@ -165,17 +176,12 @@ func (s *Schema) rejectedBy(sent any, said string) (paths [][]string) {
 			paths = append(paths, []string{name})
 		}
 	}
-	if object, ok := sent.(map[string]any); ok && len(paths) == 0 && len(object) == 1 {
-		for name := range object {
-			paths = append(paths, []string{name})
-		}
-	}
 	return paths
 }
 
 // rejects reports whether a line rejects an argument by its name or its value.
 func rejects(line, name string, value any) bool {
-	if !rejecting().MatchString(line) {
+	if !wrongWords().MatchString(line) {
 		return false
 	}
 	words := segments(line)
@@ -186,13 +192,17 @@ func rejects(line, name string, value any) bool {
 	return ok && len(text) >= 3 && strings.Contains(line, text)
 }
 
+// wrongWords matches what a tool says about a value that it does not accept.
+var wrongWords = lazily(`(?i)\b(?:too (?:long|short|large|small|big|many|few|high|low)|(?:must|should|has to|have to|cannot|can't) (?:not )?(?:be|start|begin|end|contain|match|have|exceed)|` +
+	`exceeds?|invalid|malformed|missing|required|not (?:an? )?valid|not (?:allowed|supported|accepted)|unsupported|out of range|at (?:most|least)|(?:longer|shorter) than)\b`)
+
 // Blames reports whether a server's text rejects an argument of a call, in its own words.
 func (s *Schema) Blames(arguments []byte, said string) bool {
 	doc, err := decode(string(arguments))
-	if err != nil || len(said) > maxComplaintLen || otherCauses().MatchString(said) || !rejecting().MatchString(said) {
+	if err != nil || len(said) > maxComplaintLen || otherCauses().MatchString(said) || !wrongWords().MatchString(said) {
 		return false
 	}
-	return len(s.Ready().rejectedBy(doc.value, said)) > 0
+	return len(s.Ready().faulted(doc.value, said)) > 0
 }
 
 // isForbidden reports whether a value of the model's own must not even be shown: it is a secret or at
