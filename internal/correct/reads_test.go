@@ -151,3 +151,26 @@ func TestAnOfferNamesWhatIsNotTheCallers(t *testing.T) {
 		}
 	}
 }
+
+// A message proposes one value for an argument: what the rules would have invented is gone from all of it.
+func TestAnOfferReplacesEveryExample(t *testing.T) {
+	const sent = `{"city":"Oslo","days":"a few"}`
+	s := repair.Compile([]byte(`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer","minimum":1,"maximum":14},"nights":{"type":"integer","minimum":8}},"required":["city","days"]}`))
+	gate := repair.Gate{Authoritative: true}
+	d := gate.Admit(repair.Call{Tool: "book", Arguments: []byte(sent)}, repair.Only{Schema: s})
+	refusal := d.Refusal()
+	if strings.Count(refusal.Message, "e.g. 8") < 2 {
+		t.Fatal(refusal.Message)
+	}
+	p, _, _, err := ask(t, `{"arguments":{"city":"Oslo","days":4}}`, Call{Tool: "book", Schema: s, Arguments: []byte(sent), Rejection: Rejection{Unsent: true}}, Policy{})
+	text, report := Offer(refusal.Message, refusal.Report, p)
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.Contains(line, "days") && strings.Contains(line, "8") {
+			t.Error(line)
+		}
+	}
+	if err != nil || !strings.Contains(text, "send an integer from 1 to 14, e.g. 4.") || !strings.Contains(text, "- nights: integer from 8 (optional), e.g. 8") ||
+		!strings.Contains(string(report), `"fix":"send an integer from 1 to 14, e.g. 4"`) {
+		t.Errorf("%s\n%s\n%v", text, report, err)
+	}
+}
