@@ -30,7 +30,7 @@ type repetition struct {
 
 // holdTransient keeps the response to a call that is sent again. It reports whether it does. The caller
 // holds the lock.
-func (s *Session) holdTransient(c *call, m *wire.Message, said response) bool {
+func (s *Session) holdTransient(c *call, answer *wire.Message, said response) bool {
 	if !said.failed || c.own != nil || c.msg.Method != "tools/call" || c.repetition != nil || c.conn != s.conn || s.mute() {
 		return false
 	}
@@ -48,13 +48,28 @@ func (s *Session) holdTransient(c *call, m *wire.Message, said response) bool {
 		c.failed = now
 	}
 	s.quarantine.clear(c.sign)
-	c.repetition = &repetition{held: keep(m), said: said, kind: kind, first: s.secrets.Load().Redact(said.all), conn: c.conn, silent: mode == repair.ModeSilent}
+	r := &repetition{held: keep(answer), said: said, kind: kind, first: s.secrets.Load().Redact(said.all), conn: c.conn, silent: mode == repair.ModeSilent}
+	c.repetition = r
 	s.move(c, pausing)
+	tool, m := c.tool, s.memory
 	s.background.Go(func() {
 		s.pause(s.life)
-		s.sendAgain(c)
+		s.sendAgain(c, s.stillReads(tool, r.conn, m))
 	})
 	return true
+}
+
+// stillReads reports whether the server lists a tool as one that reads now. What a call failed with may be
+// the end of the version that listed it so.
+func (s *Session) stillReads(tool string, conn *upstream.Conn, m memory) bool {
+	if s.Tools[tool].class(Unsafe).reads() {
+		return true // the user says so
+	}
+	ctx, cancel := context.WithTimeout(s.life, listSoon)
+	defer cancel()
+	fresh, err := (&restoring{s: s, ctx: ctx, conn: conn}).list("tools/list", m)
+	listed, found := fresh.tools[tool]
+	return err == nil && found && listed.class.reads()
 }
 
 // mayRepeat reports whether it is known that a second attempt of a call does no harm: the live server,
@@ -78,14 +93,14 @@ func repeatPause(ctx context.Context) {
 	}
 }
 
-// sendAgain sends a call once more, or passes its first answer on.
-func (s *Session) sendAgain(c *call) {
+// sendAgain sends a call once more if its tool still reads, or passes its first answer on.
+func (s *Session) sendAgain(c *call, reads bool) {
 	r := c.repetition
 	answered := false
 	s.updateAndTell(func() {
 		switch {
 		case c.state != pausing: // it was cancelled
-		case s.closing || s.conn != r.conn || s.mute() || !s.mayRepeat(c):
+		case !reads || s.conn != r.conn || s.mute() || !s.mayRepeat(c):
 			answered = true
 			s.move(c, done)
 			s.noteEnd(c, outcomeOf(r.said, true), time.Now())

@@ -54,10 +54,12 @@ func flakyFailure(text string) string {
 
 // serveFlaky answers the first calls, as many as the argument "times" says, with a failure. Every
 // call is in the file ledger. A call with "ask" first asks the user, and one with "progress" reports
-// its progress as it begins.
+// its progress as it begins. After a call with "then":"deploy", the server lists its tools without hints,
+// and after "mute" it does not list them.
 func serveFlaky(in io.Reader, out io.Writer, dir string) {
 	seen := map[string]int{}
 	var asking []byte
+	deployed := ""
 	eachLine(in, func(line []byte, m plainMessage) {
 		say := func(line string) { fmt.Fprintln(out, `{"jsonrpc":"2.0",`+line+`}`) }
 		answer := func(members string) { say(`"id":` + string(m.ID) + `,` + members) }
@@ -66,6 +68,10 @@ func serveFlaky(in io.Reader, out io.Writer, dir string) {
 			answer(`"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"flaky","version":"1"}}`)
 		case m.Method == "ping":
 			answer(`"result":{}`)
+		case m.Method == "tools/list" && deployed == "deploy":
+			answer(`"result":` + strings.ReplaceAll(flakyTools, "Hint", ""))
+		case m.Method == "tools/list" && deployed == "mute":
+			answer(`"error":{"code":-32603,"message":"not now"}`)
 		case m.Method == "tools/list":
 			answer(`"result":` + flakyTools)
 		case m.Method == "tools/call":
@@ -94,6 +100,7 @@ func serveFlaky(in io.Reader, out io.Writer, dir string) {
 				return
 			}
 			seen[p.Arguments.As]++
+			deployed = p.Arguments.Then
 			switch {
 			case seen[p.Arguments.As] <= p.Arguments.Times:
 				answer(flakyAnswers[p.Arguments.As])
@@ -251,6 +258,18 @@ func TestNothingIsSaidInSilentMode(t *testing.T) {
 	i := openFlaky(t, o)
 	if got := i.answer(i.start("read", once("closed"))).raw; strings.Contains(got, "[gauze]") || !strings.Contains(got, "done") {
 		t.Error(got)
+	}
+}
+
+// What a call failed with may be the end of the version that listed its tool as one that reads.
+func TestACallIsRepeatedOnlyIfItsToolIsListedAgain(t *testing.T) {
+	t.Parallel()
+	for _, then := range []string{"deploy", "mute"} {
+		i := openFlaky(t, quick())
+		id := i.start("read", `{"as":"closed","times":1,"then":"`+then+`"}`)
+		if got := i.answer(id).raw; got != `{"jsonrpc":"2.0","id":`+id+`,`+flakyAnswers["closed"]+`}` || i.ran() != "read closed" {
+			t.Errorf("%s: %s\nran %q", then, got, i.ran())
+		}
 	}
 }
 
