@@ -213,7 +213,7 @@ func internalSituation(s Situation, now time.Time) verdict.Situation {
 	since := func(at time.Time) time.Duration { return max(0, now.Sub(at)) }
 	in := verdict.Situation{
 		Server: s.Server, Health: string(s.Health.State), Busy: s.Busy, Reconnecting: s.Reconnecting, Consecutive: s.Health.ConsecutiveFailures,
-		Reconnects: s.Reconnects, MaxReconnects: s.MaxReconnects,
+		Reconnects: s.Reconnects, Automatic: s.Automatic, MaxReconnects: s.MaxReconnects,
 		Cause: verdict.Cause{Permanent: s.Permanent, Confidence: s.CauseConfidence},
 		Task:  verdict.Task{Goal: s.Task.Goal, Done: s.Task.Done, Total: s.Task.Total, Needs: verdict.Need(s.Task.Needs), OthersHealthy: s.Task.OthersHealthy, Completed: s.Task.Completed},
 		Hide:  redact.EnvironSecrets(os.Environ()).Redact,
@@ -261,13 +261,16 @@ func situationOf(name string, h Health, failures []Failure, t *upstream.Trouble,
 		return s
 	}
 	s.Reconnects = max(0, t.Attempts-1) // the first attempt was the connection that was lost
+	s.Automatic = s.Reconnects
 	s.NextTry, s.Permanent, s.Cause = h.NextTry, t.Permanent, publicCause(t.Cause)
 	if s.Cause == nil {
 		s.Cause = &Cause{Code: string(t.Code), Explanation: redact.Passage(t.Detail)}
 	}
 	s.Reconnecting = !t.NextTry.IsZero() && !t.NextTry.After(now)
-	if t.Permanent {
+	if t.Certain() {
 		s.CauseConfidence = 1 // gauze does not try again either
+	} else if t.Permanent {
+		s.CauseConfidence = knownCause
 	}
 	return s
 }

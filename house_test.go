@@ -27,7 +27,7 @@ var doors = map[string][]string{
 	"internal/correct":                {"llm", "internal/repair", "internal/trust"},
 	"internal/modelconfig":            {"llm"},
 	"internal/task":                   {"llm", "internal/verdict"},
-	"internal/taskrun":                {"llm", "internal/task", "internal/verdict", "internal/proxy", "internal/upstream", "internal/launch", "internal/repair", "internal/doctor", "internal/journal"},
+	"internal/taskrun":                {"llm", "internal/task", "internal/verdict", "internal/proxy", "internal/upstream", "internal/health", "internal/launch", "internal/repair", "internal/doctor", "internal/journal"},
 	"internal/taskcli":                {"internal/task", "internal/taskrun", "internal/fleet", "internal/launch", "internal/trust"},
 	"repair":                          {"internal/repair"},
 	"doctor":                          {"internal/trust", "internal/backup", "internal/clientconfig", "internal/doctor", "internal/fleet", "internal/launch", "internal/probe"},

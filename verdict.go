@@ -82,6 +82,7 @@ type Situation struct {
 
 	Failures      []Failure // Failures are the last failures, oldest first.
 	Reconnects    int       // Reconnects counts the attempts to reconnect since the last response.
+	Automatic     int       // Automatic counts those of them that Gauze made by itself. A model may choose MaxReconnects more.
 	MaxReconnects int       // MaxReconnects limits Reconnects. Default 5.
 	NextTry       time.Time // NextTry is the earliest time of the next attempt.
 

@@ -32,7 +32,8 @@ func (r *Runner) ready(ctx context.Context, i Intent) (tools []Tool, stop *Stopp
 		now := r.situation(server)
 		if lost == nil && responds(now) {
 			delete(r.without, server)
-			return tools, nil, nil
+			stop, err = r.doubt(ctx, i, now)
+			return tools, stop, err
 		}
 		if ctx.Err() != nil {
 			break
@@ -57,12 +58,9 @@ func (r *Runner) ready(ctx context.Context, i Intent) (tools []Tool, stop *Stopp
 		if err != nil {
 			return nil, nil, err
 		}
-		leaves := v.Action == verdict.Continue && !now.Reconnecting && !now.Busy
-		if leaves && r.state.Plan.ByModel() {
-			r.leave(server)
-		}
-		if v.Action == verdict.Stop || leaves || tries >= most {
-			return nil, dead(server, now, v), nil
+		waits := v.Action == verdict.Retry || now.Reconnecting || now.Busy
+		if v.Action == verdict.Stop || !waits || tries >= most {
+			return nil, r.giveUpOn(server, now, v), nil
 		}
 		unfit = now
 		r.Servers.Reconnect(ctx, server)
@@ -70,12 +68,31 @@ func (r *Runner) ready(ctx context.Context, i Intent) (tools []Tool, stop *Stopp
 	return nil, r.waitedInVain(ctx, server, unfit), nil
 }
 
-// leave records that a task whose calls a model chooses goes on without a server, until it responds.
-func (r *Runner) leave(server string) {
-	if r.without == nil {
-		r.without = map[string]bool{}
+// doubt asks the model about a server that responds, but has lost the same call more than once. Without
+// a model, the call is sent maxLosses times.
+func (r *Runner) doubt(ctx context.Context, i Intent, now Situation) (*Stopped, error) {
+	lost := len(r.state.lost(i.Server))
+	if lost < 2 || r.adviser() == nil {
+		return nil, nil
 	}
-	r.without[server] = true
+	now.Health, now.Reconnecting, now.Busy = "unresponsive", false, false // it answered none of them
+	v, err := r.judge(ctx, r.outlook(ctx, i, true), now, lost, maxLosses)
+	if err != nil || v.By != verdict.ByModel || v.Action == verdict.Retry {
+		return nil, err
+	}
+	return r.giveUpOn(i.Server, now, v), nil
+}
+
+// giveUpOn returns the stop because of a server that is not waited for any longer. A task whose calls a
+// model chooses may go on without it until it responds.
+func (r *Runner) giveUpOn(server string, now Situation, v verdict.Verdict) *Stopped {
+	if v.Action == verdict.Continue && !now.Reconnecting && !now.Busy && r.state.Plan.ByModel() {
+		if r.without == nil {
+			r.without = map[string]bool{}
+		}
+		r.without[server] = true
+	}
+	return dead(server, now, v)
 }
 
 // waitedInVain returns the stop because the budget's time was spent on a server that is down, was
@@ -129,6 +146,7 @@ func responds(s Situation) bool { return s.Health == "healthy" || s.Health == "d
 func (r *Runner) judge(ctx context.Context, outlook verdict.Task, now Situation, tries, most int) (verdict.Verdict, error) {
 	s := now.Situation
 	s.Reconnects, s.MaxReconnects, s.Task = max(s.Reconnects, tries), most, outlook
+	s.Automatic = s.Reconnects - tries
 	if r.state.Plan.Budget.Time > 0 {
 		s.Task.HasDeadline, s.Task.Left = true, r.left()
 	}

@@ -109,6 +109,28 @@ func TestTheLimitOfAttemptsHoldsForAModel(t *testing.T) {
 	}
 }
 
+// A server that comes back, and loses the same call each time, is a question as well. Without an answer,
+// the call is sent as often as without a model.
+func TestAModelIsAskedAboutACallThatIsLostAgain(t *testing.T) {
+	for _, test := range []struct {
+		answers          []string
+		calls, questions int
+		status           string
+	}{
+		{[]string{judgment("stop_task")}, 2, 1, "server-dead"},
+		{[]string{judgment("retry_connection"), judgment("stop_task")}, 3, 2, "server-dead"},
+		{nil, maxLosses, 1, "server-dead"},
+	} {
+		o := begin(t, threeSteps, always(lost(Unknown)))
+		m := &model{answers: test.answers}
+		o.r.Model = m
+		o.wantStatus(test.status, 3)
+		if len(o.calls) != test.calls || len(m.asked) != test.questions || !strings.Contains(m.asked[0].Text, "sent 2 times without an answer") {
+			t.Errorf("%d calls, %d questions, want %+v", len(o.calls), len(m.asked), test)
+		}
+	}
+}
+
 // Only a step that may fail is left out, and at once.
 func TestAModelLeavesOutAStep(t *testing.T) {
 	const servers = "goal: Search.\nservers: {s: a/b, down: a/c}\n"

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/task"
 )
@@ -33,6 +34,7 @@ type server struct {
 	observe func(event.Event) // may be nil
 	since   time.Time         // when it first went down and did not come back
 	detail  string            // why it last went down
+	past    []health.Failure  // of sessions that were replaced
 
 	mu      sync.Mutex
 	session *proxy.Session

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
@@ -23,7 +24,7 @@ func (s *server) situation() task.Situation {
 	s.mu.Unlock()
 	health, trouble, now := session.Upstream().Snapshot(), session.Trouble(), time.Now()
 	out := task.Situation{Situation: verdict.Situation{
-		Server: s.name, Health: health.State.String(), Consecutive: health.ConsecutiveFailures,
+		Server: s.name, Transport: s.transport(), Health: health.State.String(), Consecutive: health.ConsecutiveFailures, Failures: s.failures(now),
 		Hide: redact.EnvironSecrets(os.Environ()).Redact,
 	}}
 	if at := health.LastSuccess; !at.IsZero() {
@@ -60,16 +61,40 @@ func (s *server) situation() task.Situation {
 	if trouble.Cause.Known() || trouble.Permanent {
 		out.Cause.Confidence = knownCause
 	}
-	if trouble.Permanent {
+	if trouble.Certain() {
 		out.Cause.Confidence = 1
 	}
 	if out.Cause.Permanent || now.Sub(out.Since) >= s.patience() { // a server that is replaced fails several times in a few seconds
 		out.Reconnects = max(0, trouble.Attempts-1) // the first attempt was the connection that was lost
 	}
-	if kind, ok := verdict.KindOf(trouble.Code); ok {
-		out.Failures = []verdict.Failure{{Kind: kind, Detail: trouble.Evidence.Exit, Ago: max(0, now.Sub(trouble.Since))}}
-	}
 	return out
+}
+
+// transport returns how the server is reached.
+func (s *server) transport() string {
+	if s.options.Spec.URL != "" {
+		return "http"
+	}
+	return "stdio"
+}
+
+// failures returns the last failures of the server, also those in sessions that were replaced.
+func (s *server) failures(now time.Time) (all []verdict.Failure) {
+	for _, f := range append(slices.Clip(s.past), s.session.Upstream().Failures()...) {
+		all = append(all, verdict.Failure{Kind: verdict.Kind(f.Kind), Detail: f.Detail, Cause: verdict.Why(f.Cause, f.Output), Ran: f.Ran, Ago: max(0, now.Sub(f.At))})
+	}
+	return all
+}
+
+// maxPast is how many failures of replaced sessions are kept.
+const maxPast = 16
+
+// replace ends the session and starts a new one.
+func (s *server) replace() {
+	s.past = append(s.past, s.session.Upstream().Failures()...)
+	s.past = s.past[max(0, len(s.past)-maxPast):]
+	s.close(true)
+	s.start()
 }
 
 func plainDetail(code, detail string) string { return redact.Passage(cmp.Or(detail, code)) }
@@ -112,8 +137,7 @@ func (s *server) reconnect(ctx context.Context) {
 	s.mu.Unlock()
 	trouble := session.Trouble()
 	if session.Upstream().Health().String() != "dead" || trouble != nil && trouble.NextTry.IsZero() {
-		s.close(true)
-		s.start()
+		s.replace()
 		_ = s.greet(ctx) // the next look at the situation shows what came of it
 		return
 	}

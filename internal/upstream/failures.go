@@ -83,6 +83,13 @@ func (u *Upstream) Failures() []health.Failure {
 	return u.tracker.Failures()
 }
 
+// Certain reports whether the failure is known to last until something is changed, and not only
+// concluded from its repetition.
+func (t *Trouble) Certain() bool {
+	repeated := t.Code == fault.HostNotFound || t.Code == fault.ServerExitsEarly && t.Attempts > 1
+	return t.Permanent && !repeated
+}
+
 // Soonest returns when the next attempt is due: now, if it is in progress.
 func Soonest(next, now time.Time) time.Time {
 	if next.IsZero() || next.After(now) {

@@ -44,8 +44,6 @@ var settled = []rule{
 		Continue, 0.95, "no remaining step of the task needs this server"},
 	{func(s *Situation) bool { return s.Task.HasDeadline && s.Task.Left <= 0 },
 		Stop, 0.95, "the deadline of the task has passed"},
-	{func(s *Situation) bool { return s.Reconnecting },
-		Continue, 0.9, "an attempt to reconnect is in progress; wait for its result"},
 }
 
 // obstacles lists the reasons for which another attempt is not made. The first that holds counts.
@@ -83,8 +81,11 @@ func decide(s *Situation) ruling {
 	if r := s.first(settled); r != nil {
 		return ruling{r.action, r.confidence, r.reason, []Action{r.action}}
 	}
+	if s.Reconnecting {
+		return ruling{Continue, 0.9, "an attempt to reconnect is in progress; wait for its result", s.waiting()}
+	}
 	if s.busy() {
-		return ruling{Continue, 0.8, "the server is working on a call; reconnecting would end that call", s.whileBusy()}
+		return ruling{Continue, 0.8, "the server is working on a call; reconnecting would end that call", s.waiting()}
 	}
 	if r := s.first(obstacles); r != nil {
 		if s.Task.Needs == NeedSome && s.goesOn() {

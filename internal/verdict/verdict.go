@@ -10,7 +10,6 @@
 //	bounds.go   what a model may choose
 //	ask.go      the question to a model, and the check of its answer
 //	facts.go    a Situation as JSON, for tools and tables
-//	fault.go    how gauze's faults count as failures
 package verdict
 
 import (
@@ -56,6 +55,7 @@ type Situation struct {
 	Failures      []Failure // oldest first
 	Consecutive   int       // number of failures since the last response
 	Reconnects    int       // number of attempts since the last response
+	Automatic     int       // those of them that no verdict asked for
 	MaxReconnects int       // budget for Reconnects; 0 for the default of 5
 	RetryIn       time.Duration
 	Answered      bool // the server has responded before
@@ -199,7 +199,7 @@ func (s *Situation) check() error {
 		return fmt.Errorf("invalid health %q: must be healthy, degraded, unresponsive or dead", redact.Quote(s.Health))
 	case !slices.Contains([]Need{NeedUnknown, NeedAll, NeedSome, NeedNone}, s.Task.Needs):
 		return fmt.Errorf("invalid needs %q: must be all, some or none", redact.Quote(string(s.Task.Needs)))
-	case s.Reconnects < 0 || s.MaxReconnects < 0 || s.Consecutive < 0 || s.Task.Done < 0 || s.Task.Total < 0 || s.RetryIn < 0 || s.SinceSuccess < 0:
+	case s.Reconnects < 0 || s.Automatic < 0 || s.MaxReconnects < 0 || s.Consecutive < 0 || s.Task.Done < 0 || s.Task.Total < 0 || s.RetryIn < 0 || s.SinceSuccess < 0:
 		return fmt.Errorf("invalid situation: counts and durations must not be negative")
 	case s.Cause.Confidence < 0 || s.Cause.Confidence > 1:
 		return fmt.Errorf("invalid confidence %v of the cause: must be between 0 and 1", s.Cause.Confidence)

@@ -150,7 +150,7 @@ func TestNoQuestionWhereOneAnswerIsPossible(t *testing.T) {
 		"just hung":   {Situation{Health: "unresponsive", Failures: []Failure{{Kind: TimedOut}}}, Retry},
 		"likely":      {Situation{Health: "dead", Cause: Cause{Permanent: true, Confidence: 0.7}}, Retry},
 		"busy":        {Situation{Health: "unresponsive", Busy: true, Failures: []Failure{{Kind: TimedOut}}}, Continue},
-		"connecting":  {Situation{Health: "dead", Reconnects: 2, Reconnecting: true}, Continue},
+		"connecting":  {Situation{Health: "dead", Reconnecting: true, Reconnects: 1}, Continue},
 	} {
 		for _, action := range Actions {
 			v, err := Evaluate(context.Background(), row.s, saying(`{"action":"`+string(action)+`","reason":"x","confidence":1}`, &questions))
@@ -182,6 +182,8 @@ func TestAModelIsAskedPastTheFirstRestart(t *testing.T) {
 		"throttled":                   {Failures: []Failure{{Kind: Throttled}}, RetryIn: time.Second},
 		"login":                       {Cause: Cause{Code: "http_unauthorized", Permanent: true, Confidence: 0.7}, Failures: []Failure{{Kind: Unauthorized}}},
 		"busy":                        {Health: "unresponsive", Busy: true, Failures: []Failure{{Kind: TimedOut}}},
+		"reconnecting":                {Reconnecting: true, Reconnects: 2, Failures: []Failure{exit}},
+		"automatic restarts":          {Reconnects: 7, Automatic: 7},
 		"used up, other work left":    {Reconnects: 5, Task: Task{Needs: NeedSome, OthersHealthy: true}},
 		"gone, other work left":       {Cause: Cause{Permanent: true, Confidence: 1}, Task: Task{Needs: NeedSome, OthersHealthy: true}},
 		"an agent with other servers": {Reconnects: 5, Task: Task{Goal: "find out", OthersHealthy: true}},
@@ -253,11 +255,14 @@ func checkBounds(t *testing.T, s Situation) {
 		t.Errorf("%+v: retried past the deadline", s)
 	case s.Task.Needs == NeedNone && (r.action != Continue || len(r.allowed) > 1):
 		t.Errorf("%+v: %+v for a server that is not needed", s, r)
-	case stops && s.Reconnects == 0 && !certain && !late:
+	case stops && !late && (s.Reconnects == 0 && !certain || s.Reconnects < 2 && s.Reconnecting):
 		t.Errorf("%+v: stopped before a restart was tried", s)
+	case retries && s.Reconnecting:
+		t.Errorf("%+v: reconnected twice at the same time", s)
 	case continues && !works && !waits && s.Task.Needs != NeedNone && (required || !s.Task.OthersHealthy):
 		t.Errorf("%+v: the task goes on although it needs a server that is gone", s)
-	case !works && !waits && !late && s.Task.Needs != NeedNone && s.Reconnects > 0 && s.Reconnects < s.maxReconnects() && !certain && len(r.allowed) < 2:
+	case !works && !waits && !late && s.Task.Needs != NeedNone && s.Reconnects > 0 && s.Reconnects < s.maxReconnects() && !certain && len(r.allowed) < 2,
+		!works && waits && !late && s.Task.Needs != NeedNone && s.Reconnects > 1 && s.Reconnects < s.maxReconnects() && !certain && len(r.allowed) < 2:
 		t.Errorf("%+v: a model is not asked past the first restart", s)
 	}
 }
