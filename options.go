@@ -75,7 +75,8 @@ type Options struct {
 	// Model is asked once about a call that the server rejected because of its arguments, or that
 	// RepairStrict would reject. Default: no model is asked.
 	Model llm.Model
-	// Correct is which calls are corrected.
+	// Correct is which calls are corrected, and which are repeated because they failed for a reason that
+	// may be over soon, such as [RejectionTimeout].
 	Correct CorrectionPolicy
 	// Window is the maximum number of calls in flight that are not safe to repeat. Default: no limit
 	// until the server crashes, then one, growing again slowly.

@@ -80,6 +80,7 @@ func TestExecuteDoesNotRepeat(t *testing.T) {
 		"a host that does not exist": {tool: readWeather, failure: &net.DNSError{Name: "wether.example", IsNotFound: true}},
 		"a rejected key of a model":  {tool: readWeather, failure: &llm.Error{Kind: llm.Unauthorized}},
 		"what is about arguments":    {tool: readWeather, failure: gauze.ArgumentError(timeout)},
+		"what was repeated already":  {tool: readWeather, failure: errors.New("TimeoutError\n\n[gauze] The call failed twice. The first attempt failed with a timeout. The call was sent again, because its tool only reads, and this is the second failure.")},
 		"any other error":            {tool: readWeather, failure: errors.New("the disk is full")},
 	} {
 		t.Run(name, func(t *testing.T) {
