@@ -63,10 +63,34 @@ func (c *call) evaluate(in evaluateIn) (out Evaluated, err error) {
 	s := in.Facts.Situation(doctor.Permanent)
 	s.Server, s.Health = one.ID(), one.Health()
 	s.Reconnects++ // the test was an attempt
+	s.Transport = "stdio"
+	if one.Real().URL != "" {
+		s.Transport = "http"
+	}
+	if len(s.Failures) == 0 && !one.Attempt.OK() {
+		s.Failures = []verdict.Failure{testFailure(one)}
+	}
 	if d := one.Report.Diagnosis; d != nil {
 		s.Cause = verdict.Cause{Code: d.Cause, Explanation: d.Explanation, Confidence: d.Confidence, Permanent: doctor.Permanent(d.Cause)}
 	}
 	return c.judge(s, checkedOf(view, one).Next)
+}
+
+// testFailure returns how the test of a server failed.
+func testFailure(c *fleet.Checked) verdict.Failure {
+	a := c.Attempt
+	f := verdict.Failure{Kind: verdict.TimedOut, Detail: a.Stopped, Cause: a.Telling(), Ran: a.Ran}
+	switch {
+	case len(a.HTTP) > 0:
+		f.Kind = verdict.Unavailable
+	case c.Real().URL != "":
+		f.Kind = verdict.Refused
+	case a.Spawn != nil:
+		f.Kind = verdict.NotStarted
+	case a.Exit != "" && a.ByUs == "":
+		f.Kind = verdict.Exited
+	}
+	return f
 }
 
 // judge returns the verdict on a situation. remedy is what can be done about the server, if it is

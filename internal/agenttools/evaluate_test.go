@@ -82,6 +82,58 @@ func TestAModelJudgesWithinTheBounds(t *testing.T) {
 	}
 }
 
+// The model is asked about every server that a restart did not bring back, with each failure and what is
+// left of the task, and about none before.
+func TestAModelIsAskedPastTheFirstRestart(t *testing.T) {
+	t.Parallel()
+	m := &scripted{answer: `{"action":"stop_task","reason":"It does not come back.","confidence":0.9}`}
+	a := newAgent(t, settings{model: m, files: map[string]string{
+		".claude.json": `{"mcpServers": {"down": {"type": "http", "url": "http://127.0.0.1:1/mcp"}}}`,
+	}})
+	exit := object{"kind": "exit", "detail": "exit status 3", "cause": "no such table", "ran_seconds": 2, "ago_seconds": 5}
+	task := object{"done": []string{"read the notes"}, "remaining": []object{{"step": "write the summary", "needs_server": true, "required": true}}}
+	for name, facts := range map[string]object{
+		"URL refused":              {"health": "dead", "transport": "http", "failures": []object{{"kind": "refused"}}},
+		"URL refused after a step": {"health": "dead", "failures": []object{{"kind": "refused"}}, "last_success_seconds": 9, "steps_done": 1, "steps_total": 2},
+		"503":                      {"health": "dead", "failures": []object{{"kind": "unavailable", "detail": "503"}}, "retry_in_seconds": 2},
+		"throttled":                {"health": "dead", "cause": "rate_limit", "cause_confidence": 0.95, "failures": []object{{"kind": "throttled"}}},
+		"dead at the first step":   {"health": "dead", "failures": []object{exit}},
+		"dead after a step":        {"health": "dead", "failures": []object{exit}, "last_success_seconds": 9, "steps_done": 1, "steps_total": 2},
+		"crash loop":               {"health": "dead", "failures": []object{{"kind": "exit", "ago_seconds": 60}, {"kind": "exit", "ago_seconds": 30}, {"kind": "exit"}}},
+		"hung":                     {"health": "unresponsive", "failures": []object{{"kind": "timeout"}}},
+		"hung after a step":        {"health": "unresponsive", "failures": []object{{"kind": "timeout"}}, "last_success_seconds": 9, "steps_done": 1, "steps_total": 2},
+		"a likely cause":           {"health": "dead", "cause": "env_not_set", "cause_confidence": 0.7, "failures": []object{exit}},
+		"a configured server":      {"server": "down"},
+	} {
+		for key, value := range task {
+			facts[key] = value
+		}
+		facts["reconnects"] = 1
+		before := len(m.questions)
+		r := a.call("evaluate_health", facts)
+		if r.data["action"] != "stop_task" || r.data["decided_by"] != "model" || len(m.questions) != before+1 {
+			t.Errorf("%s: %d questions, %v %s", name, len(m.questions)-before, r.data, r.text)
+			continue
+		}
+		question := m.questions[before].Text
+		if !strings.Contains(question, "write the summary (needs the server; required)") || !strings.Contains(question, "read the notes") || !strings.Contains(question, " ago: ") {
+			t.Errorf("%s: %s", name, question)
+		}
+		if name == "a configured server" {
+			continue
+		}
+		facts["reconnects"] = 0
+		if r := a.call("evaluate_health", facts); r.data["action"] != "retry_connection" || r.data["decided_by"] != "rules" || len(m.questions) != before+1 {
+			t.Errorf("%s, before the first restart: %v %s", name, r.data, r.text)
+		}
+	}
+	m.answer = `{"action":"continue","reason":"","confidence":1}`
+	r := a.call("evaluate_health", object{"health": "dead", "reconnects": 1, "failures": []object{exit}, "needs": "all"})
+	if r.data["decided_by"] != "rules" || !strings.Contains(r.data["rejected"].(string), "continue is not allowed here") {
+		t.Errorf("%v %s", r.data, r.text)
+	}
+}
+
 func TestAModelRanksAnUnknownCause(t *testing.T) {
 	t.Parallel()
 	m := &scripted{answer: `{"causes":[{"cause":"env_not_set","evidence":"GLORP_LEVEL was glum"}],"blanks":[{"name":"variable","value":"GLORP_LEVEL"}]}`}

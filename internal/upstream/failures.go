@@ -41,15 +41,15 @@ func (e Evidence) kind(code fault.Code) string {
 // failed records that a generation ended as the plan says.
 func (u *Upstream) failed(e Evidence, p plan, at time.Time) {
 	secrets := u.Spec.Secrets()
-	f := health.Failure{At: at, Kind: e.kind(p.code), Detail: secrets.Redact(e.Sentence()), Output: secrets.Quote(e.telling()), Ran: e.Ran}
+	f := health.Failure{At: at, Kind: e.kind(p.code), Detail: secrets.Redact(e.Sentence()), Output: secrets.Quote(e.Telling()), Ran: e.Ran}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.tracker.Failed(f)
 }
 
-// telling returns the line of stderr that says most about the end: the last one with a word of failure,
+// Telling returns the line of stderr that says most about the end: the last one with a word of failure,
 // but not of a stack trace, or else the last one.
-func (e Evidence) telling() (line string) {
+func (e Evidence) Telling() (line string) {
 	for _, text := range e.Stderr {
 		text = strings.TrimSpace(text)
 		switch {

@@ -15,7 +15,7 @@ func TestTheLineThatTellsMost(t *testing.T) {
 		"no word of it":  {[]string{"starting", "idle for 10 minutes, exiting", ""}, "idle for 10 minutes, exiting"},
 		"only one":       {[]string{"killed"}, "killed"},
 	} {
-		if got := (Evidence{Stderr: row.stderr}).telling(); got != row.want {
+		if got := (Evidence{Stderr: row.stderr}).Telling(); got != row.want {
 			t.Errorf("%s: %q, want %q", name, got, row.want)
 		}
 	}
