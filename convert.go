@@ -261,6 +261,9 @@ func situationOf(name string, h Health, failures []Failure, t *upstream.Trouble,
 		return s
 	}
 	s.Reconnects = max(0, t.Attempts-1) // the first attempt was the connection that was lost
+	if t.Code == fault.CrashLoop { // it connected each time, and failed again
+		s.Reconnects = max(s.Reconnects, len(failures)-1)
+	}
 	s.Automatic = s.Reconnects
 	s.NextTry, s.Permanent, s.Cause = h.NextTry, t.Permanent, publicCause(t.Cause)
 	if s.Cause == nil {

@@ -23,7 +23,7 @@ func ExampleEvaluateHealth() {
 		Cause:           &gauze.Cause{Code: "invalid_api_key"},
 		CauseConfidence: 0.95,
 		Task:            gauze.Task{Done: 2, Total: 5, Needs: gauze.NeedAll},
-	}, nil) // or a model, which decides where the rules leave a choice
+	}, nil) // or a model, which decides within the bounds of the rules
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -64,6 +64,33 @@ func TestTheSituationOfAServerThatDoesNotExist(t *testing.T) {
 	}
 	if s := (&gauze.Transport{Name: "notes"}).Situation(); s.Server != "notes" || s.Health.State != gauze.StateDead {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A model reads each failure with its time, cause and output, and what the task has done and left.
+func TestTheModelReadsTheFailuresAndTheTask(t *testing.T) {
+	now := time.Now()
+	s := gauze.Situation{
+		Health: gauze.Health{State: gauze.StateDead}, Reconnects: 7, Automatic: 6,
+		Failures: []gauze.Failure{
+			{Kind: gauze.FailureExit, Detail: "it exited (exit status 1)", At: now.Add(-time.Minute), Cause: "server_bug_crash", Output: "no such table", Ran: 3 * time.Second},
+			{Kind: gauze.FailureTimeout, At: now.Add(-10 * time.Second)},
+		},
+		Task: gauze.Task{Completed: []string{"read the notes"}, Remaining: []gauze.RemainingStep{{Name: "write them", NeedsServer: true, Required: true}, {Name: "tell the user"}}},
+	}
+	var question string
+	v, err := gauze.EvaluateHealth(t.Context(), s, modelFunc(func(_ context.Context, q llm.Question) (llm.Answer, error) {
+		question = q.Text
+		return llm.Answer{JSON: json.RawMessage(`{"action":"retry_connection","reason":"Once more.","confidence":0.9}`)}, nil
+	}))
+	if err != nil || v.Action != gauze.ActionRetryConnection || !v.ByModel {
+		t.Errorf("%+v, %v", v, err)
+	}
+	for _, want := range []string{"1m ago: exit (it exited (exit status 1)) after it ran for 3s: server_bug_crash: no such table", "10s ago: timeout", "1 of 5 failed, after 6 automatic ones",
+		"read the notes", "write them (needs the server; required)", "tell the user"} {
+		if !strings.Contains(question, want) {
+			t.Errorf("the question does not say %q: %s", want, question)
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ func (r *Runner) ready(ctx context.Context, i Intent) (tools []Tool, stop *Stopp
 		if tries > 0 && !pause(ctx, r.Backoff<<min(tries-1, 6)) {
 			break
 		}
-		if tries < 2 { // the others are looked at once a model may be asked
+		if tries < 2 { // as soon as a model may be asked, the others are looked at
 			outlook = r.outlook(ctx, i, tries > 0 || now.Reconnects > 0)
 		}
 		v, err := r.judge(ctx, outlook, now, tries, most)

@@ -17,8 +17,8 @@ func (s *Situation) open() []Action {
 }
 
 // waiting returns the actions that can be justified for a server that is being reconnected or works on a
-// call: waiting, and another one if a restart did not help before. The attempt in progress is one of
-// Reconnects.
+// call: waiting, and if a restart did not help before, also what ends it. The attempt in progress is one
+// of Reconnects.
 func (s *Situation) waiting() []Action {
 	switch {
 	case s.Reconnecting && s.Reconnects > 1:
