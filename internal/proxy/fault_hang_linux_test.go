@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
@@ -97,4 +98,42 @@ func TestFaultH06ADebuggerHoldsIt(t *testing.T) {
 	s.text(s.answer(id))
 	s.want(event.Hung, 0)
 	s.want(event.Died, 0)
+}
+
+// An idle server that is stopped is not reported as healthy, although nobody called it: its process is looked
+// at when somebody asks. It is well again as soon as it continues.
+func TestAStoppedIdleServerIsNotHealthy(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{"itself": "", "below a launcher": `"$0" "$@"; true`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := unprobed()
+			if script != "" {
+				path, args, env := faultyserver.Command("-state", filepath.Join(t.TempDir(), "state"))
+				o.Spec = below(script, launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)})
+			}
+			s := begin(t, o).initialize()
+			var server struct{ PID int }
+			if err := json.Unmarshal([]byte(s.call("pid", "")), &server); err != nil {
+				t.Fatal(err)
+			}
+			is := func(want health.State) func() bool {
+				return func() bool {
+					return s.session.Upstream().Snapshot().State == want && s.session.Observe(false).State == want.String()
+				}
+			}
+			s.until("it is healthy", is(health.Healthy))
+			if err := faultyserver.Suspend(server.PID); err != nil {
+				t.Fatal(err)
+			}
+			s.until("it is unresponsive", is(health.Unresponsive))
+			if err := faultyserver.Resume(server.PID); err != nil {
+				t.Fatal(err)
+			}
+			s.until("it is healthy again", is(health.Healthy))
+			s.call("echo", "")
+			s.want(event.Started, 1)
+			s.want(event.ProbeMissed, 0)
+		})
+	}
 }

@@ -234,6 +234,12 @@ type Vitals struct {
 // Vitals returns the current state of the processes.
 func (c *Conn) Vitals() Vitals { return c.vitals() }
 
+// Halted reports whether the server's process is stopped, so that it cannot answer. It is looked at now, at
+// the cost of one or two small files; of a server at a URL nothing is known.
+func (c *Conn) Halted() bool {
+	return c.pipes != nil && time.Since(c.LastHeard()) > quietTime && c.pipes.halted()
+}
+
 // Reasons of an end that is not a failure.
 const (
 	ClientLeft  = "the client left"

@@ -570,11 +570,15 @@ func (u *Upstream) Record(generation int, o health.Outcome, latency time.Duratio
 // Health returns the current state, which is cached.
 func (u *Upstream) Health() health.State { return u.tracker.State() }
 
-// Snapshot returns the state with its counters.
+// Snapshot returns the state with its counters. A process that is stopped is unresponsive, although no call
+// has shown it yet: it is looked at because somebody asks.
 func (u *Upstream) Snapshot() health.Snapshot {
 	u.mu.Lock()
-	defer u.mu.Unlock()
-	s := u.tracker.Snapshot()
+	s, conn := u.tracker.Snapshot(), u.conn
+	u.mu.Unlock()
 	s.NextTry = Soonest(s.NextTry, time.Now())
+	if s.State > health.Unresponsive && conn != nil && conn.Halted() {
+		s.State = health.Unresponsive
+	}
 	return s
 }
