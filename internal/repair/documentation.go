@@ -15,6 +15,7 @@ type Documentation struct {
 	Description string                    `json:"description,omitempty"`
 	Required    []string                  `json:"required"`
 	Properties  map[string]map[string]any `json:"properties"`
+	Examples    []any                     `json:"examples,omitempty"` // of all arguments, as the schema has them
 
 	brevity int
 	schema  *Schema
@@ -25,6 +26,7 @@ type Documentation struct {
 const (
 	maxDocumented = 60 // properties
 	maxListed     = 20 // choices, examples
+	maxExamples   = 3  // examples of all arguments
 )
 
 // documentation describes a tool that is described by about, and its arguments.
@@ -32,22 +34,32 @@ func (s *Schema) documentation(about string) *Documentation { return s.documente
 
 // less returns the same with less detail, or nil.
 func (d *Documentation) less() *Documentation {
-	if d.brevity >= 3 {
+	if d.brevity >= onlyRequired {
 		return nil
 	}
 	return d.schema.documented(d.about, d.brevity+1)
 }
 
-// documented describes the arguments: completely, without nested values, without descriptions, or
-// only the required ones.
+// How brief the documentation of a schema is.
+const (
+	withoutNested = iota + 1
+	withoutWords
+	othersByType // the constraints of required arguments only
+	onlyRequired
+)
+
+// documented describes the arguments as briefly as asked; 0: completely.
 func (s *Schema) documented(about string, brevity int) *Documentation {
 	doc := &Documentation{Required: []string{}, Properties: map[string]map[string]any{}, brevity: brevity, schema: s, about: about}
 	if s.root == nil {
 		return doc
 	}
 	root := gather(s.root)
-	if brevity < 3 {
+	if brevity < othersByType {
 		doc.Description = s.purpose(about, 300)
+	}
+	if brevity < withoutWords {
+		doc.Examples = s.examples(&root)
 	}
 	for _, key := range root.required() {
 		if len(doc.Required) < maxDocumented {
@@ -55,16 +67,37 @@ func (s *Schema) documented(about string, brevity int) *Documentation {
 		}
 	}
 	for _, key := range s.argumentNames() {
-		if len(doc.Properties) >= maxDocumented || brevity == 3 && !slices.Contains(root.required(), key) {
+		needed := slices.Contains(root.required(), key)
+		if len(doc.Properties) >= maxDocumented || brevity == onlyRequired && !needed {
 			continue
 		}
 		depth := 2
-		if brevity > 0 {
+		if brevity >= withoutNested {
 			depth = 0
 		}
-		doc.Properties[visible(bounded(key, 120))] = s.document(key, depth, brevity < 2)
+		shown := s.document(key, depth, brevity < withoutWords)
+		if brevity == othersByType && !needed {
+			shown = map[string]any{"type": shown["type"]}
+		}
+		doc.Properties[visible(bounded(key, 120))] = shown
 	}
 	return doc
+}
+
+// examples returns the examples of all arguments that the schema has, without those that it rejects and
+// those with a secret.
+func (s *Schema) examples(root *demand) (list []any) {
+	known := s.masker()
+	s.session(func() {
+		for _, node := range root.nodes {
+			for _, value := range node.Examples {
+				if len(list) < maxExamples && isObject(value) && !known.holds(nil, value) && fitsAll([]*jsonschema.Schema{s.root}, value) {
+					list = append(list, shownValue(value))
+				}
+			}
+		}
+	})
+	return list
 }
 
 // purpose returns what the tool does: its own description, or that of its arguments.
@@ -153,6 +186,36 @@ func (d *demand) document(o detail, path []string, depth int) map[string]any {
 	return doc
 }
 
+// constraints lists in words what the schemas require beside a type.
+func (d *demand) constraints() (list []string) {
+	add := func(words string) {
+		if words = strings.TrimSpace(words); words != "" {
+			list = append(list, words)
+		}
+	}
+	if d.chosen {
+		add(choiceWords(d.choices, nil))
+	}
+	counts := func(s span, noun string) { add(strings.Replace(s.words(noun), "..", " to ", 1)) }
+	counts(d.length, "character")
+	if d.format != "" {
+		add("in the format " + d.format)
+	}
+	for _, pattern := range d.patterns {
+		add("matches the pattern " + visible(bounded(pattern.String(), 200)))
+	}
+	add(d.limits())
+	for _, step := range d.steps {
+		add("a multiple of " + ratText(step))
+	}
+	counts(d.items, word(d.different, "unique item", "item"))
+	if d.different && d.items.words("item") == "" {
+		add("unique items")
+	}
+	counts(d.properties, "key")
+	return list
+}
+
 func (d *demand) documentNumbers(doc map[string]any) {
 	if d.least != nil {
 		doc[word(d.exclusiveLeast, "exclusiveMinimum", "minimum")] = json.Number(ratText(d.least))
@@ -179,8 +242,11 @@ func (s span) document(doc map[string]any, least, most string) {
 	}
 }
 
-// documentWords adds descriptions, and defaults and examples that are not secrets.
+// documentWords adds constraints in words, descriptions, and defaults and examples that are not secrets.
 func (d *demand) documentWords(doc map[string]any, known *masker, path []string) {
+	if constraints := d.constraints(); len(constraints) > 0 {
+		doc["constraints"] = constraints
+	}
 	for _, node := range d.nodes {
 		if _, there := doc["description"]; !there && node.Description != "" {
 			doc["description"] = remark(node.Description, 200)
@@ -245,21 +311,74 @@ func shownValue(value any) any {
 // sampleDepth is the number of nested containers in the sample of an argument.
 const sampleDepth = 2
 
-// maxUsage is the number of arguments up to which all are documented in text.
-const maxUsage = 12
+// Limits of the documentation in text.
+const (
+	maxUsage = 12   // arguments of which all are documented in full
+	maxBrief = 1200 // bytes of those of which only the type is documented
+)
 
-// usage returns the documentation as lines of text, and the number of arguments it leaves out. Of a
-// tool with many arguments it documents those that are required or have an issue.
-func (s *Schema) usage(affected map[string]bool) (lines []string, more int) {
+// usage returns the arguments that are documented in full, and those of which only the type is. Of a
+// tool with many arguments, the former are required or have an issue.
+func (s *Schema) usage(affected map[string]bool) (full, brief []string) {
 	names := s.argumentNames()
 	for _, key := range names {
-		if len(names) > maxUsage && !affected[key] && !s.needs(nil, key) {
-			more++
-			continue
+		if len(names) <= maxUsage || affected[key] || s.needs(nil, key) {
+			full = append(full, key)
+		} else {
+			brief = append(brief, key)
 		}
-		lines = append(lines, s.usageLine(key, !affected[key]))
 	}
-	return lines, more
+	return full, brief
+}
+
+// briefly documents arguments by their types, on one line of at most limit bytes; empty if there are
+// none.
+func (s *Schema) briefly(names []string, limit int) string {
+	var types []string
+	byType := map[string][]string{}
+	for _, key := range names {
+		d := gather(s.argumentNodes(key)...)
+		name := d.typeNames() + word(s.needs(nil, key), ", required", "")
+		if byType[name] == nil {
+			types = append(types, name)
+		}
+		byType[name] = append(byType[name], field([]string{key}))
+	}
+	line, left := "- others:", len(names)
+	for _, name := range types {
+		shown := 0
+		for _, one := range byType[name] {
+			if len(line)+len(one)+len(name)+40 > limit {
+				break
+			}
+			line += word(shown == 0, " ", ", ") + one
+			shown++
+		}
+		if left -= shown; shown > 0 {
+			line += " (" + name + ")" + word(left > 0, ";", "")
+		}
+	}
+	switch {
+	case left == len(names):
+		return word(left > 0, fmt.Sprintf("- and %d more", left), "")
+	case left > 0:
+		return line + fmt.Sprintf(" and %d more", left)
+	}
+	return line
+}
+
+// typeNames returns the types of a value, or of its choices.
+func (d *demand) typeNames() string {
+	kinds := d.kinds()
+	for _, choice := range d.choices {
+		if name := typeName(choice); d.types == nil && !slices.Contains(kinds, name) {
+			kinds = append(kinds, name)
+		}
+	}
+	if kinds == nil {
+		return "any"
+	}
+	return strings.Join(reordered(kinds), " or ")
 }
 
 // usageLine documents one argument, with its description or without.

@@ -258,7 +258,7 @@ func (m *message) guessed() string {
 
 // writeUsage documents the tool and its arguments.
 func (m *message) writeUsage(p *page) {
-	lines, more := m.schema.usage(m.affected)
+	full, brief := m.schema.usage(m.affected)
 	title := "Arguments:"
 	if m.tool != "" {
 		title = "Arguments of `" + shownTool(m.tool) + "`:"
@@ -266,19 +266,19 @@ func (m *message) writeUsage(p *page) {
 	if about := m.schema.purpose(m.about, 200); about != "" && p.left > 600 {
 		p.add("About the tool: " + string(encode(about, nil)))
 	}
-	if len(lines) == 0 || !p.add(title) {
+	if len(full)+len(brief) == 0 || !p.add(title) {
 		return
 	}
-	for i, line := range lines {
-		if p.left < len(line)+40 {
-			more += len(lines) - i
+	reserved := len(m.schema.briefly(brief, min(maxBrief, p.left/2)))
+	for i, key := range full {
+		line := m.schema.usageLine(key, !m.affected[key])
+		if p.left < len(line)+reserved+40 {
+			brief = append(full[i:], brief...)
 			break
 		}
 		p.add(line)
 	}
-	if more > 0 {
-		p.add(fmt.Sprintf("- and %d more", more))
-	}
+	p.add(m.schema.briefly(brief, min(maxBrief, p.left-1)))
 }
 
 // stop tells a caller to stop repeating the same mistake.
@@ -312,7 +312,7 @@ func (m *message) unreadable(out Outcome) Message {
 	} else {
 		after = tail(redact.Text(plaintext.Clean(out.text[max(0, len(out.text)-2000):])), 60)
 	}
-	issue := Issue{Field: Path(nil), Problem: why, Expected: "a JSON object", Fix: "send the whole object as JSON, with every string and bracket closed",
+	issue := Issue{Field: Path(nil), Type: groupFormat, Problem: why, Expected: "a JSON object", Fix: "send the whole object as JSON, with every string and bracket closed",
 		groups: []string{groupFormat}}
 	if strings.HasPrefix(out.unreadable, afterJSON) {
 		issue.Fix = "send only the JSON object, without the text after it"
@@ -346,7 +346,7 @@ func unknownTool(called string, tools []string, times int, rejected bool) Messag
 		summary = fmt.Sprintf("The server does not list a tool `%s` and rejected the call.", shownTool(called))
 	}
 	expected, fix := toolChoice(called, tools)
-	issue := Issue{Field: "name", Problem: "this tool does not exist", Received: json.RawMessage(visible(string(encode(bounded(redact.Text(called), 100), nil)))),
+	issue := Issue{Field: "name", Type: groupEnum, Problem: "this tool does not exist", Received: json.RawMessage(visible(string(encode(bounded(redact.Text(called), 100), nil)))),
 		Expected: expected, Fix: fix, groups: []string{groupEnum}}
 	report := Report{Type: typeTool, Summary: summary, Issues: []Issue{issue}, Suggestions: suggestions([]Issue{issue})}
 	p := page{left: maxText}

@@ -170,6 +170,8 @@ func (d *Decision) check(tool Tool) {
 		if out.onlyFormats() { // many servers do not check formats, so the caller would not notice
 			d.Reason = "a string is not in the format that the schema specifies; the server decides"
 			d.Receipt.Notes = formatNotes(out.violations)
+		} else {
+			d.Receipt.Notes = tool.Schema.misfitNotes(&out)
 		}
 	}
 }

@@ -12,11 +12,13 @@ import (
 
 // Issue is what is wrong with one field of a call.
 type Issue struct {
-	Field    string          `json:"field"`
-	Problem  string          `json:"problem"`
-	Received json.RawMessage `json:"received,omitempty"` // absent if the field is missing
-	Expected string          `json:"expected"`
-	Fix      string          `json:"fix"`
+	Field       string          `json:"field"`
+	Type        string          `json:"type"` // the kind of problem: one of the groups below
+	Problem     string          `json:"problem"`
+	Received    json.RawMessage `json:"received,omitempty"` // absent if the field is missing
+	Expected    string          `json:"expected"`
+	Constraints []string        `json:"constraints,omitempty"` // what Expected says beside the type, one by one
+	Fix         string          `json:"fix"`
 
 	line   string // the issue on one line
 	about  string // the description of the field in the schema
@@ -220,18 +222,23 @@ func (d *issueFinder) bound(v violation) {
 // limits describes the bounds of a number, for the end of a phrase; empty if there are none.
 func (d *issueFinder) limits(v violation) string {
 	need := gather(append([]*jsonschema.Schema{v.node}, d.schema.certain(v.path)...)...)
+	return need.limits()
+}
+
+// limits describes the bounds of a number, after a space; empty if there are none.
+func (d *demand) limits() string {
 	var parts []string
-	if need.least != nil {
-		parts = append(parts, word(need.exclusiveLeast, "above ", "from ")+ratText(need.least))
+	if d.least != nil {
+		parts = append(parts, word(d.exclusiveLeast, "above ", "from ")+ratText(d.least))
 	}
-	if need.most != nil {
-		to := word(need.least != nil && !need.exclusiveLeast, "to ", "up to ")
-		parts = append(parts, word(need.exclusiveMost, "below ", to)+ratText(need.most))
+	if d.most != nil {
+		to := word(d.least != nil && !d.exclusiveLeast, "to ", "up to ")
+		parts = append(parts, word(d.exclusiveMost, "below ", to)+ratText(d.most))
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return " " + strings.Join(parts, word(need.exclusiveLeast || need.exclusiveMost, " and ", " "))
+	return " " + strings.Join(parts, word(d.exclusiveLeast || d.exclusiveMost, " and ", " "))
 }
 
 // count describes the allowed number of items.
@@ -469,12 +476,12 @@ func (d *issueFinder) issues(shown *example) []Issue {
 func (s *Schema) issue(sent any, f *finding, known *masker, shown *example) Issue {
 	received := lookup(sent, f.path)
 	d := gather(append(slices.Clone(f.nodes), s.certain(f.path)...)...)
-	issue := Issue{Field: field(f.path), Problem: strings.Join(f.problems, "; "), Expected: f.expected, groups: f.groups}
+	issue := Issue{Field: field(f.path), Type: f.groups[0], Problem: strings.Join(f.problems, "; "), Expected: f.expected, groups: f.groups}
 	if len(f.path) > 0 {
 		issue.top = f.path[0]
 	}
 	if issue.Expected == "" {
-		issue.Expected = d.words(known.safe(received, f.path))
+		issue.Expected, issue.Constraints = d.words(known.safe(received, f.path)), d.constraints()
 	}
 	issue.Fix = f.fix(received, shown, issue.Expected)
 	issue.about = s.about(f, &d)
@@ -486,6 +493,9 @@ func (s *Schema) issue(sent any, f *finding, known *masker, shown *example) Issu
 		}
 		issue.Received = known.data(received, f.path)
 	}
+	if f.counted(received) {
+		got += ": " + issue.Problem
+	}
 	issue.line = fmt.Sprintf("%s - %s; expected %s", issue.Field, got, issue.Expected)
 	if f.need != "" {
 		issue.line += " (" + f.need + ")"
@@ -496,6 +506,12 @@ func (s *Schema) issue(sent any, f *finding, known *masker, shown *example) Issu
 	}
 	issue.line += ". Fix: " + fix + "."
 	return issue
+}
+
+// counted reports whether something has to be counted to see the problem: characters, items or keys.
+func (f *finding) counted(received any) bool {
+	_, number := received.(json.Number)
+	return !number && !f.missing && len(f.nodes) > 0 && slices.Contains(f.groups, groupRange)
 }
 
 // fix says what to do, with a value from the example if there is one. Of several choices it lists

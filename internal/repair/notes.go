@@ -3,6 +3,7 @@ package repair
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
@@ -21,6 +22,41 @@ func formatNotes(list []violation) (notes []string) {
 	slices.Sort(notes)
 	notes = slices.Compact(notes)
 	return notes[:min(len(notes), maxIssues)]
+}
+
+// misfitNotes returns notes about arguments that do not match the schema in several ways: a server that
+// accepts them does not check, so the caller would not notice. About one argument the server may know
+// more than its schema says. The notes do not quote the arguments.
+func (s *Schema) misfitNotes(out *Outcome) (notes []string) {
+	defer func() {
+		if recover() != nil { // no schema may prevent a call
+			notes = nil
+		}
+	}()
+	found := s.findIssues(out.sent, out.violations, s.masker(out.sent))
+	if len(found.found) < 2 {
+		return nil
+	}
+	for _, f := range found.found[:min(len(found.found), maxIssues)] {
+		notes = append(notes, f.note())
+	}
+	if more := len(found.found) + found.more - len(notes); more > 0 {
+		notes = append(notes, plural(more, "more issue"))
+	}
+	return notes
+}
+
+// note says on one line what is wrong with a field.
+func (f *finding) note() string {
+	about := make([]string, len(f.problems))
+	for i, problem := range f.problems {
+		if rest, ok := strings.CutPrefix(problem, "it "); ok {
+			about[i] = field(f.path) + " " + rest
+		} else {
+			about[i] = field(f.path) + ": " + problem
+		}
+	}
+	return strings.Join(about, ", ")
 }
 
 // unknownKeys returns notes about undeclared keys that are similar to a missing declared key. Most

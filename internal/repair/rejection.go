@@ -131,18 +131,23 @@ var (
 	})
 )
 
-// blames reports whether a server's text says that arguments were rejected, and does not name only
-// arguments that match the schema.
+// blames reports whether a server's text says that arguments were rejected, or names what does not
+// match the schema, and shows no different cause. It must not name only arguments that match.
 func (s *Schema) blames(out Outcome, text string) bool {
 	if len(text) > maxComplaintLen {
 		return false
 	}
 	wrong := out.wrong()
 	wrong = wrong[:min(len(wrong), maxNamesCompared)]
-	subjects := append(slices.Clone(wrong), out.wrongValues()...)
+	if beginsWithAny(text, wrong) {
+		return true
+	}
+	values := out.wrongValues()
 	about := func(line string) bool {
-		return rejecting().MatchString(line) && (aboutInput().MatchString(line) ||
-			slices.ContainsFunc(subjects, func(subject string) bool { return hasWord(line, subject) }))
+		rejects := rejecting().MatchString(line)
+		return rejects && aboutInput().MatchString(line) ||
+			slices.ContainsFunc(wrong, func(name string) bool { return (rejects || len(name) >= minTelling) && hasName(line, name) }) ||
+			slices.ContainsFunc(values, func(value string) bool { return quotes(line, value, rejects) })
 	}
 	others := text
 	for _, name := range wrong {
@@ -154,6 +159,45 @@ func (s *Schema) blames(out Outcome, text string) bool {
 	named := s.named(out.sent, text)
 	isWrong := func(path []string) bool { return slices.Contains(wrong, path[0]) }
 	return len(named) == 0 || slices.ContainsFunc(named, isWrong)
+}
+
+// minTelling is the length, in bytes, of a name or value that a server hardly uses by chance.
+const minTelling = 5
+
+// errorPrefix matches what libraries and languages put before the words of a tool.
+const errorPrefix = "^(?:MCP error -\\d+: |Error: |Error executing tool \\S+: |Error calling tool '[^']{1,100}': )*"
+
+var anyError = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(errorPrefix + "(?:[\\w.]*(?:Error|Exception): )?[\"'`]?")
+})
+
+// beginsWithAny reports whether a server's text begins with the name of one of these arguments, as in
+// `username is invalid`, and rejects it. What follows may then mention anything.
+func beginsWithAny(text string, names []string) bool {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	rest := line[len(anyError().FindString(line)):]
+	return rejecting().MatchString(line) && slices.ContainsFunc(names, func(name string) bool {
+		return name != "" && len(rest) >= len(name) && strings.EqualFold(rest[:len(name)], name) && !isWordByte(rest, len(name))
+	})
+}
+
+// hasName reports whether a line has the name of an argument, in any case, or its words.
+func hasName(line, name string) bool {
+	line = strings.ToLower(line)
+	return slices.ContainsFunc([]string{strings.ToLower(name), strings.Join(segments(name), " ")}, func(word string) bool {
+		return word != "" && hasWord(line, word)
+	})
+}
+
+// quotes reports whether a line has a value: in quotes or brackets, or as a word that is not there by
+// chance.
+func quotes(line, value string, rejects bool) bool {
+	if len(value) >= minTelling || rejects && len(value) >= 3 {
+		return hasWord(line, value)
+	}
+	return slices.ContainsFunc([]string{"''", `""`, "``", "()", "[]"}, func(pair string) bool {
+		return strings.Contains(line, pair[:1]+value+pair[1:])
+	})
 }
 
 // hasWord reports whether a line has a word that is not a part of a longer one.
@@ -203,11 +247,10 @@ func (out *Outcome) wrong() (names []string) {
 	return slices.Compact(names)
 }
 
-// wrongValues returns the strings in the arguments that do not match the schema, as far as a server
-// can be recognized to quote them.
+// wrongValues returns the strings in the arguments that do not match the schema, unless they are long.
 func (out *Outcome) wrongValues() (values []string) {
 	for _, v := range out.violations[:min(len(out.violations), maxNamesCompared)] {
-		if text, ok := lookup(out.sent, v.path).(string); ok && len(text) >= 3 && len(text) <= maxLiteral {
+		if text, ok := lookup(out.sent, v.path).(string); ok && text != "" && len(text) <= maxLiteral {
 			values = append(values, text)
 		}
 	}
@@ -216,7 +259,7 @@ func (out *Outcome) wrongValues() (values []string) {
 
 // plainWords matches a server's text that begins with what is wrong with one argument.
 var plainWords = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^(?:MCP error -\\d+: |Error: |Error executing tool \\S+: |Error calling tool '[^']{1,100}': )*(?:[\\w.]*(?:Value|Validation|Argument|Input|Type)(?:Error|Exception): )?" +
+	return regexp.MustCompile(errorPrefix + "(?:[\\w.]*(?:Value|Validation|Argument|Input|Type)(?:Error|Exception): )?" +
 		"(?:Invalid |Missing )?[\"'`]?([A-Za-z_$][\\w$-]*)[\"'`]?(?:: (?:is )?(?i:required|invalid|expected|missing|must be|should be)\\b" +
 		"| (?:is (?:required|missing|invalid|not valid|not a valid|too)|(?:must|should) (?:not )?be|cannot be empty)\\b)")
 })

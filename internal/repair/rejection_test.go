@@ -50,6 +50,12 @@ func TestARejectionInAnyWordingIsExplainedFromTheSchema(t *testing.T) {
 		{none, "Bad request: a parameter is missing", 0, failedWords, "city"},
 		{low, "Expected a positive number but got -9", 0, failedWords, "days"},
 		{none, "Invalid arguments for tool geocode: city: Required", -32602, failedWords, "city"}, // a different tool
+		{none, "ValueError: city is invalid (log in to see all cities, or connect an account)", 0, failedWords, "city"},
+		{object, "Error: city string must be a place that is not found elsewhere", 0, failedWords, "city"},
+		{kelvin, "Error: scale kelvin", 0, failedWords, "units"},
+		{kelvin, "KeyError: 'kelvin'", 0, failedWords, "units"},
+		{kelvin, "Units: pick another", 0, failedWords, "units"},
+		{kelvin, "assert units in scales", 0, failedWords, "units"},
 	} {
 		a := answered(c.sent, Response{Text: c.said, Code: c.code})
 		if !strings.HasPrefix(a.Explanation, c.want) || !strings.Contains(a.Explanation, "\n1. "+c.field+" - ") {

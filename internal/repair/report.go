@@ -99,7 +99,9 @@ type page struct {
 
 // add adds a line if there is room.
 func (p *page) add(line string) bool {
-	line = strings.TrimSpace(line) // untrusted text must stay on one line
+	if line = strings.TrimSpace(line); line == "" { // untrusted text must stay on one line
+		return true
+	}
 	if !utf8.ValidString(line) {
 		line = strings.ToValidUTF8(line, "?")
 	}
