@@ -118,6 +118,23 @@ func TestAWrongFormatIsNoted(t *testing.T) {
 	s.want(event.Failed, 0)
 }
 
+// Several arguments that do not match are sent as they are, and the model reads a note after the result.
+func TestSeveralViolationsAreNoted(t *testing.T) {
+	t.Parallel()
+	s := beginListed(t, "lenient", quick())
+	const arguments = `{"days":"many","when":"tomorrow"}`
+	r := s.result(s.request("tools/call", `{"name":"write","arguments":`+arguments+`}`))
+	if len(r.Content) != 2 || !strings.Contains(r.Content[0].Text, arguments) || len(r.Meta.Repair.Notes) != 3 {
+		t.Fatalf("%+v", r)
+	}
+	for _, part := range []string{"city is missing", "days is a string, not an integer", "when is not in the format date"} {
+		if !strings.Contains(r.Content[1].Text, part) || strings.Contains(r.Content[1].Text, "many") {
+			t.Errorf("no %q in %s", part, r.Content[1].Text)
+		}
+	}
+	s.want(event.Repaired, 0)
+}
+
 // Repairs that mean the same to a server that does not validate are made before any rejection.
 func TestHarmlessRepairsNeedNoProof(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,7 @@ func tools(mode Mode, safe bool) listed {
 func TestGateModes(t *testing.T) {
 	const text, list, wrong, format = `{"city":"Oslo","days":"5"}`, `{"city":"Oslo","tags":"a"}`, `{"days":99}`, `{"city":"Oslo","when":"tomorrow"}`
 	const one, several = `{"city":"Oslo","days":99}`, `{"days":99,"tags":"a","when":"tomorrow","password":7}`
+	const items = `{"city":"Oslo","tags":[1,null]}`
 	for _, c := range []struct {
 		authoritative, safe bool
 		mode                Mode
@@ -40,6 +41,7 @@ func TestGateModes(t *testing.T) {
 		{false, true, ModeStrict, list, Repaired, `tags: "a" became ["a"]`},
 		{false, false, ModeStrict, list, Refused, ""},
 		{false, true, ModeDefault, one, Unverified, ""},
+		{false, true, ModeDefault, items, Unverified, ""},
 		{false, true, ModeDefault, wrong, Unverified, "[gauze] The arguments were sent unchanged, but city is missing; days is too large."},
 		{false, false, ModeDefault, several, Unverified, "but city is missing; days is too large; password is a number, not a string; tags is a string, not an array; when is not in the format date."},
 		{false, true, ModeSilent, several, Unverified, ""},

@@ -24,9 +24,9 @@ func formatNotes(list []violation) (notes []string) {
 	return notes[:min(len(notes), maxIssues)]
 }
 
-// misfitNotes returns notes about arguments that do not match the schema in several ways: a server that
-// accepts them does not check, so the caller would not notice. About one argument the server may know
-// more than its schema says. The notes do not quote the arguments.
+// misfitNotes returns notes about arguments of which several do not match the schema: a server that
+// accepts them does not check, so the caller would not notice. About one argument, and about keys that
+// are not declared, the server may know more than its schema says. The notes do not quote the arguments.
 func (s *Schema) misfitNotes(out *Outcome) (notes []string) {
 	defer func() {
 		if recover() != nil { // no schema may prevent a call
@@ -34,7 +34,13 @@ func (s *Schema) misfitNotes(out *Outcome) (notes []string) {
 		}
 	}()
 	found := s.findIssues(out.sent, out.violations, s.masker(out.sent))
-	if len(found.found) < 2 {
+	wrong := map[string]bool{}
+	for _, f := range found.found {
+		if len(f.path) > 0 && !slices.Contains(f.groups, groupExtra) {
+			wrong[f.path[0]] = true
+		}
+	}
+	if len(wrong) < 2 {
 		return nil
 	}
 	for _, f := range found.found[:min(len(found.found), maxIssues)] {
@@ -48,6 +54,9 @@ func (s *Schema) misfitNotes(out *Outcome) (notes []string) {
 
 // note says on one line what is wrong with a field.
 func (f *finding) note() string {
+	if slices.Contains(f.groups, groupExtra) {
+		return field(f.path) + " is not declared"
+	}
 	about := make([]string, len(f.problems))
 	for i, problem := range f.problems {
 		if rest, ok := strings.CutPrefix(problem, "it "); ok {
