@@ -102,5 +102,6 @@ type Limit struct {
 	Alive       bool
 	Busy        bool // whether it used CPU
 	Downloading bool
-	Listening   int // a port it listens on
+	Listening   int    // a port it listens on
+	Serves      string // URL at which it answered as an MCP server, on this machine
 }

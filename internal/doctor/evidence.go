@@ -4,9 +4,11 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -200,9 +202,12 @@ func rpcOf(e upstream.Evidence) (all []RPC) {
 }
 
 func limitOf(l upstream.AtLimit) Limit {
-	limit := Limit{Passed: l.Passed, After: l.After, Alive: l.Alive, Downloading: l.Downloading != "", Busy: l.Busy()}
+	limit := Limit{Passed: l.Passed, After: l.After, Alive: l.Alive, Downloading: l.Downloading != "", Busy: l.Busy(), Serves: l.Serves}
 	if len(l.Ports) > 0 {
 		limit.Listening = l.Ports[0]
+	}
+	if u, err := url.Parse(l.Serves); err == nil && l.Serves != "" {
+		limit.Listening, _ = strconv.Atoi(u.Port())
 	}
 	return limit
 }

@@ -41,7 +41,11 @@ func Examine(ctx context.Context, m *Machine, spec launch.Spec, o ExamineOptions
 			if o.Timeout > 0 {
 				limit = wait
 			}
-			last = probe.Run(ctx, spec, probe.Options{Timeout: wait, MaxWait: limit, Version: o.Version, Progress: o.Tell, Dir: m.Dir, Allow: m.allow})
+			if s := last.Served; s != nil && s.URL == spec.URL { // the command that serves it no longer runs
+				last = s.Result
+			} else {
+				last = probe.Run(ctx, spec, probe.Options{Timeout: wait, MaxWait: limit, Version: o.Version, Progress: o.Tell, Dir: m.Dir, Allow: m.allow})
+			}
 			seen := Seen{Case: FromEvidence(spec, last.Evidence), Healthy: last.OK()}
 			last = last.Hidden(seen.Case.Secrets.Redact) // a fix may have set secrets that are not in the entry
 			return seen

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -24,6 +25,35 @@ func commandToURL(p *plan) []Fix {
 			s.Command, s.URL = "", address
 			return s
 		}}}
+}
+
+// keepRunning proposes how to connect to a command that listens for HTTP. If it answered there while it
+// ran, a person may agree to its URL, which nothing starts any more. The port is the one that the system
+// shows for the process, whatever the server printed.
+func keepRunning(p *plan) []Fix {
+	port, address := p.c.Limit.Listening, p.c.Limit.Serves
+	if port == 0 {
+		return p.advice(Config)
+	}
+	fix := Fix{Name: "keep-running", Risk: Config, About: fmt.Sprintf("the server listens on port %d instead of using stdin and stdout", port),
+		Next: fmt.Sprintf("Start the server in stdio mode, or run it separately and connect to its URL: `gauze run --url http://127.0.0.1:%d/mcp`", port)}
+	if address == "" || p.spec.URL != "" || !p.staysAt(port) {
+		return []Fix{fix}
+	}
+	line := shown(p.c.Secrets, p.spec.ShownIn(p.typing()))
+	fix.Name, fix.Asks, fix.Origins = "to-url "+address, true, sends(trust.Machine)
+	fix.About = fmt.Sprintf("connects to %s, where the server answers instead of on stdin and stdout; nothing starts the server then, so you must keep it running yourself: %s", address, line)
+	fix.Next = fmt.Sprintf("Start the server in stdio mode if it has one. Otherwise keep it running yourself (%s) and connect to its URL: `gauze run --url %s`", line, address)
+	fix.Apply = func(launch.Spec) launch.Spec { return launch.Spec{URL: address} }
+	return []Fix{fix}
+}
+
+// staysAt reports whether a server listens on the same port at its next start: one that its entry names,
+// or one that systems do not assign to programs that ask for any.
+func (p *plan) staysAt(port int) bool {
+	const firstEphemeral = 32768 // of Linux; other systems begin higher
+	number := strconv.Itoa(port)
+	return port < firstEphemeral || slices.ContainsFunc(slices.Concat(p.spec.Args, p.env), func(word string) bool { return isNamedIn([]string{word}, number) })
 }
 
 // findEndpoint tries the address that a redirect names, then the usual paths. If the server

@@ -217,12 +217,3 @@ func execBit(p *plan) []Fix {
 	return []Fix{{Name: "exec-bit", Risk: Person, About: p.quoted(path) + " is not marked as executable",
 		Next: "Start " + p.quoted(path) + " with its interpreter, or have the user mark it as executable if they trust it.", Command: "chmod +x " + p.typing().Quote(path)}}
 }
-
-// keepRunning proposes how to connect to a server that listens for HTTP.
-func keepRunning(p *plan) []Fix {
-	if p.c.Limit.Listening == 0 {
-		return p.advice(Config)
-	}
-	return []Fix{{Name: "keep-running", Risk: Config, About: fmt.Sprintf("the server listens on port %d instead of using stdin and stdout", p.c.Limit.Listening),
-		Next: fmt.Sprintf("Start the server in stdio mode, or run it separately and connect to its URL: `gauze run --url http://127.0.0.1:%d/mcp`", p.c.Limit.Listening)}}
-}

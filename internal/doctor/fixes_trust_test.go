@@ -45,6 +45,7 @@ var provenance = map[string][]row{
 	"command-to-url":       {{trust.Entry, trust.Send, trust.Allowed}},
 	"endpoint":             {{trust.Entry, trust.Send, trust.Allowed}},
 	"sibling":              {{trust.Entry, trust.Start, trust.Allowed}, {trust.Machine, trust.Start, trust.Allowed}},
+	"to-url":               {{trust.Machine, trust.Send, trust.Allowed}},
 	"local":                {{trust.Machine, trust.Start, trust.Allowed}, {trust.Machine, trust.Send, trust.Allowed}},
 	"compose-port":         {{trust.OwnFolder, trust.Start, trust.Allowed}, {trust.Project, trust.Start, trust.Asks}},
 	"forward":              {{trust.Environment, trust.Start, trust.Asks}},
@@ -204,6 +205,8 @@ func scenes() []trouble {
 			f.file("home/me/server/.env", "EXAMPLE_TOKEN="+canary)
 			return launch.Spec{Command: "uv", Args: []string{"--directory", f.path("home/me/server"), "run", "notes"}, Env: []string{"PATH=/given"}}
 		}, seen: seen(said("Error: EXAMPLE_TOKEN environment variable is required"))},
+		{name: "a command that serves HTTP", spec: plain(launch.Spec{Command: "python3", Args: []string{"server.py"}, Env: []string{"PATH=/given"}}),
+			seen: seen(Case{Limit: Limit{Passed: true, Alive: true, Listening: 8000, Serves: "http://127.0.0.1:8000/mcp"}})},
 		{name: "a node project without its modules", spec: func(f *fakeMachine) launch.Spec {
 			f.file("home/me/server/package.json", `{"dependencies":{"x":"1"}}`)
 			return launch.Spec{Command: "node", Args: []string{f.file("home/me/server/index.js", "")}, Env: []string{"PATH=/given"}}

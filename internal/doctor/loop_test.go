@@ -394,3 +394,45 @@ func TestAnInstalledProgramReplacesItsMissingRunner(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 }
+
+// A port that is a different one at every start is not offered: nothing would listen there.
+func TestAPortThatChangesIsNotOffered(t *testing.T) {
+	for line, want := range map[string]bool{"server 8000 8000": true, "server --port=40123 40123": true, "server 40123 40123": true, "server --port=4012 40123": false, "server 0 40123": false} {
+		words := strings.Fields(line)
+		port, _ := strconv.Atoi(words[2])
+		spec := launch.Spec{Command: words[0], Args: words[1:2], Env: []string{"PATH=/given"}}
+		c := Case{Command: words[:2], Live: true, OS: "linux", Stage: Started, Limit: Limit{Passed: true, Alive: true, Listening: port, Serves: "http://127.0.0.1:" + words[2] + "/mcp"}}
+		fixes := Fixes(newFakeMachine(t).Machine)(Diagnose(c), c, spec)
+		if got := slices.ContainsFunc(fixes, func(f Fix) bool { return f.asks() && f.Apply != nil }); got != want || len(fixes) == 0 || !strings.Contains(fixes[0].Next, words[2]) {
+			t.Errorf("%s: offered %v, %v", line, got, names(fixes))
+		}
+	}
+}
+
+// A command that serves HTTP is reached at its URL after a person agreed to that, and to start it from
+// then on. Without agreement it is only explained.
+func TestACommandThatServesHTTPIsFlippedAfterAgreement(t *testing.T) {
+	const address = "http://127.0.0.1:8000/mcp"
+	f := newFakeMachine(t)
+	spec := launch.Spec{Command: "python3", Args: []string{"server.py"}, Env: []string{"PATH=/given", "API_TOKEN=" + canary}}
+	for _, agree := range []bool{true, false} {
+		var asked []string
+		report := Treat(t.Context(), spec, Treatment{Fixes: Fixes(f.Machine),
+			Probe: func(_ context.Context, s launch.Spec, _ time.Duration) Seen {
+				if s.URL == address && s.Command == "" {
+					return Seen{Healthy: true}
+				}
+				return Seen{Case: Case{Command: append([]string{s.Command}, s.Args...), Live: true, OS: "linux", Stage: Started, Limit: Limit{Passed: true, Alive: true, Listening: 8000, Serves: address}}}
+			},
+			Agree: func(fix Fix, with launch.Spec) bool {
+				asked = append(asked, fix.About)
+				return agree && len(with.Env) == 0 && len(with.Header) == 0
+			}})
+		if report.Healthy != agree || len(asked) != 1 || !strings.Contains(asked[0], "python3 server.py") || !strings.Contains(asked[0], "yourself") {
+			t.Errorf("agreed %v: asked %q, %v", agree, asked, results(report))
+		}
+		if agree && report.Spec.URL != address || !agree && !strings.Contains(report.Todo, address) {
+			t.Errorf("%+v, %q", report.Spec, report.Todo)
+		}
+	}
+}

@@ -61,9 +61,13 @@ type Question struct {
 // Question returns the question about a server, which is nil if it is not configured yet. An offer
 // that is too long to review is an error.
 func (o Offer) Question(s *Server) (q Question, err error) {
+	now := o.Spec
+	if now.URL != "" && o.was.URL == "" {
+		now.Command, now.Args = o.was.Command, o.was.Args // shown as what the URL replaces
+	}
 	was, err := Whole(o.was)
 	if err == nil {
-		q.Whole, err = Whole(o.Spec)
+		q.Whole, err = Whole(now)
 	}
 	if err != nil {
 		return q, err
@@ -78,7 +82,7 @@ func (o Offer) Question(s *Server) (q Question, err error) {
 	if theirs {
 		show = Outline
 	}
-	q.Shown = show(o.Spec)
+	q.Shown = show(now)
 	changed, aligned := changedWords(unfolded(was), unfolded(q.Whole))
 	visible, _ := changedWords(show(o.was), q.Shown)
 	masks := unfolded(q.Whole) != q.Shown
@@ -355,11 +359,14 @@ func Agreeing(s launch.Spec, ask func(Offer) bool) func(doctor.Fix, launch.Spec)
 }
 
 // expressed returns a spec as it is written, with what differs between before and now: single arguments
-// and variables, or another program with the last of the arguments. It returns false if something else
-// differs.
+// and variables, another program with the last of the arguments, or a URL instead of the command. It
+// returns false if something else differs.
 func expressed(written, before, now launch.Spec) (_ launch.Spec, ok bool) {
 	if with, ok := withValues(written, before, now); ok {
 		return with, true
+	}
+	if before.URL == "" && now.URL != "" && len(now.Header) == 0 {
+		return launch.Spec{URL: now.URL, Others: written.Others}, true
 	}
 	dropped := len(before.Args) - len(now.Args)
 	if before.URL+now.URL != "" || before.Command == now.Command || before.Dir != now.Dir || !slices.Equal(before.Environment(), now.Environment()) ||

@@ -1,9 +1,13 @@
 package fleet
 
 import (
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/backup"
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
@@ -30,6 +34,43 @@ func TestWhatAnEntryCanExpress(t *testing.T) {
 		})
 		if asked := agree(doctor.Fix{}, test.now); asked != (test.want != nil) || !slices.Equal(got, test.want) {
 			t.Errorf("%s: asked about %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// A URL that the user agreed to replaces the command in every client's own form, also of a server that
+// runs through gauze, and the plan says that nothing starts the server then.
+func TestAURLReplacesACommandInEveryClient(t *testing.T) {
+	const address = "http://127.0.0.1:8000/mcp"
+	for _, wrapped := range []bool{false, true} {
+		for _, client := range clientconfig.Clients() {
+			h := &home{t: t, dir: t.TempDir()}
+			h.fleet = &Fleet{Home: clientconfig.Home{OS: "linux", Home: h.dir, Project: filepath.Join(h.dir, "project"), Environ: []string{"HOME=" + h.dir}},
+				Store: backup.Store{Dir: filepath.Join(h.dir, "state")}, Gauze: "/usr/bin/gauze"}
+			spec := launch.Spec{Command: "python3", Args: []string{"server.py"}, Env: []string{"MODE=x"}}
+			plan, err := h.fleet.Look(client).Add(NewServer{Name: "notes", Spec: spec, Wrapped: wrapped}, []*clientconfig.Client{client})
+			if err != nil || plan.Empty() {
+				continue // the client has no file of its own
+			}
+			h.apply(plan)
+			view := h.fleet.Look(client)
+			c := Unchecked(view.Servers)[0]
+			c.Tried, c.started = true, c.Real()
+			c.Report = doctor.Report{Healthy: true, Spec: launch.Spec{URL: address}, Steps: []doctor.Step{{Result: doctor.Healed, Agreed: true, Next: "x"}}}
+			c.Attempt.Found.Transport = "http"
+			plan = view.Keep([]*Checked{c})
+			if plan.Empty() || len(plan.Skipped) > 0 || len(plan.Notes()) != 1 || !strings.Contains(plan.Notes()[0], "python3 server.py") {
+				t.Errorf("%s, wrapped %v: %+v, %q", client.ID, wrapped, plan.Skipped, plan.Notes())
+				continue
+			}
+			if both := view.FixAndKeep([]*Checked{c}, false, WithReview); both.Diff() != plan.Diff() {
+				t.Errorf("%s: doctor --fix writes\n%s\nand heal_server\n%s", client.ID, both.Diff(), plan.Diff())
+			}
+			h.apply(plan)
+			now := h.fleet.Look(client).Servers
+			if len(now) != 1 || now[0].Real().URL != address || len(now[0].Errors()) > 0 || wrapped != now[0].Wrapped && !now[0].Wrapped {
+				t.Errorf("%s, wrapped %v: %s\n%+v", client.ID, wrapped, plan.Diff(), now)
+			}
 		}
 	}
 }

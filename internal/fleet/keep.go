@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
@@ -56,19 +58,27 @@ func (c *Checked) byHand() string {
 	return "the server works only with a manual fix: " + c.hideValues(steps[0].Next)
 }
 
-// restate plans to write another program that the user agreed to. It returns false if that is not what
-// made the server work, or if the entry cannot express it.
+// restate plans to write another program that the user agreed to, or a URL instead of the command. It
+// returns false if that is not what made the server work, or if the entry cannot express it.
 func (v *View) restate(d *draft, c *Checked) bool {
 	if !c.agreed() || c.Config.InProject() && filepath.IsAbs(c.Report.Spec.Command) { // where one person has the program
 		return false
 	}
-	return v.inPlace(d, c.Server, "heal", func(config *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, bool) {
-		with, ok := expressed(config.Written(e), c.started, c.Report.Spec)
-		if !ok || with.Command == config.Written(e).Command {
+	ok := v.inPlace(d, c.Server, "heal", func(config *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, bool) {
+		written := config.Written(e)
+		with, ok := expressed(written, c.started, c.Report.Spec)
+		switch {
+		case !ok || with.URL == written.URL && with.Command == written.Command:
 			return nil, false
+		case with.URL != written.URL:
+			return config.ToURL(e, with.URL, clientconfig.Transport(c.Attempt.Found.Transport), v.fleet.Gauze)
 		}
 		return config.ReplaceSpec(e, with)
 	})
+	if ok && c.started.URL == "" && c.Report.Spec.URL != "" {
+		d.note(c.Config, fmt.Sprintf("No client starts %s any more. Keep it running yourself: %s", plaintext.Clean(c.ID()), c.Shown()))
+	}
+	return ok
 }
 
 // revalued returns the edit that writes into an entry the arguments and variables in which two Specs

@@ -224,6 +224,12 @@ func (d *draft) replace(c *clientconfig.Config, server string, consent clientcon
 	change.file = c
 }
 
+// note adds what the user must know about the change of a file.
+func (d *draft) note(c *clientconfig.Config, text string) {
+	change := &d.plan.Changes[d.at[c.Path]]
+	change.Note = strings.TrimSpace(change.Note + " " + text)
+}
+
 func (d *draft) skip(server, why string) {
 	d.plan.Skipped = append(d.plan.Skipped, Skip{Server: server, Why: why})
 }
@@ -241,7 +247,7 @@ func (d *draft) finish() Plan {
 			then := c.file.Home.ReadText(c.file.File, c.New)
 			c.secrets = append(diffSecrets(c.file), diffSecrets(then)...)
 			if then.ByName() && !c.file.ByName() {
-				c.Note = d.fleet.needsPath()
+				c.Note = strings.TrimSpace(c.Note + " " + d.fleet.needsPath())
 			}
 			kept = append(kept, c)
 		}

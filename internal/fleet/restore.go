@@ -138,6 +138,9 @@ func (v *View) inPlace(d *draft, s *Server, verb string, change func(*clientconf
 		return edit, nil
 	})
 	ok = ok && (!s.Wrapped || step("wrap", func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
+		if e.Wrapped { // the only form that the client supports
+			return nil, nil
+		}
 		return c.Wrap(e, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: true})
 	}))
 	if ok {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
@@ -45,6 +47,13 @@ func behave() {
 		fmt.Println(`{"jsonrpc":"2.0","id":"x","method":"log","params":{"level":50,"message":"invalid account"}}`)
 		fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":{"message":"giving up"}}}`)
 		os.Exit(1)
+	case "serve":
+		serveHTTP(address, func() {})
+	case "serve both": // it answers on stdout once it was found elsewhere
+		found := make(chan struct{})
+		serveHTTP(address, sync.OnceFunc(func() { close(found) }))
+		<-found
+		answerWithoutTools()
 	case "toolless":
 		answerWithoutTools()
 	case "fetch":
@@ -65,11 +74,41 @@ func answerWithoutTools() {
 		if in.Decode(&request) != nil {
 			os.Exit(0)
 		}
-		switch request.Method {
-		case "initialize":
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"empty","version":"1"}}}`+"\n", request.ID)
-		case "tools/list":
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`+"\n", request.ID)
+		if result := toollessResults[request.Method]; result != "" {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", request.ID, result)
 		}
 	}
+}
+
+var toollessResults = map[string]string{
+	"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"empty","version":"1"}}`,
+	"tools/list": `{"tools":[]}`,
+}
+
+// serveHTTP answers like answerWithoutTools, over HTTP. It calls listed with each list of tools.
+func serveHTTP(address string, listed func()) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		panic(err)
+	}
+	go http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if r.URL.Path != "/mcp" || json.NewDecoder(r.Body).Decode(&request) != nil {
+			http.NotFound(w, r)
+			return
+		}
+		result := toollessResults[request.Method]
+		if result == "" {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, request.ID, result)
+		if request.Method == "tools/list" {
+			listed()
+		}
+	}))
 }

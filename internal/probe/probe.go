@@ -42,7 +42,8 @@ type Result struct {
 	upstream.Evidence
 	Found   Found
 	Took    time.Duration
-	Stopped string // why it stopped; empty if it reached the last stage
+	Stopped string  // why it stopped; empty if it reached the last stage
+	Served  *Served // where a command answered that was silent on stdout; nil if it did not
 }
 
 // OK reports whether the server answered every request as expected.

@@ -163,3 +163,27 @@ func TestNothingIsLeftOfARunThatIsKilled(t *testing.T) {
 		<-time.After(20 * time.Millisecond)
 	}
 }
+
+// A command that serves HTTP is asked there while it runs, and the wait for stdout ends soon.
+func TestACommandThatServesHTTPIsFound(t *testing.T) {
+	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
+		a := runUntil(t, called(t, "server", "serve", address), Options{Timeout: time.Second, MaxWait: 5 * time.Second}, func(a Result) bool { return a.Served != nil })
+		if a.Served == nil && address[0] == '[' && a.Exit != "" {
+			t.Skip("no IPv6")
+		}
+		if a.OK() || a.Served == nil || !a.Served.OK() || a.Served.Found.Name != "empty" || a.Served.Found.Transport != "http" || a.Limit.Serves != a.Served.URL {
+			t.Fatalf("%+v", a)
+		}
+		if want := fmt.Sprintf("http://%s%d/mcp", strings.TrimSuffix(address, "0"), a.Limit.Ports[0]); a.Served.URL != want || !strings.Contains(a.Stopped, want) || !a.Limit.Alive {
+			t.Errorf("%s, %s, want %s", a.Served.URL, a.Stopped, want)
+		}
+	}
+}
+
+// A server that does both is a server on stdout: its answer counts, also if it was found elsewhere first.
+func TestACommandThatServesBothAnswersOnStdout(t *testing.T) {
+	a := runUntil(t, called(t, "server", "serve both", "127.0.0.1:0"), Options{Timeout: 2 * time.Second, MaxWait: 10 * time.Second}, Result.OK)
+	if !a.OK() || a.Served != nil || a.Found.Transport != "stdio" {
+		t.Errorf("%+v", a)
+	}
+}

@@ -16,6 +16,7 @@ func (a *attempt) await(method string) (answered, error) {
 	wait.progressed = wait.asked
 	wait.checked = wait.asked
 	wait.cpu = a.conn.Vitals().CPU
+	var elsewhere lookout
 	tick := time.NewTicker(min(max(a.Timeout/20, 5*time.Millisecond), 250*time.Millisecond))
 	defer tick.Stop()
 	for {
@@ -36,12 +37,29 @@ func (a *attempt) await(method string) (answered, error) {
 			if line := wait.check(a, now); line != "" {
 				a.Progress(fmt.Sprintf("waiting for an answer to %s (%v so far): %s", method, now.Sub(wait.asked).Round(time.Second/10), line))
 			}
-			if wait.over(now) {
-				a.atLimit(method, wait, true)
-				return answered{}, fmt.Errorf("it did not answer %s within %v", method, a.Limit.After.Round(time.Second/10))
+			if settled := elsewhere.settled(a, wait.asked, now); settled || wait.over(now) {
+				return a.giveUp(method, wait, &elsewhere)
 			}
 		}
 	}
+}
+
+// giveUp ends the wait for a response, unless one arrived meanwhile.
+func (a *attempt) giveUp(method string, wait *patience, elsewhere *lookout) (answered, error) {
+	if !a.Remote && a.Stage < upstream.Spoke {
+		elsewhere.lastLook(a)
+	}
+	select {
+	case answer := <-a.reader.answers:
+		return answer, nil
+	default:
+	}
+	a.atLimit(method, wait, true)
+	if a.Served = elsewhere.found; a.Served != nil {
+		a.Limit.Serves = a.Served.URL
+		return answered{}, fmt.Errorf("it answers at %s and not on stdout", a.Served.URL)
+	}
+	return answered{}, fmt.Errorf("it did not answer %s within %v", method, a.Limit.After.Round(time.Second/10))
 }
 
 // patience decides how long to wait. It is pure except for check.

@@ -20,6 +20,7 @@ type AtLimit struct {
 	CPUKnown bool          // whether CPU and Window are valid
 	CPU      time.Duration // used within Window
 	Window   time.Duration // about the last second
+	Serves   string        // URL at which the command answered as an MCP server over HTTP; empty if it did not
 	Survey
 }
 
