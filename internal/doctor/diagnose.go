@@ -269,7 +269,7 @@ func (x *exam) tell(f finding) Diagnosis {
 // Variables returns the environment variables that are missing, as far as the evidence names them.
 func (d Diagnosis) Variables() []string { return d.variables }
 
-// unknown returns the diagnosis for a case without a known cause. It says what is known all the same.
+// unknown returns the diagnosis for a case without a known cause. It says what is known nevertheless.
 func (x *exam) unknown() Diagnosis {
 	d := Diagnosis{Category: Unknown, Cause: noEvidence, Confidence: 0.1, Reasons: []string{}}
 	known, lines := x.symptoms()

@@ -2,8 +2,8 @@ package doctor
 
 import "slices"
 
-// symptom is what a client says about a failure whose cause it does not know. It is no clue: every
-// cause has it. But something is known then.
+// symptom is what a client says about a failure whose cause it does not know. It does not point to a
+// cause, because every cause has it, but something is known then.
 type symptom struct {
 	expr  string
 	known string

@@ -19,12 +19,12 @@ import (
 	"github.com/gauze-mcp/gauze/llm"
 )
 
-// recordedAnswer is a line of a file of answers: what somebody said about a call. It belongs to the
+// recordedAnswer is a line of a file of answers: what a reader said about a call. It belongs to the
 // tool and the arguments, so that it stays when the wording of a question changes.
 type recordedAnswer struct {
 	Key       string          `json:"key"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	Decline   string          `json:"decline,omitempty"` // why there are no arguments
+	Decline   string          `json:"decline,omitempty"` // why the reader gave no arguments
 }
 
 // modelQuestion is a line of a file of questions: a call that has no recorded answer, without the
@@ -101,7 +101,7 @@ func (b answerBook) answers(c wrongCall) []answerer {
 	return []answerer{{model: scripted(text)}}
 }
 
-// errUnrecorded is the answer about a call that nobody has answered.
+// errUnrecorded is the answer about a call without a recorded one.
 var errUnrecorded = errors.New("no answer is recorded")
 
 type unrecorded struct{}
