@@ -2,26 +2,18 @@ package agenttools
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 // touching is a plan whose server is a command of the agent that leaves a mark.
 func touching(dir string, server object) object {
-	command, args, env := faultyserver.Command("-ledger", filepath.Join(dir, "ledger"))
-	variables := object{}
-	for _, pair := range env {
-		name, value, _ := strings.Cut(pair, "=")
-		variables[name] = value
-	}
-	all := object{"command": append([]string{command}, args...), "env": variables}
-	for key, value := range server {
-		all[key] = value
-	}
+	all := faultyPlanned(object{}, "-ledger", filepath.Join(dir, "ledger"))
+	maps.Copy(all, server)
 	return object{"plan": object{"servers": object{"n": all}, "steps": []object{{"id": "a", "server": "n", "tool": "append", "arguments": object{"key": "mark"}}}}, "wait_seconds": 60}
 }
 

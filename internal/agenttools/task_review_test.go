@@ -2,14 +2,12 @@ package agenttools
 
 import (
 	"context"
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/taskcli"
 	"github.com/gauze-mcp/gauze/internal/taskrun"
-	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
@@ -19,21 +17,7 @@ const (
 	keyOfStep  = "hunter2horse"
 )
 
-// keyed writes a faulty server with a key in its environment as notes into a client's file.
-func (a *agent) keyed(file string) {
-	a.t.Helper()
-	command, args, env := faultyserver.Command("-ledger", filepath.Join(a.dir, "ledger"))
-	variables := object{"NOTES_API_KEY": keyOfEntry}
-	for _, pair := range env {
-		name, value, _ := strings.Cut(pair, "=")
-		variables[name] = value
-	}
-	text, err := json.Marshal(object{"mcpServers": object{"notes": object{"command": command, "args": args, "env": variables}}})
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	a.write(file, string(text))
-}
+var keyed = object{"NOTES_API_KEY": keyOfEntry}
 
 // deadly is a plan whose call has an unknown outcome.
 func deadly(server string) object {
@@ -47,7 +31,7 @@ func deadly(server string) object {
 func TestDecisionShowsTheWholeEntry(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, settings{person: yes})
-	a.keyed("project/.mcp.json")
+	a.notesWith("project/.mcp.json", keyed)
 	id := a.want(done, "run_task", deadly("claude-code/notes")).task("id")
 	a.want(done, "resume_task", object{"id": id, "decision": "skip", "wait_seconds": 60})
 	q := a.asked[len(a.asked)-1]
@@ -57,7 +41,7 @@ func TestDecisionShowsTheWholeEntry(t *testing.T) {
 		}
 	}
 	b := newAgent(t, settings{allow: true})
-	b.keyed("project/.mcp.json")
+	b.notesWith("project/.mcp.json", keyed)
 	r, _ := b.agreeing("run_task", deadly("claude-code/notes"))
 	_, shown := b.agreeing("resume_task", object{"id": r.task("id"), "decision": "skip", "wait_seconds": 60})
 	if len(shown) != 1 || !strings.Contains(shown[0], "-ledger") || !strings.Contains(shown[0], "n die") || strings.Contains(shown[0], keyOfEntry) || strings.Contains(shown[0], keyOfStep) {
@@ -69,7 +53,7 @@ func TestDecisionShowsTheWholeEntry(t *testing.T) {
 func TestQuestionAboutATaskIsComplete(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, settings{person: yes})
-	a.keyed(ownFile)
+	a.notesWith(ownFile, keyed)
 	plan := errand("cursor/notes", "append a")
 	plan["plan"].(object)["budget"] = object{"steps": 3, "time": "1m"}
 	plan["plan"].(object)["steps"].([]object)[0]["on-error"] = "continue"

@@ -3,6 +3,7 @@ package agenttools
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,16 +14,34 @@ import (
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
+// faultyEntry returns the entry of a faulty server in a client's file. Its flags decide how it fails.
+func faultyEntry(variables object, flags ...string) object {
+	command, args, env := faultyserver.Command(flags...)
+	all := maps.Clone(variables)
+	for _, pair := range env {
+		name, value, _ := strings.Cut(pair, "=")
+		all[name] = value
+	}
+	return object{"command": command, "args": args, "env": all}
+}
+
+// faultyPlanned returns the same server as a plan has it.
+func faultyPlanned(variables object, flags ...string) object {
+	entry := faultyEntry(variables, flags...)
+	return object{"command": append([]string{entry["command"].(string)}, entry["args"].([]string)...), "env": entry["env"]}
+}
+
 // notesIn writes a faulty server as notes into a client's file. Its flags decide how it fails.
 func (a *agent) notesIn(file string, flags ...string) {
 	a.t.Helper()
-	command, args, env := faultyserver.Command(append([]string{"-ledger", filepath.Join(a.dir, "ledger"), "-state", filepath.Join(a.dir, "served")}, flags...)...)
-	variables := map[string]string{}
-	for _, pair := range env {
-		name, value, _ := strings.Cut(pair, "=")
-		variables[name] = value
-	}
-	text, err := json.Marshal(object{"mcpServers": object{"notes": object{"command": command, "args": args, "env": variables}}})
+	a.notesWith(file, object{}, append([]string{"-state", filepath.Join(a.dir, "served")}, flags...)...)
+}
+
+// notesWith is notesIn for a server with variables.
+func (a *agent) notesWith(file string, variables object, flags ...string) {
+	a.t.Helper()
+	entry := faultyEntry(variables, append([]string{"-ledger", filepath.Join(a.dir, "ledger")}, flags...)...)
+	text, err := json.Marshal(object{"mcpServers": object{"notes": entry}})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -117,14 +136,8 @@ func TestReferencesInEnvAreExpanded(t *testing.T) {
 func TestSecretsOfAPlanAreNotReported(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, settings{person: yes})
-	command, args, env := faultyserver.Command()
-	variables := object{"DB_PASS": "battery staple"}
-	for _, pair := range env {
-		name, value, _ := strings.Cut(pair, "=")
-		variables[name] = value
-	}
 	plan := errand("", "echo")
-	plan["plan"].(object)["servers"] = object{"n": object{"command": append([]string{command}, args...), "env": variables}}
+	plan["plan"].(object)["servers"] = object{"n": faultyPlanned(object{"DB_PASS": "battery staple"})}
 	plan["plan"].(object)["steps"].([]object)[0]["arguments"] = object{"text": "connected with battery staple"}
 	r := a.want(done, "run_task", plan)
 	text, err := json.Marshal([]any{r.data, a.call("get_task", object{"id": r.task("id"), "step": "s0"}).data})

@@ -44,6 +44,19 @@ func (h *home) lock(all []*Checked) Lock {
 	return lock
 }
 
+// locked returns the lock of the servers as its file has it. Nothing differs from it yet.
+func (h *home) locked() Lock {
+	h.t.Helper()
+	lock, err := ReadLock(h.lock(h.seen("d")).Bytes())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if drifts := h.fleet.Verify(lock, h.seen("d")); len(drifts) > 0 {
+		h.t.Fatalf("nothing changed: %+v", drifts)
+	}
+	return lock
+}
+
 func kinds(drifts []Drift) (all []string) {
 	for _, d := range drifts {
 		all = append(all, d.Client+"/"+d.Server+" "+d.Kind)

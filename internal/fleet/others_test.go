@@ -23,13 +23,7 @@ func TestVerifyNamesEveryFieldThatChanged(t *testing.T) {
 		if test.old == with {
 			h.edit(".cursor/mcp.json", `"command": "srv"`, with+`"command": "srv"`)
 		}
-		lock, err := ReadLock(h.lock(h.seen("d")).Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if drifts := h.fleet.Verify(lock, h.seen("d")); len(drifts) > 0 {
-			t.Fatalf("nothing changed: %+v", drifts)
-		}
+		lock := h.locked()
 		h.edit(".cursor/mcp.json", test.old, test.new)
 		drifts := h.fleet.Verify(lock, h.seen("d"))
 		switch {
@@ -62,11 +56,7 @@ func TestFieldsAreComparedByNameWithoutTheKey(t *testing.T) {
 // What an older gauze did not record is not called different, and verify says so.
 func TestALockWithoutFieldsSaysThatTheyAreNotCompared(t *testing.T) {
 	h := onlyValued(t)
-	text := string(h.lock(h.seen("d")).Bytes())
-	old, err := ReadLock([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := h.locked()
 	for i := range old.Servers {
 		old.Servers[i].Fields = nil // as read from a file that has none
 		for what := range old.Servers[i].Values {
@@ -110,12 +100,7 @@ func TestWrappingChangesNoField(t *testing.T) {
 func TestWhatGauzeDoesNotUseIsShown(t *testing.T) {
 	h := onlyValued(t)
 	h.edit(".cursor/mcp.json", `"command": "srv"`, `"envFile": "~/.ssh/config", "oauth": {"clientSecret": "abcdefgh12345678", "b": "c"}, "command": "srv"`)
-	var s *Server
-	for _, s = range h.fleet.Look().Servers {
-		if s.Name == "a" {
-			break
-		}
-	}
+	s := must(h.fleet.Look().Choose(Choice{Names: []string{"cursor/a"}}))[0]
 	whole, err := s.Whole()
 	if err != nil {
 		t.Fatal(err)
@@ -131,10 +116,8 @@ func TestWhatGauzeDoesNotUseIsShown(t *testing.T) {
 	}
 	before := s.Written().Fingerprint()
 	h.edit(".cursor/mcp.json", "~/.ssh/config", "~/.ssh/other")
-	for _, now := range h.fleet.Look().Servers {
-		if now.Name == "a" && now.Written().Fingerprint() == before {
-			t.Error("an entry with a different envFile has the same fingerprint")
-		}
+	if must(h.fleet.Look().Choose(Choice{Names: []string{"cursor/a"}}))[0].Written().Fingerprint() == before {
+		t.Error("an entry with a different envFile has the same fingerprint")
 	}
 }
 
