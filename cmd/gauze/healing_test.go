@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -15,9 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"golang.org/x/sys/unix"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
@@ -171,37 +167,12 @@ func (h *healing) atTerminal(args ...string) string {
 	return text + progress.String()
 }
 
-// openTerminal returns the two sides of a terminal.
-func openTerminal(t *testing.T) (control, terminal *os.File) {
-	t.Helper()
-	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { control.Close() })
-	if err := unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return control, terminal
-}
-
 // throughAgent calls a tool of gauze mcp, for a person who agrees to every question. It returns the
 // questions and the result.
 func (h *healing) throughAgent(tool string, arguments object) string {
 	h.t.Helper()
 	var said strings.Builder
-	options := &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-		fmt.Fprintf(&said, "=== question\n%s\n", strings.TrimSpace(r.Params.Message))
-		return &mcp.ElicitResult{Action: "accept", Content: object{"agree": true}}, nil
-	}}
+	options := agreeable(func(question string) { fmt.Fprintf(&said, "=== question\n%s\n", strings.TrimSpace(question)) })
 	cmd := h.command("gauze", "mcp")
 	gauze, _ := exec.LookPath("gauze")
 	cmd.Env = append(cmd.Env, "GAUZE_BIN="+gauze)

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -27,9 +26,7 @@ func TestAgentsTaskSurvivesAKill(t *testing.T) {
 	start := func() (session *mcp.ClientSession, kill func()) {
 		cmd := h.command("gauze", "mcp")
 		cmd.Env = append(cmd.Env, "GAUZE_STATE_DIR="+filepath.Join(h.dir, "state"))
-		session = connect(t, cmd, "2025-11-25", &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"agree": true}}, nil
-		}})
+		session = connect(t, cmd, "2025-11-25", agreeable(func(string) {}))
 		return session, func() { cmd.Process.Kill() }
 	}
 	var steps []object

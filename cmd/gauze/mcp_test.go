@@ -103,6 +103,14 @@ func callTool(t *testing.T, session *mcp.ClientSession, tool string, arguments o
 	return data, text
 }
 
+// agreeable returns the client of a person who agrees to every question, and what is done with each.
+func agreeable(asked func(question string)) *mcp.ClientOptions {
+	return &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		asked(r.Params.Message)
+		return &mcp.ElicitResult{Action: "accept", Content: object{"agree": true}}, nil
+	}}
+}
+
 // The tools of gauze mcp alone turn a .mcp.json that no client can read into working tools.
 func TestAnAgentHealsABrokenProject(t *testing.T) {
 	t.Parallel()
@@ -129,10 +137,7 @@ func healABrokenProject(t *testing.T, version string, asks bool) {
 `)
 	args, options, asked := []string{"mcp"}, &mcp.ClientOptions{}, 0
 	if asks {
-		options.ElicitationHandler = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			asked++
-			return &mcp.ElicitResult{Action: "accept", Content: object{"agree": true}}, nil
-		}
+		options = agreeable(func(string) { asked++ })
 	} else {
 		args = append(args, "--allow-writes")
 	}

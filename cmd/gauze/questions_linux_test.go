@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -50,11 +49,10 @@ func TestOrdinaryUseIsQuiet(t *testing.T) {
 	for _, e := range everyday {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			h := newAgentHome(t)
+			h := newOwnHome(t)
 			far := logintest.New(t, logintest.Config{Who: "ada@example.com"})
 			h.write(".cursor/mcp.json", fmt.Sprintf(`{"mcpServers": {"mine": {"command": "faultyserver"}, "broken": {"command": "faultyserver", "arguments": []}, "far": {"url": %q}}}`, far.MCP()))
 			h.write("project/.mcp.json", `{"mcpServers": {"shared": {"command": "faultyserver"}}}`)
-			h.write("tasks/own.yaml", "servers: {s: cursor/mine}\nsteps: [{id: a, server: s, tool: echo, arguments: {text: hello}}]\n")
 			first, err := e.do(h)
 			second, _ := e.do(h) // which need not succeed: a server cannot be added twice
 			ended := ""
@@ -71,6 +69,14 @@ func TestOrdinaryUseIsQuiet(t *testing.T) {
 			}
 		})
 	}
+}
+
+// newOwnHome returns a home with a server of the user and a task for it.
+func newOwnHome(t *testing.T) agentHome {
+	h := newAgentHome(t)
+	h.write(".cursor/mcp.json", `{"mcpServers": {"mine": {"command": "faultyserver"}}}`)
+	h.write("tasks/own.yaml", "servers: {s: cursor/mine}\nsteps: [{id: a, server: s, tool: echo, arguments: {text: hello}}]\n")
+	return h
 }
 
 // user returns a command of gauze that a user types.
@@ -132,10 +138,8 @@ func TestQuestionsAreWhereTheyCanBeRead(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.args, c.redirect), func(t *testing.T) {
 			t.Parallel()
-			h := newAgentHome(t)
-			h.write(".cursor/mcp.json", `{"mcpServers": {"mine": {"command": "faultyserver"}}}`)
+			h := newOwnHome(t)
 			h.write("project/.mcp.json", `{"mcpServers": {"shared": {"command": "faultyserver", "env": {"A": "b"}}}}`)
-			h.write("tasks/own.yaml", "servers: {s: cursor/mine}\nsteps: [{id: a, server: s, tool: echo, arguments: {text: hello}}]\n")
 			h.write("other", "")
 			cmd := h.user(c.args...)
 			cmd.Args = append([]string{"sh", "-c", `exec "$0" "$@" ` + c.redirect + "../other", cmd.Path}, c.args...)
@@ -156,11 +160,10 @@ func TestQuestionsAreWhereTheyCanBeRead(t *testing.T) {
 // everything.
 func called(tool string, arguments object) func(agentHome) (int, error) {
 	return func(h agentHome) (questions int, err error) {
-		session := connect(h.t, h.user("mcp"), "2025-06-18", &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		session := connect(h.t, h.user("mcp"), "2025-06-18", agreeable(func(question string) {
 			questions++
-			h.t.Logf("asked: %s", r.Params.Message)
-			return &mcp.ElicitResult{Action: "accept", Content: object{"agree": true}}, nil
-		}})
+			h.t.Logf("asked: %s", question)
+		}))
 		defer session.Close()
 		result, err := session.CallTool(h.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
 		if err != nil {
