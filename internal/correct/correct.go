@@ -109,7 +109,7 @@ func Ask(ctx context.Context, model llm.Model, c Call, p Policy) (Proposal, Cons
 		return Proposal{}, cost, fmt.Errorf("the model did not answer: %w", err)
 	}
 	proposal, after, err := c.check(answer.JSON, masked, p)
-	proposal.Model, cost.After = c.remark(masked, answer.Model), after
+	proposal.Model, cost.After = plaintext.Cap(c.remark(masked, answer.Model), maxName), after
 	return proposal, cost, err
 }
 
@@ -202,8 +202,11 @@ func readReply(answer []byte) (r reply, err error) {
 	return r, nil
 }
 
-// maxReason limits the reason of a model, in characters.
-const maxReason = 200
+// Limits of a model's reason and of its name, in characters.
+const (
+	maxReason = 200
+	maxName   = 60
+)
 
 // remark returns text of a model that can be shown.
 func (c *Call) remark(masked *repair.Masked, text string) string {

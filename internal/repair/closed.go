@@ -127,9 +127,10 @@ type closedGate struct {
 	owned    [][]string // places of values that are the model's own
 	doubt    string     // see Proposal
 	dropped  []string
-	mover    string          // see moved
-	known    *masker         // of what was sent
-	words    map[string]bool // of what was sent
+	mover    string         // see moved
+	known    *masker        // of what was sent
+	words    map[string]int // of what was sent
+	digits   int            // see reveals
 	// usedKeys are sent keys that are values in the proposal.
 	usedKeys map[string]bool
 }

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"net/url"
 	"strings"
 	"unicode"
 )
@@ -8,14 +9,14 @@ import (
 // A hostile error can ask the model for anything that the model has read. These checks keep a value of
 // the model's own from taking it to the server: the goal, and what decides where a call leads.
 
-// callWords returns the words and numbers of the call.
-func (g *closedGate) callWords() map[string]bool {
+// callWords counts the words and numbers of the call.
+func (g *closedGate) callWords() map[string]int {
 	if g.words == nil {
-		g.words = map[string]bool{}
+		g.words = map[string]int{}
 		walk(g.sent, nil, func(path []string, value any) {
 			text, _ := scalarText(value)
 			for _, word := range segments(last(path) + " " + text) {
-				g.words[word] = true
+				g.words[word]++
 			}
 		})
 	}
@@ -30,22 +31,29 @@ func wordsOf(text string) map[string]bool {
 	return words
 }
 
+// maxNewDigits limits the numbers and dates of the model's own in a call whose goal the model has read.
+const maxNewDigits = 8
+
 // reveals reports whether text may carry the caller's goal, or a part of the tool's description, to the
-// server. A goal can be encoded, so next to one only words of the call, and dates and short numbers
-// that are not in the goal, reveal nothing. chosen means that the text is one of the schema's choices.
+// server. A goal can be encoded, so next to one nothing is new but a date or a few short numbers that
+// are not in it. chosen means that the text is one of the schema's choices.
 func (g *closedGate) reveals(text string, chosen bool) bool {
 	call, goal, about, said := g.callWords(), wordsOf(g.options.Goal), wordsOf(g.options.About), wordsOf(g.options.Said)
-	isDate := len(dates(text)) > 0
+	used, isDate := map[string]int{}, len(dates(text)) > 0
 	for _, word := range segments(text) {
+		used[word]++
 		switch {
-		case call[word]:
+		case call[word] >= used[word], call[word] > 0 && len(goal) == 0:
 		case goal[word], !chosen && about[word] && !said[word] && len(word) > 3:
 			return true
-		case len(goal) > 0 && !isDate && (len(word) > 6 || strings.ContainsFunc(word, unicode.IsLetter)):
+		case len(goal) == 0:
+		case !isDate && strings.ContainsFunc(word, unicode.IsLetter):
 			return true
+		default:
+			g.digits += len(word)
 		}
 	}
-	return false
+	return g.digits > maxNewDigits
 }
 
 var (
@@ -53,21 +61,40 @@ var (
 	address = lazily(`(?i)(?:([a-z][a-z0-9+.-]*):)?(?://|\\\\)([^/\\\s?#]*)|@([\w.-]+)`)
 	// hostForm matches a string that is a host, with or without a path.
 	hostForm = lazily(`(?i)^((?:[a-z0-9-]+\.)+)([a-z]{2,}|\d+)(?::\d+)?(?:[/?#]|$)`)
-	rooted   = lazily(`^(?:[/\\~]|[A-Za-z]:[\\/])`)
+	// localForm matches the start of a string that is this machine or an IPv6 address.
+	localForm = lazily(`(?i)^(?:localhost\b|\[[0-9a-f:.]+\]|[0-9a-f:.]*::)`)
+	rooted    = lazily(`^(?:[/\\~]|[A-Za-z]:[\\/])`)
 )
 
 // leadsElsewhere reports whether text leads to a host, a folder or a file that the call does not name:
 // a URL at a different host, a path out of its folder, an absolute path to a different file.
 func (g *closedGate) leadsElsewhere(text string) bool {
-	text = strings.TrimSpace(text)
+	const maxEncodings = 3
+	for range maxEncodings {
+		if g.leads(strings.TrimSpace(text)) {
+			return true
+		}
+		decoded, err := url.PathUnescape(text)
+		if err != nil || decoded == text {
+			return false
+		}
+		text = decoded
+	}
+	return true
+}
+
+func (g *closedGate) leads(text string) bool {
 	for _, found := range address().FindAllStringSubmatch(text, -1) {
 		scheme, host := strings.ToLower(found[1]), found[2]+found[3]
 		host = host[strings.LastIndexByte(host, '@')+1:]
-		if scheme != "" && scheme != "http" && scheme != "https" && !g.callWords()[scheme] || !g.names(host) {
+		if scheme != "" && scheme != "http" && scheme != "https" && g.callWords()[scheme] == 0 || !g.names(host) {
 			return true
 		}
 	}
 	if found := hostForm().FindStringSubmatch(text); found != nil && !g.names(found[1]+found[2]) && !g.saysAll(found[1]) {
+		return true
+	}
+	if host := localForm().FindString(text); host != "" && !g.names(host) && !g.names(strings.Trim(host, "[]")) {
 		return true
 	}
 	parts := strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' })
@@ -91,7 +118,7 @@ func withoutEnding(name string) string {
 func (g *closedGate) saysAll(text string) bool {
 	words := segments(text)
 	for _, word := range words {
-		if !g.callWords()[word] {
+		if g.callWords()[word] == 0 {
 			return false
 		}
 	}
