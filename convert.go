@@ -46,7 +46,7 @@ func (o Options) session(remote *upstream.Remote) proxy.Options {
 		Spec: o.spec(), Remote: remote,
 		Name: o.Name, Tools: o.policies(), Models: o.models(), Repair: string(o.Repair),
 		Timeout: o.Timeout, MaxTime: o.MaxTime, Patience: o.Patience, StartTimeout: o.StartTimeout,
-		ProbeInterval: o.ProbeInterval, ProbeTimeout: o.ProbeTimeout, HangGrace: o.HangGrace,
+		ProbeInterval: o.ProbeInterval, ProbeTimeout: o.ProbeTimeout, IdleProbe: o.IdleProbe, HangGrace: o.HangGrace,
 		Window: o.Window, RetryBudget: o.RetryBudget, Quarantine: o.Quarantine,
 		Restart: upstream.Restart(o.Restart),
 		Doctor:  doctor.Live(doctor.ThisMachine(), !o.NoHeal && remote == nil),

@@ -60,6 +60,10 @@ type Options struct {
 	ProbeInterval time.Duration
 	// ProbeTimeout is how long a server may take to answer a probe. Default 5s.
 	ProbeTimeout time.Duration
+	// IdleProbe is how often a server that no call waits for is asked whether it responds, so that Health is
+	// true although nothing uses it; a process that is stopped is then replaced. Default: never. gauze serve does
+	// so every 5s.
+	IdleProbe time.Duration
 	// HangGrace is how long an unresponsive server may be stopped or use no CPU before it is replaced.
 	// Default 10s.
 	HangGrace time.Duration
@@ -155,7 +159,7 @@ func (o Options) check() error {
 		value time.Duration
 	}{
 		{"Timeout", o.Timeout}, {"MaxTime", o.MaxTime}, {"Patience", o.Patience}, {"StartTimeout", o.StartTimeout},
-		{"ProbeInterval", o.ProbeInterval}, {"ProbeTimeout", o.ProbeTimeout}, {"HangGrace", o.HangGrace},
+		{"ProbeInterval", o.ProbeInterval}, {"ProbeTimeout", o.ProbeTimeout}, {"IdleProbe", o.IdleProbe}, {"HangGrace", o.HangGrace},
 		{"Restart.Cap", o.Restart.Cap}, {"Restart.Period", o.Restart.Period}, {"Restart.Open", o.Restart.Open},
 		{"Restart.OpenMax", o.Restart.OpenMax}, {"Restart.Healthy", o.Restart.Healthy},
 	} {

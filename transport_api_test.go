@@ -15,6 +15,7 @@ import (
 
 	"github.com/gauze-mcp/gauze"
 	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
 	"github.com/gauze-mcp/gauze/internal/verdict"
 )
 
@@ -209,6 +210,28 @@ func TestTransportReportsWhyAServerCannotBeKeptRunning(t *testing.T) {
 	}
 	if v, err := gauze.EvaluateHealth(t.Context(), s, nil); err != nil || v.Action != gauze.ActionStopTask {
 		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// A program that sets IdleProbe learns that an idle server no longer answers.
+func TestTransportLooksAtAnIdleServer(t *testing.T) {
+	web := faultyhttp.New(faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
+	if err := web.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	unresponsive := make(chan struct{}, 1000)
+	transport := &gauze.Transport{URL: web.URL(), IdleProbe: 10 * time.Millisecond, ProbeTimeout: 200 * time.Millisecond}
+	transport.OnEvent = func(e gauze.Event) {
+		if e.Kind == gauze.EventHealthChanged && e.To == gauze.StateUnresponsive {
+			unresponsive <- struct{}{}
+		}
+	}
+	connect(t, transport)
+	web.Arm(faultyhttp.SlowHeaders, 1<<30, faultyhttp.Match{Method: "ping"})
+	<-unresponsive
+	if h := transport.Health(); h.ConsecutiveFailures < 3 || h.LastCause == "" {
+		t.Errorf("%+v", h)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/gateway"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -76,6 +77,7 @@ func serveCommand() *cobra.Command {
 	flags.DurationVar(&f.front.Idle, "session-idle", 30*time.Minute, "idle `time` after which a session ends")
 	flags.DurationVar(&f.front.Drain, "drain", 10*time.Second, "`time` allowed for requests in flight to finish when gauze stops")
 	flags.DurationVar(&f.front.KeepAlive, "keep-alive", 15*time.Second, "idle `time` before a keep-alive is sent on a stream")
+	flags.DurationVar(&f.front.IdleProbe, "idle-probe", proxy.LookEvery, "`time` between two probes of an idle server, for /readyz; 0 disables them")
 	flags.StringVar(&f.statusFile, "status-file", "", "write counters as JSON to this `file` on exit")
 	flags.BoolVar(&f.quiet, "quiet", false, "do not report on stderr what gauze healed")
 	flags.BoolVar(&f.front.Resumable, "resumable", false, "let clients that lost their connection retrieve the messages they missed (Last-Event-ID)")
@@ -109,6 +111,9 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	}
 	if front.Drain == 0 {
 		front.Drain = -1
+	}
+	if front.IdleProbe == 0 {
+		front.IdleProbe = -1
 	}
 	if front.MaxSessions == 0 && o.Spec.URL != "" {
 		front.MaxSessions = 1024 // each costs a connection, not a process
@@ -184,6 +189,9 @@ func (f *serveFlags) checkFront(cmd *cobra.Command) error {
 	}
 	if f.front.Drain < 0 {
 		return fmt.Errorf("invalid --drain %v: must be 0 or more", f.front.Drain)
+	}
+	if f.front.IdleProbe < 0 {
+		return fmt.Errorf("invalid --idle-probe %v: must be 0 or more", f.front.IdleProbe)
 	}
 	if f.front.MaxSessions < 0 {
 		return fmt.Errorf("invalid --max-sessions %d: must be above 0", f.front.MaxSessions)

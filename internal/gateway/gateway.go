@@ -69,6 +69,9 @@ type Options struct {
 	Drain time.Duration
 	// KeepAlive is the time between comments on a silent stream. Default 15s.
 	KeepAlive time.Duration
+	// IdleProbe is the time between two looks at servers that no call waits for, so that their health is true
+	// although no client uses them. Default proxy.LookEvery; negative: never.
+	IdleProbe time.Duration
 	// BodyTimeout is the time for a whole request body. Default 30s.
 	BodyTimeout time.Duration
 
@@ -100,6 +103,7 @@ func (o Options) withDefaults() Options {
 	set(&o.Drain, 10*time.Second)
 	set(&o.KeepAlive, 15*time.Second) // proxies cut off what is silent for 30s or 60s
 	set(&o.BodyTimeout, 30*time.Second)
+	set(&o.IdleProbe, proxy.LookEvery)
 	if o.MaxSessions == 0 {
 		o.MaxSessions = 64
 	}
@@ -147,6 +151,7 @@ type Gateway struct {
 	sessions map[string]*session
 	shared   map[principal]*shared
 	lives    map[*life]bool // all that have not ended
+	lookedAt time.Time      // when servers that no call waits for were last looked at
 	accounts map[string]*account
 	past     proxy.Counters // of the sessions that have ended
 	seen     proxy.Observation

@@ -4,6 +4,10 @@ import (
 	"math"
 	"sync/atomic"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // housekeeper wakes the housekeeper. No timer runs while nothing is due.
@@ -52,12 +56,52 @@ func (g *Gateway) look(tidy *tidier, now time.Time) (rest time.Duration) {
 	if tidy.due(g.requests.Load(), now) {
 		tidyUp()
 	}
-	rest = g.reap(now)
+	rest = min(g.reap(now), g.lookAround(now))
 	if tidy.dirty {
 		g.housekeeper.resting.Store(false) // requests come in: one check per second is enough
 		rest = min(rest, checkInterval)
 	}
 	return rest
+}
+
+// lookAround looks at the servers that no call waits for, if it is time, and returns the time until the next
+// look.
+func (g *Gateway) lookAround(now time.Time) time.Duration {
+	g.mu.Lock()
+	rest := g.IdleProbe - now.Sub(g.lookedAt)
+	var idle []*proxy.Session
+	switch {
+	case g.IdleProbe < 0 || len(g.lives) == 0:
+		rest = never
+	case rest <= 0:
+		g.lookedAt, rest, idle = now, g.IdleProbe, g.idleSessions()
+	}
+	g.mu.Unlock()
+	for _, s := range idle {
+		s.Look()
+	}
+	return rest
+}
+
+// idleSessions returns the sessions whose servers are to be looked at. Those that share a server at a URL are
+// looked at through one of them, and through those that found it failing; not at all while it may be busy
+// with a call of one of them. The caller holds g.mu.
+func (g *Gateway) idleSessions() (all []*proxy.Session) {
+	done := map[*upstream.Remote]bool{}
+	for l := range g.lives {
+		if r := l.proxy.Remote; r != nil && l.proxy.Busy() {
+			done[r] = true
+		}
+	}
+	for l := range g.lives {
+		r := l.proxy.Remote
+		if r != nil && done[r] && l.proxy.Upstream().Health() == health.Healthy {
+			continue
+		}
+		done[r] = true
+		all = append(all, l.proxy)
+	}
+	return all
 }
 
 const (

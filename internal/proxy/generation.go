@@ -24,7 +24,7 @@ func (s *Session) Up(conn *upstream.Conn) {
 			return
 		}
 		s.conn, s.trouble, s.upSince = conn, nil, time.Now()
-		s.pulse, s.away, s.restarted = pulse{}, false, false
+		s.pulse, s.away, s.restarted = pulse{answers: s.pulse.answers}, false, false
 		if conn.Remote() && s.catalog.listedOn != conn.Generation {
 			// A different version may have been deployed: what the tools declared licenses nothing
 			// until they are listed. A process is asked before anything is repeated.

@@ -46,6 +46,7 @@ type Options struct {
 	ConfirmAfter  time.Duration // how long a session over HTTP counts as known after a request; default 5s; negative: never
 	ProbeInterval time.Duration // silence while a call waits before a liveness probe; default 15s
 	ProbeTimeout  time.Duration // how long a probe may take; default 5s
+	IdleProbe     time.Duration // time between two looks at a server that no call waits for; default: never, unless Look is called
 	ResumedRead   time.Duration // silence after which a read is sent again whose stream was resumed; default 30s, negative: never
 	ResumedWrite  time.Duration // silence after which any other such call is reported; default 5m, negative: never
 	HangGrace     time.Duration // time without CPU, or stopped, before a silent server is replaced; default 10s
@@ -373,6 +374,9 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 	var running sync.WaitGroup
 	var served error
 	running.Go(func() { served = s.up.Serve(open) })
+	if s.IdleProbe > 0 {
+		running.Go(func() { s.keepLooking(open) })
+	}
 	if left == nil {
 		s.watch(open) // there is nothing else to wait for
 	} else {

@@ -17,6 +17,8 @@ type pulse struct {
 	probe     *call     // the one in flight
 	probed    time.Time // when it was sent
 	misses    int       // in a row
+	idle      bool      // it is probed although no call waits, see Look
+	answers   bool      // the server has answered a probe
 	wedged    bool      // a call timed out, and nothing was received except in the first tenth of its time
 	vitals    upstream.Vitals
 	worked    time.Duration // CPU time used until counted
@@ -75,7 +77,7 @@ func (s *Session) doze() bool {
 
 // due reports whether time has to be watched for something.
 func (s *Session) due() bool {
-	return len(s.flight) > 0 || len(s.queue) > 0 || len(s.notices.pending) > 0 || s.pulse.wedged
+	return len(s.flight) > 0 || len(s.queue) > 0 || len(s.notices.pending) > 0 || s.pulse.wedged || s.pulse.halted()
 }
 
 // tickEvery returns an interval that is fine enough for the shortest timeout, and no finer.
@@ -276,18 +278,20 @@ func (s *Session) takePulse(conn *upstream.Conn, now time.Time) {
 	}
 	if heard.After(p.probed) {
 		// Any byte shows that it is alive.
+		answers := p.answers || p.probe != nil && p.probe.state == done && p.probe.loss == nil
 		if p.probe != nil {
 			s.abandon(p.probe)
 		}
-		*p = pulse{probed: heard}
+		*p = pulse{probed: heard, answers: answers}
 	}
 	switch {
-	case p.probe != nil && now.Sub(p.probed) >= s.ProbeTimeout:
+	case p.probe != nil && p.probe.loss != nil && p.probe.loss.Status != 0:
+		*p = pulse{probed: now, answers: p.answers} // it rejects the question, so it is there
+	case p.probe != nil && now.Sub(p.probed) >= s.probeTimeout():
 		s.abandon(p.probe)
+		conn.Drop(p.probe.end)
 		p.probe = nil
-		p.misses++
-		s.up.Record(conn.Generation, health.NoAnswer, 0, now)
-		s.emit(nil, event.Event{Kind: event.ProbeMissed, Generation: conn.Generation, Count: p.misses})
+		s.missed(conn, now)
 	case p.probe == nil && s.memory.known() && s.probeDue(conn, now):
 		s.probe(conn, now)
 	}
@@ -304,6 +308,9 @@ func (s *Session) probeDue(conn *upstream.Conn, now time.Time) bool {
 	if !p.stopped.IsZero() && p.misses == 0 && s.quiet(conn, now) {
 		return true
 	}
+	if p.idle && p.misses > 0 && p.misses < missesToKill && !s.inFlight(conn) {
+		return true // one missing answer may be chance
+	}
 	return now.Sub(p.probed) >= s.ProbeInterval && now.Sub(s.silentSince(conn, now)) >= s.ProbeInterval
 }
 
@@ -312,8 +319,8 @@ func (s *Session) quiet(conn *upstream.Conn, now time.Time) bool {
 	return now.Sub(s.silentSince(conn, now)) >= s.HangGrace/2
 }
 
-// silentSince returns since when a call waits and nothing was received; now if no call waits. Idle
-// servers are not probed: it would keep hundreds of them awake for nothing.
+// silentSince returns since when a call waits and nothing was received; now if no call waits. Only Look
+// probes idle servers: doing so always would keep hundreds of them awake for nothing.
 func (s *Session) silentSince(conn *upstream.Conn, now time.Time) time.Time {
 	since, heard := now, conn.LastHeard()
 	if s.pulse.wedged {
@@ -381,7 +388,7 @@ func (p *pulse) note(vitals upstream.Vitals, now time.Time, grace time.Duration)
 func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 	p := &s.pulse
 	waited := now.Sub(s.silentSince(conn, now))
-	stopped := !p.stopped.IsZero() && p.misses > 0 && waited >= s.HangGrace
+	stopped := !p.stopped.IsZero() && p.misses > 0 && (waited >= s.HangGrace || p.halted())
 	doubted := p.wedged || s.gaveUp.After(conn.LastHeard()) && p.vitals.Known && waited >= s.hangWait
 	if !stopped && !(doubted && p.misses >= missesToKill) {
 		return false

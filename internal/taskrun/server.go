@@ -1,6 +1,7 @@
 package taskrun
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,6 +73,7 @@ func (s *server) start() {
 	o := s.options
 	o.Events = event.New()
 	o.Tell = s.tell
+	o.IdleProbe = cmp.Or(o.IdleProbe, proxy.LookEvery) // a server may have to wait for its step
 	if o.Doctor == nil {
 		o.Doctor = doctor.Live(doctor.ThisMachine(), true)
 	}

@@ -571,7 +571,7 @@ func (u *Upstream) Record(generation int, o health.Outcome, latency time.Duratio
 func (u *Upstream) Health() health.State { return u.tracker.State() }
 
 // Snapshot returns the state with its counters. A process that is stopped is unresponsive, although no call
-// has shown it yet: it is looked at because somebody asks.
+// has shown it yet: it is looked at because the user asks.
 func (u *Upstream) Snapshot() health.Snapshot {
 	u.mu.Lock()
 	s, conn := u.tracker.Snapshot(), u.conn
