@@ -65,7 +65,7 @@ func (s *Session) hasWaited(c *call) bool {
 	case w.failure != nil, w.losses >= maxListLosses:
 		return true
 	case !strict && !s.memory.known() && !c.modern && !s.isOpening():
-		return true // there is no session in which to ask
+		return true // without a session, the server cannot be asked
 	}
 	return !w.since.IsZero() && time.Since(w.since) >= limit
 }
@@ -141,7 +141,7 @@ func (s *Session) memoryFor(c *call) memory {
 	return memory{modern: true, meta: withoutToken(meta)}
 }
 
-// disconnect notes that a connection ended. Calls that wait do so anew on the next one.
+// disconnect notes that a connection ended. Calls that wait begin again on the next one.
 func (w *listing) disconnect() {
 	if w.waiting == 0 || w.since.IsZero() {
 		return

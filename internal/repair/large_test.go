@@ -92,3 +92,12 @@ func TestTheTextSaysWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+func TestExamplesWithSecretsAreNotShown(t *testing.T) {
+	s := Compile([]byte(`{"type":"object","properties":{"n":{"type":"integer"},"password":{"type":"string"}},` +
+		`"examples":[{"n":1,"password":"hunter2-hunter2"},{"n":2}]}`))
+	message := s.Explain("log_in", s.Arguments([]byte(`{"n":"x"}`), Options{}), 1)
+	if data := string(message.Data); strings.Contains(data, "hunter2") || !strings.Contains(data, `"examples":[{"n":2}]`) {
+		t.Errorf("%s", data)
+	}
+}
