@@ -61,6 +61,13 @@ func (l *liveDoctor) Diagnose(spec launch.Spec, e upstream.Evidence) (cause faul
 	return causeOf(&d, todo), lasts
 }
 
+func (l *liveDoctor) ServedAt(ctx context.Context, ports []int) string {
+	if served := probe.ServedAt(ctx, ports, probe.Options{}); served != nil {
+		return served.URL
+	}
+	return ""
+}
+
 func (l *liveDoctor) Treat(ctx context.Context, spec launch.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
 	c := FromEvidence(spec, e)
 	if !l.heal {

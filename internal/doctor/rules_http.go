@@ -231,6 +231,7 @@ func endpointCauses() []cause {
 					if !x.Limit.Passed || x.Limit.Listening == 0 {
 						return false
 					}
+					m.names["port"] = strconv.Itoa(x.Limit.Listening)
 					m.said = "the server is listening on a port and has written nothing to stdout"
 					return true
 				}},

@@ -128,6 +128,9 @@ type Options struct {
 	// Default 3s: a client is to know within five, on a busy machine as well.
 	startAnswer time.Duration
 
+	// lookInterval is how often a silent command is checked for a port at which it answers. Default 15s.
+	lookInterval time.Duration
+
 	// examineTimeout is how long the response to a failed call waits for its cause. Default 3s.
 	examineTimeout time.Duration
 
@@ -147,6 +150,7 @@ func (o Options) withDefaults() Options {
 	o.suspectsApart = cmp.Or(o.suspectsApart, 200*time.Millisecond)
 	o.discoverWait = cmp.Or(o.discoverWait, 3*time.Second)
 	o.startAnswer = cmp.Or(o.startAnswer, 3*time.Second)
+	o.lookInterval = cmp.Or(o.lookInterval, 15*time.Second)
 	o.FinishGrace = cmp.Or(o.FinishGrace, 2*time.Second)
 	o.examineTimeout = cmp.Or(o.examineTimeout, 3*time.Second)
 	o.Patience = cmp.Or(o.Patience, 30*time.Second)
@@ -256,6 +260,7 @@ type Session struct {
 	wake    chan struct{} // one message each time dozing ends
 
 	listing    listing        // calls that wait for the list of the tools
+	elsewhere  elsewhere      // whether a silent command serves HTTP
 	asking     bool           // the tools are being listed in the background
 	background sync.WaitGroup // requests of our own beside the traffic
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -15,8 +16,11 @@ import (
 
 // quack is a doctor whose treatments are written down.
 type quack struct {
-	treat func(asked int, spec launch.Spec) upstream.Treated
-	asked chan int
+	treat  func(asked int, spec launch.Spec) upstream.Treated
+	asked  chan int
+	serves string // where the server answers over HTTP
+	lasts  bool   // whether the cause can only be removed by a change
+	looked atomic.Int32
 }
 
 func doctorWith(treat func(asked int, spec launch.Spec) upstream.Treated) *quack {
@@ -26,7 +30,12 @@ func doctorWith(treat func(asked int, spec launch.Spec) upstream.Treated) *quack
 }
 
 func (q *quack) Diagnose(launch.Spec, upstream.Evidence) (cause fault.Cause, lasts bool) {
-	return fault.Cause{Code: "unwell", Explanation: "It is unwell.", Remedy: "Let it rest."}, false
+	return fault.Cause{Code: "unwell", Explanation: "It is unwell.", Remedy: "Let it rest."}, q.lasts
+}
+
+func (q *quack) ServedAt(context.Context, []int) string {
+	q.looked.Add(1)
+	return q.serves
 }
 
 func (q *quack) Treat(_ context.Context, spec launch.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {

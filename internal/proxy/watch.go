@@ -184,10 +184,14 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 		case c.conn != conn || c.own != nil:
 		case c.class == Start || conn.Starting():
 			c.heard = now // its own timeout starts when the server reads it
-			if patience := s.up.StartPatience(); conn.Overdue(c.sent, now, patience) {
-				s.up.StartOverdue()
-				f := &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: patience, Evidence: conn.Glimpse()}
+			patience, serves := s.up.StartPatience(), s.isElsewhere(conn, c.sent, now)
+			if serves || conn.Overdue(c.sent, now, patience) {
+				if !serves {
+					s.up.StartOverdue()
+				}
+				f := &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: min(patience, now.Sub(c.sent)), Evidence: conn.Glimpse()}
 				stuck := conn.Stuck(c.msg.Method, c.sent)
+				stuck.Limit.Serves = s.elsewhere.serves
 				s.later(func() { f.Cause = s.up.Cause(stuck) }) // slow; it runs before the answer is sent
 				s.fail(c, f)
 				s.replace(conn, "it did not answer "+c.msg.Method)

@@ -220,6 +220,9 @@ func (c *Conn) Overdue(asked, now time.Time, patience time.Duration) bool {
 // sent, so that it cannot have answered yet.
 func (c *Conn) Starting() bool { return c.firstMessage.Load() == 0 && c.starting() }
 
+// Spoke reports whether the server has sent a message.
+func (c *Conn) Spoke() bool { return c.firstMessage.Load() > 0 }
+
 // PID returns the id of the process that gauze started, or 0.
 func (c *Conn) PID() int { return c.pid() }
 

@@ -19,6 +19,9 @@ type Doctor interface {
 	// Treat looks for a way around the cause, and may start the server to try one. It calls trying
 	// with what it tries.
 	Treat(ctx context.Context, spec launch.Spec, e Evidence, trying func(string)) Treated
+	// ServedAt returns the URL at which an MCP server answers on one of these ports of this machine, or
+	// "".
+	ServedAt(ctx context.Context, ports []int) string
 }
 
 // FailedCall is a tool call that failed, in the server's words.
@@ -174,6 +177,20 @@ func (r *Remote) relocate(from, to launch.Spec) bool {
 func (u *Upstream) Cause(e Evidence) fault.Cause {
 	cause, _ := u.diagnose(e)
 	return cause
+}
+
+// Lasts reports whether the evidence strongly shows a cause that only a change of the setup can remove.
+func (u *Upstream) Lasts(e Evidence) bool {
+	_, lasts := u.diagnose(e)
+	return lasts
+}
+
+// ServedAt returns the URL at which a command answers over HTTP that was started as a stdio server, or "".
+func (u *Upstream) ServedAt(ctx context.Context, c *Conn) string {
+	if u.Doctor == nil || c.pipes == nil {
+		return ""
+	}
+	return u.Doctor.ServedAt(ctx, c.pipes.proc.survey(c.pipes.proc.cmd.Env).Ports)
 }
 
 func (u *Upstream) diagnose(e Evidence) (cause fault.Cause, lasts bool) {

@@ -1,0 +1,54 @@
+package proxy
+
+import (
+	"context"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// elsewhere is what is known about a command that does not answer on stdout: it may serve HTTP. The
+// session's lock guards it.
+type elsewhere struct {
+	conn    *upstream.Conn // that it is about
+	looks   int
+	looking bool
+	next    time.Time
+	settled bool   // it will not answer on stdout
+	serves  string // the URL at which it answers instead; empty if it is not known
+}
+
+// maxLooks is how often a silent command is looked at before the cause that its output shows counts:
+// not every system shows on which ports it listens.
+const maxLooks = 3
+
+// lookTimeout bounds one look.
+const lookTimeout = 10 * time.Second
+
+// isElsewhere reports whether a server that was asked to begin a session serves HTTP instead. Clients wait
+// for a minute, so it looks for that every lookInterval while the server is silent.
+func (s *Session) isElsewhere(conn *upstream.Conn, asked, now time.Time) bool {
+	e := &s.elsewhere
+	if e.conn != conn {
+		*e = elsewhere{conn: conn, next: asked.Add(s.lookInterval)}
+	}
+	if e.settled || e.looking || now.Before(e.next) || e.looks >= maxLooks || conn.Remote() || conn.Spoke() {
+		return e.settled
+	}
+	e.looking = true
+	e.looks++
+	last, method := e.looks == maxLooks, "initialize"
+	s.background.Go(func() {
+		ctx, cancel := context.WithTimeout(s.life, lookTimeout)
+		defer cancel()
+		serves := s.up.ServedAt(ctx, conn)
+		settled := serves != "" || last && s.up.Lasts(conn.Stuck(method, asked))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.elsewhere.conn == conn {
+			s.elsewhere.looking, s.elsewhere.settled, s.elsewhere.serves = false, settled, serves
+			s.elsewhere.next = now.Add(s.lookInterval)
+		}
+	})
+	return false
+}
