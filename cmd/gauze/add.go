@@ -59,7 +59,7 @@ func addCommand() *cobra.Command {
 	flags.BoolVar(&f.noWrap, "no-wrap", false, "do not wrap the server in gauze run")
 	flags.BoolVar(&f.Untried, "no-test", false, "add the server without testing it")
 	flags.BoolVar(&f.Replace, "replace", false, "replace an entry with the same name")
-	flags.BoolVar(&f.online, "online", false, "query the MCP registry for the variables that the package requires (default: use cached responses only)")
+	flags.BoolVar(&f.online, "online", false, onlineUsage)
 	flags.DurationVar(&f.Timeout, "timeout", 0, timeoutUsage)
 	gauzeFlag(cmd, &f.gauze)
 	f.consentFlags.add(cmd)
@@ -77,8 +77,7 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 	if fl.Gauze, err = ourProgram(f.gauze); err != nil && !f.noWrap {
 		return err
 	}
-	fl.Registry.Online, fl.Registry.URL = f.online, os.Getenv("GAUZE_REGISTRY")
-	if err := fl.Registry.Check(); err != nil {
+	if fl.Registry, err = registryFor(f.online); err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
@@ -213,4 +212,12 @@ func (f *addFlags) parse(cmd *cobra.Command, args []string) error {
 	}
 	f.Wrap, f.Heal = !f.noWrap, true
 	return nil
+}
+
+const onlineUsage = "query the MCP registry for the variables that the package requires (default: use cached responses only)"
+
+// registryFor returns the registry that the user configured.
+func registryFor(online bool) (registry.Source, error) {
+	source := registry.Source{URL: os.Getenv("GAUZE_REGISTRY"), Online: online}
+	return source, source.Check()
 }

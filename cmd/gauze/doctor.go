@@ -25,6 +25,7 @@ type doctorFlags struct {
 	heal    bool
 	fix     bool
 	static  bool
+	online  bool
 	json    bool
 	ask     func(*fleet.Server) error // asks before a server of the project is run
 }
@@ -56,6 +57,7 @@ func doctorCommand() *cobra.Command {
 	flags.BoolVar(&f.heal, "heal", false, "try fixes that only change how the same server is started or reached")
 	flags.BoolVar(&f.fix, "fix", false, "repair entries, and save the fixes that helped")
 	flags.BoolVar(&f.static, "static", false, "check only the files; do not start or connect to any server")
+	flags.BoolVar(&f.online, "online", false, onlineUsage)
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	f.model.add(cmd, ranksCauses)
 	f.consentFlags.add(cmd)
@@ -111,6 +113,9 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	}
 	if fl.Gauze, err = ourProgram(""); err != nil {
 		fl.Gauze = "" // no server is wrapped in it
+	}
+	if fl.Registry, err = registryFor(f.online); err != nil {
+		return err
 	}
 	view, servers, err := chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
 	var unknown *fleet.NotFoundError

@@ -23,11 +23,16 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 	if err != nil {
 		return err
 	}
+	source, err := registryFor(f.online)
+	if err != nil {
+		return err
+	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
 	show, agree := aroundQuestions(progressOn(cmd.ErrOrStderr(), f.json), confirmFix(cmd, nil))
 	all := make([]examined, len(specs))
 	machine := doctor.ThisMachine().Until(ctx)
+	machine.Required = source.Required
 	places := make(chan struct{}, maxParallel)
 	var running sync.WaitGroup
 	for i, spec := range specs {

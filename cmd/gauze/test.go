@@ -18,6 +18,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/llm"
@@ -29,6 +30,7 @@ type testFlags struct {
 	model   adviserFlag
 	timeout time.Duration
 	heal    bool
+	online  bool
 	json    bool
 	consent string
 }
@@ -56,6 +58,7 @@ func testCommand() *cobra.Command {
 	f.server.addServer(flags)
 	flags.DurationVar(&f.timeout, "timeout", 0, timeoutUsage)
 	flags.BoolVar(&f.heal, "heal", false, "try fixes that only change how the same server is started or reached")
+	flags.BoolVar(&f.online, "online", false, onlineUsage)
 	flags.BoolVar(&f.json, "json", false, "print the report as JSON")
 	flags.StringVar(&f.consent, "consent", "", "start the project's server whose entry was shown with this `hash`")
 	f.model.add(cmd, ranksCauses)
@@ -99,10 +102,14 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	source, err := registryFor(f.online)
+	if err != nil {
+		return err
+	}
 	if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && f.server.Spec.URL == "" {
 		if strings.Contains(args[0], "://") {
 			f.server.Spec.URL, args = args[0], nil
-		} else if done, err := f.runConfigured(cmd, args[0], model); done || err != nil {
+		} else if done, err := f.runConfigured(cmd, args[0], model, source); done || err != nil {
 			return err
 		}
 	}
@@ -116,7 +123,9 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	asks := &fixQuestions{heal: f.heal}
 	show, agree := aroundQuestions(progressOn(cmd.ErrOrStderr(), f.json), confirmFix(cmd, nil))
 	asks.agree = agree
-	last, report := doctor.Examine(ctx, doctor.ThisMachine().Until(ctx), spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(), Model: model, Tell: show, Agree: asks.about(spec)})
+	machine := doctor.ThisMachine().Until(ctx)
+	machine.Required = source.Required
+	last, report := doctor.Examine(ctx, machine, spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(), Model: model, Tell: show, Agree: asks.about(spec)})
 	report.Fixable = report.Fixable || !f.heal && asks.wanted.Load()
 	last = last.Hidden(fleet.Hiding(spec))
 	show("")
@@ -136,11 +145,12 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 
 // runConfigured tests the servers of clients that have this name. It reports false if there is none
 // but there is a program of that name.
-func (f *testFlags) runConfigured(cmd *cobra.Command, name string, model llm.Model) (done bool, err error) {
+func (f *testFlags) runConfigured(cmd *cobra.Command, name string, model llm.Model, source registry.Source) (done bool, err error) {
 	fl, err := fleet.Here(versionText())
 	if err != nil {
 		return false, err
 	}
+	fl.Registry = source
 	_, servers, err := chosen(fl, fleet.Choice{Names: []string{name}})
 	if err != nil {
 		if _, notFound := exec.LookPath(name); notFound == nil {

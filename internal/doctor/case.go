@@ -33,6 +33,7 @@ type Case struct {
 	Log    string // of a client, or an error that gauze met
 
 	Set      []string // names of the variables that the server was started with, except empty ones
+	Required []string // variables that a registry lists as required and that are not set, if nothing else shows why it failed
 	Unfilled []string // variables whose references reached the server unexpanded, in other variables or in headers
 
 	Secrets redact.Secrets // values that are never shown

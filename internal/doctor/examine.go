@@ -47,6 +47,9 @@ func Examine(ctx context.Context, m *Machine, spec launch.Spec, o ExamineOptions
 				last = probe.Run(ctx, spec, probe.Options{Timeout: wait, MaxWait: limit, Version: o.Version, Progress: o.Tell, Dir: m.Dir, Allow: m.allow})
 			}
 			seen := Seen{Case: FromEvidence(spec, last.Evidence), Healthy: last.OK()}
+			if !seen.Healthy {
+				seen.Case.Required = m.required(ctx, spec, seen.Case)
+			}
 			last = last.Hidden(seen.Case.Secrets.Redact) // a fix may have set secrets that are not in the entry
 			return seen
 		},

@@ -50,7 +50,7 @@ var provenance = map[string][]row{
 	"compose-port":         {{trust.OwnFolder, trust.Start, trust.Allowed}, {trust.Project, trust.Start, trust.Asks}},
 	"forward":              {{trust.Environment, trust.Start, trust.Asks}},
 	"set": {{trust.Expansion, trust.Start, trust.Allowed}, {trust.OwnFolder, trust.Start, trust.Allowed},
-		{trust.Project, trust.Start, trust.Asks}, {trust.Environment, trust.Start, trust.Asks}},
+		{trust.Project, trust.Start, trust.Asks}, {trust.Environment, trust.Start, trust.Asks}, {trust.Registry, trust.Start, trust.Asks}},
 	"fill-in": {{trust.Entry, trust.Start, trust.Allowed}, {trust.Expansion, trust.Start, trust.Allowed}, {trust.OwnFolder, trust.Start, trust.Allowed}, {trust.Machine, trust.Start, trust.Allowed},
 		{trust.Project, trust.Start, trust.Asks}, {trust.Environment, trust.Start, trust.Asks}},
 	"fill-in-openly": {{trust.Expansion, trust.Start, trust.Allowed}, {trust.Expansion, trust.Send, trust.Allowed},
@@ -207,6 +207,10 @@ func scenes() []trouble {
 		}, seen: seen(said("Error: EXAMPLE_TOKEN environment variable is required"))},
 		{name: "a command that serves HTTP", spec: plain(launch.Spec{Command: "python3", Args: []string{"server.py"}, Env: []string{"PATH=/given"}}),
 			seen: seen(Case{Limit: Limit{Passed: true, Alive: true, Listening: 8000, Serves: "http://127.0.0.1:8000/mcp"}})},
+		{name: "variables that a registry lists", spec: func(f *fakeMachine) launch.Spec {
+			f.env["ORBIT_TOKEN"] = stray
+			return launch.Spec{Command: "npx", Args: []string{"-y", "orbit"}, Env: []string{"PATH=/given"}}
+		}, seen: seen(Case{Stage: Started, Exit: Exit{Known: true, Code: 1}, Required: []string{"ORBIT_TOKEN"}})},
 		{name: "a node project without its modules", spec: func(f *fakeMachine) launch.Spec {
 			f.file("home/me/server/package.json", `{"dependencies":{"x":"1"}}`)
 			return launch.Spec{Command: "node", Args: []string{f.file("home/me/server/index.js", "")}, Env: []string{"PATH=/given"}}

@@ -137,8 +137,12 @@ func (p *plan) give(values map[string]source) Fix {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		f.note(name, values[name].where, values[name].from)
 	}
+	from := f.sources
+	if len(p.c.Required) > 0 && p.said["variables"] == strings.Join(p.c.Required, ", ") { // only a registry asks for them
+		from = append(slices.Clone(from), trust.Registry)
+	}
 	list := strings.Join(f.names, ", ")
-	return Fix{Name: "set " + strings.Join(f.names, " "), Origins: starts(f.sources...),
+	return Fix{Name: "set " + strings.Join(f.names, " "), Origins: starts(from...),
 		About: fmt.Sprintf("sets %s for the server (value from %s)", list, strings.Join(f.from, ", ")),
 		Next:  f.next(fmt.Sprintf(`set %s under "env" in the server's entry.`, list)),
 		Apply: func(s launch.Spec) launch.Spec {

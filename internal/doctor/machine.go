@@ -40,6 +40,9 @@ type Machine struct {
 	Run     func(ctx context.Context, env []string, name string, args ...string) (string, error)
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	Lookup  func(ctx context.Context, host string) ([]string, error)
+	// Required returns the variables that a registry lists as required for a package of npm or pypi.
+	// It is nil if no registry is known.
+	Required func(ctx context.Context, kind, name string) []string
 
 	until context.Context                                                      // ends every look-up; nil for lookTimeout only
 	allow func(netip.AddrPort) error                                           // decides about addresses; nil allows all

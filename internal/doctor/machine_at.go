@@ -10,7 +10,7 @@ import (
 // At returns the machine as seen from a directory, in which servers without a directory of their
 // own start.
 func (m *Machine) At(dir string) *Machine {
-	return &Machine{OS: m.OS, Home: m.Home, Dir: dir, Root: m.Root, Project: m.Project, Entries: m.Entries, Env: m.Env, Run: m.Run, Dial: m.Dial, Lookup: m.Lookup, until: m.until, allow: m.allow, local: m.local}
+	return &Machine{OS: m.OS, Home: m.Home, Dir: dir, Root: m.Root, Project: m.Project, Entries: m.Entries, Env: m.Env, Run: m.Run, Dial: m.Dial, Lookup: m.Lookup, Required: m.Required, until: m.until, allow: m.allow, local: m.local}
 }
 
 // Only returns the machine restricted to addresses that allow accepts, for servers and for network

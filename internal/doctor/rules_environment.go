@@ -219,6 +219,8 @@ func environmentCauses() []cause {
 			explain: "The server requires {variable|a setting}, which is not set in the environment that the client provides.",
 			fix:     "Set the variable under \"env\" in the server's entry: `\"{variable|NAME}\": \"VALUE\"`",
 			instead: []advice{
+				{when: byRegistry, explain: "The server exited without giving a reason. According to the registry, it requires {variables|settings}, and this is not set.",
+					fix: "Set this under \"env\" in the server's entry: `{pairs|\"NAME\": \"VALUE\"}`"},
 				{when: isSet, explain: "The server reports {variables|a setting} as missing although it is set: the value does not reach the server, or the server does not accept it.",
 					fix: "Check the value of {variable|the variable} under \"env\" in the server's entry: its form, and spaces or quotes in it."},
 				{when: several, explain: "The server requires {variables|several settings}, which are not set in the environment that the client provides.",
@@ -226,7 +228,7 @@ func environmentCauses() []cause {
 				{when: unnamed, explain: "The server requires a setting that is not set. Its output does not name the variable.",
 					fix: "Look up the name of the variable in the server's documentation, and set it under \"env\" in the server's entry."},
 			},
-			clues: unset(),
+			clues: append(unset(), clue{guess, "", requiredClue}),
 			hides: []string{"server_bug_crash", "stdout_log_pollution", "required_argument_missing"},
 		},
 	}

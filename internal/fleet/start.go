@@ -49,6 +49,7 @@ func (f *Fleet) InRepository(path string) bool {
 // machine returns the machine as servers of the project, or all other servers, see it.
 func (f *Fleet) machine(inProject bool) *doctor.Machine {
 	m := f.Machine.At(f.folder(inProject))
+	m.Required = f.Registry.Required
 	if inProject {
 		return m
 	}

@@ -31,6 +31,15 @@ func (s Source) Lookup(ctx context.Context, kind Kind, name string) (Facts, bool
 	return pick(servers, kind, name)
 }
 
+// Required returns the names of the variables that are listed as required for a package.
+func (s Source) Required(ctx context.Context, kind, name string) (names []string) {
+	facts, _ := s.Lookup(ctx, Kind(kind), name)
+	for _, v := range Required(facts.Env) {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
 // pick returns the entry for exactly this package, preferring entries that are not deprecated and
 // then the newest.
 func pick(servers []Server, kind Kind, name string) (best Facts, ok bool) {
