@@ -303,7 +303,7 @@ func (c wrongCall) example() string {
 	switch {
 	case offered != nil && accepts(parsed(c.Accept), args):
 		return exampleRight
-	case c.changed(args):
+	case c.invents(args):
 		return exampleInvented
 	}
 	return exampleWrong

@@ -65,19 +65,24 @@ func (c wrongCall) judge(arguments []byte) fate {
 // changed reports whether a scalar of the call was dropped, or one was invented. Defaults of the
 // schema may be filled in.
 func (c wrongCall) changed(args any) bool {
+	before := c.sentValue()
+	return c.invents(args) || before != nil && exceeds(leavesOf(before), leavesOf(args), defaultsOf(parsed(c.Schema)))
+}
+
+// invents reports whether a scalar is neither in the call nor a default of the schema.
+func (c wrongCall) invents(args any) bool {
 	after, before := leavesOf(args), c.sentValue()
-	if before == nil {
-		// Not readable as it was sent: every word must at least occur in it.
-		text := folded(c.sent())
-		for leaf := range after {
-			if _, err := strconv.ParseFloat(leaf, 64); err != nil && !strings.Contains(text, leaf) {
-				return true
-			}
-		}
-		return false
+	if before != nil {
+		return exceeds(after, leavesOf(before), defaultsOf(parsed(c.Schema)))
 	}
-	given := defaultsOf(parsed(c.Schema))
-	return exceeds(leavesOf(before), after, given) || exceeds(after, leavesOf(before), given)
+	// Not readable as it was sent: every word must at least occur in it.
+	text := folded(c.sent())
+	for leaf := range after {
+		if _, err := strconv.ParseFloat(leaf, 64); err != nil && !strings.Contains(text, leaf) {
+			return true
+		}
+	}
+	return false
 }
 
 // sentValue returns the call's arguments as a value; nil if they are not readable.

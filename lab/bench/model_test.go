@@ -70,7 +70,8 @@ func TestJudgeOfWhatIsSent(t *testing.T) {
 func TestJudgeOfExamples(t *testing.T) {
 	for _, test := range []struct{ sent, accept, want string }{
 		{`{"to": "Oslo", "speed": "XL"}`, `{"to":["Oslo"]}`, exampleRight},
-		{`{"count": "many", "to": "Oslo"}`, `{"to":["Oslo"],"count":[4711]}`, exampleInvented},
+		{`{"from": "Rome"}`, `{"to":["Oslo"],"from":["Rome"]}`, exampleInvented},
+		{`{"to": "Oslo", "speed": "XL"}`, `{"to":["Oslo"],"speed":["fast"]}`, exampleWrong},
 		{`{"to": "Oslo"}`, `{"to":["Oslo"]}`, ""},
 	} {
 		if got := deliveryCall(test.sent, test.accept).example(); got != test.want {
