@@ -56,7 +56,7 @@ func TestRunCorrectsARejectedCall(t *testing.T) {
 	w.response()
 	w.request("tools/list", `{}`)
 	w.response()
-	w.call("book", `{"days":"3 days"}`)
+	w.call("book", `{"days":"1 + 2"}`)
 	if _, got := w.response(); !strings.Contains(got, "booked") || !strings.Contains(got, "The arguments were adjusted: days") || ran.Load() != 1 {
 		t.Errorf("%s\nran %d times\n%s", got, ran.Load(), w.stderr)
 	}

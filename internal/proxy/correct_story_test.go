@@ -181,7 +181,7 @@ func TestOtherCallsGoOnWhileAModelIsAsked(t *testing.T) {
 func TestACorrectedCallThatEndsTheServerHasOneAnswer(t *testing.T) {
 	t.Parallel()
 	i := openInn(t, &scripted{json: `{"arguments":{"city":"fatal","days":3}}`}, quick())
-	id := i.start("book", `{"city":"fatal","days":"3 days"}`)
+	id := i.start("book", `{"city":"fatal","days":"1 + 2"}`)
 	got := i.wantFault(id, fault.OutcomeUnknown).raw
 	if i.ran() != "book fatal" || !strings.Contains(got, "The server had rejected the first call: ") {
 		t.Errorf("%s\nran %q", got, i.ran())
@@ -242,7 +242,7 @@ func TestSecretsDoNotReachTheModel(t *testing.T) {
 	const secret = "hunter2-correct-horse"
 	model := &scripted{json: `{"arguments":{"city":"Oslo","days":3,"token":"<secret-1>"}}`}
 	i := openInn(t, model, quick())
-	i.text(i.answer(i.start("book", `{"city":"Oslo","days":"3 days","token":"`+secret+`"}`)))
+	i.text(i.answer(i.start("book", `{"city":"Oslo","days":"1 + 2","token":"`+secret+`"}`)))
 	if i.ran() != "book Oslo" {
 		t.Errorf("ran %q", i.ran())
 	}
@@ -285,7 +285,7 @@ func TestTheClientsModelIsAsked(t *testing.T) {
 	i := samplingInn(t, samplingHello)
 	id := i.start("book", threeDays)
 	question := i.notice("sampling/createMessage", 1)
-	if !strings.Contains(question.raw, "3 days") {
+	if !strings.Contains(question.raw, "1 + 2") {
 		t.Error(question.raw)
 	}
 	i.reply(question, `"result":{"role":"assistant","model":"theirs","content":{"type":"text","text":"{\"arguments\":{\"city\":\"Oslo\",\"days\":3}}"}}`)
@@ -365,7 +365,7 @@ func TestACallOverHTTPIsCorrected(t *testing.T) {
 			} else {
 				s.initialize()
 			}
-			if s.text(s.answer(s.start("book", `{"city":"coded","days":"3 days"}`))); i.ran() != "book coded" || model.questions() != 1 {
+			if s.text(s.answer(s.start("book", `{"city":"coded","days":"1 + 2"}`))); i.ran() != "book coded" || model.questions() != 1 {
 				t.Errorf("ran %q after %d questions", i.ran(), model.questions())
 			}
 		})

@@ -73,7 +73,7 @@ func (i *inn) ran() string {
 }
 
 const (
-	threeDays  = `{"city":"Oslo","days":"3 days"}`
+	threeDays  = `{"city":"Oslo","days":"1 + 2"}`
 	rightDays  = `{"arguments":{"city":"Oslo","days":3},"reason":"days is a number"}`
 	rejectedBy = "unable to parse string as an integer"
 )
@@ -235,7 +235,7 @@ func TestARejectionThatAToolPassesOnIsOnlyOffered(t *testing.T) {
 	for city := range relayed {
 		t.Run(city, func(t *testing.T) {
 			i := openInn(t, &scripted{json: `{"arguments":{"city":"` + city + `","days":3}}`}, quick())
-			got := i.answer(i.start("book", `{"city":"`+city+`","days":"3 days"}`)).raw
+			got := i.answer(i.start("book", `{"city":"`+city+`","days":"1 + 2"}`)).raw
 			if i.ran() != "book "+city || !strings.Contains(got, "A model proposed the call below.") {
 				t.Fatalf("ran %q: %s", i.ran(), got)
 			}
@@ -249,7 +249,7 @@ func TestARejectionThatAToolPassesOnIsOnlyOffered(t *testing.T) {
 func TestBothFailuresAreInOneAnswer(t *testing.T) {
 	t.Parallel()
 	i := openInn(t, &scripted{json: `{"arguments":{"city":"full","days":3}}`}, quick())
-	id := i.start("book", `{"city":"full","days":"3 days"}`)
+	id := i.start("book", `{"city":"full","days":"1 + 2"}`)
 	got := i.answer(id).raw
 	for _, part := range []string{"so did the call with corrected arguments", "First failure: ", "Second failure: ", "Corrected by a model: days", `"isError":true`} {
 		if !strings.Contains(got, part) {
@@ -262,7 +262,7 @@ func TestBothFailuresAreInOneAnswer(t *testing.T) {
 	if e := i.await(event.Corrected, 1); !strings.Contains(e.Detail, "failed as well") {
 		t.Errorf("%+v", e)
 	}
-	i.answer(i.start("book", `{"city":"full","days":"3 days"}`))
+	i.answer(i.start("book", `{"city":"full","days":"1 + 2"}`))
 	if n := i.model.questions(); n != 1 {
 		t.Errorf("%d questions about the same call", n)
 	}
@@ -338,8 +338,8 @@ func TestThePolicyNamesTheModel(t *testing.T) {
 func TestOtherFailuresAreNotCorrected(t *testing.T) {
 	t.Parallel()
 	i := openInn(t, &scripted{json: rightDays}, quick())
-	i.answer(i.start("book", `{"city":"locked","days":"3 days"}`))
-	i.answer(i.start("missing", `{"city":"Oslo","days":"3 days"}`))
+	i.answer(i.start("book", `{"city":"locked","days":"1 + 2"}`))
+	i.answer(i.start("missing", `{"city":"Oslo","days":"1 + 2"}`))
 	if n := i.model.questions(); n != 0 {
 		t.Errorf("%d questions", n)
 	}

@@ -31,6 +31,8 @@ var oddArguments = []string{
 	`{"city":"Oslo","days":-1}`,
 	`{"city":"Oslo","days":2.5}`,
 	`{"city":"Oslo","days":"five"}`,
+	`{"city":"Oslo","days":"five days"}`,
+	`{"city":"Oslo","days":"3 days"}`,
 	`{"city":"Oslo","days":"007"}`,
 	`{"city":"Oslo","days":null}`,
 	`{"city":"Oslo","days":[5]}`,

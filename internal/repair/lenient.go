@@ -38,11 +38,11 @@ func (c Change) aspect() Aspect {
 }
 
 // harmless reports whether a server that does not check its arguments reads both forms the same
-// way. It may not: a null clears a field that is kept if absent, and org-tools may be a different
-// repository than org/tools.
+// way. It may not: a null clears a field that is kept if absent, org-tools may be a different
+// repository than org/tools, and 3 may be milliseconds where "3 days" is read as it is.
 func (c Change) harmless() bool {
 	switch c.Rule {
-	case RuleNull:
+	case RuleNull, RulePhrase:
 		return false
 	case RuleChoice:
 		before, after := unquoted(c.Before), unquoted(c.After)
