@@ -95,7 +95,7 @@ func booked(params json.RawMessage, ledger string) string {
 var relayed = map[string]string{
 	"other-tool":    `MCP error -32602: Input validation error: Invalid arguments for tool geocode: Invalid input: expected number, received string at days`,
 	"other-fields":  `MCP error -32602: Input validation error: Invalid arguments for tool book: Invalid input: expected number, received string at when`,
-	"no-tool":       `Input validation error: '3 days' is not of type 'integer'`,
+	"no-tool":       `Input validation error: 'three' is not of type 'integer'`,
 	"other-library": `Error executing tool book: Error executing tool reserve: 1 validation error for reserveArguments\ndays\n  Input should be a valid integer`,
 	"passed-on":     `MCP error -32602: MCP error -32602: Invalid arguments for tool book: days must be an integer`,
 }

@@ -151,7 +151,7 @@ func TestTheModelReadsTheGoal(t *testing.T) {
 	t.Parallel()
 	i := openInn(t, &scripted{json: rightDays}, quick())
 	i.text(i.answer(i.request("tools/call", `{"name":"find","arguments":`+threeDays+`,"_meta":{"io.github.gauze-mcp/goal":"Plan a trip"}}`)))
-	i.answer(i.request("tools/call", `{"name":"find","arguments":{"city":"Rome","days":"3 days"},"_meta":{"io.github.gauze-mcp/goal":7}}`))
+	i.answer(i.request("tools/call", `{"name":"find","arguments":{"city":"Rome","days":"three"},"_meta":{"io.github.gauze-mcp/goal":7}}`))
 	if text := i.model.asked[0].Text; !strings.Contains(text, `"goal":"Plan a trip"`) {
 		t.Error(text)
 	}
