@@ -1,6 +1,7 @@
 package correct
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -179,5 +180,25 @@ func TestAnOfferReplacesEveryExample(t *testing.T) {
 	if err != nil || !strings.Contains(text, "send an integer from 1 to 14, e.g. 4.") || !strings.Contains(text, "- nights: integer from 8 (optional), e.g. 8") ||
 		!strings.Contains(string(report), `"fix":"send an integer from 1 to 14, e.g. 4"`) {
 		t.Errorf("%s\n%s\n%v", text, report, err)
+	}
+}
+
+// A call with more values of the model's own than a line can name is only offered, and a whole new call
+// is not.
+func TestManyValuesOfTheModelAreNotSent(t *testing.T) {
+	for n, offered := range map[int]bool{8: true, 9: true, 100: true, 101: false, 1500: false} {
+		var properties, required, values []string
+		for i := range n {
+			name := fmt.Sprintf(`"a%d"`, i)
+			properties, required, values = append(properties, name+`:{"type":"integer"}`), append(required, name), append(values, fmt.Sprintf("%s:%d", name, 1000+i))
+		}
+		schema := `{"type":"object","properties":{` + strings.Join(properties, ",") + `},"required":[` + strings.Join(required, ",") + `]}`
+		p, _, _, err := ask(t, `{"arguments":{`+strings.Join(values, ",")+`}}`, rejectedCall(schema, `{}`, "", true), Policy{})
+		if p.Send != (n == 8) || (err == nil) != offered {
+			t.Errorf("%d values: send %v, %v", n, p.Send, err)
+		}
+		if text, _ := Offer("", nil, p); n == 9 && (!strings.Contains(text, "and 1 more") || !strings.Contains(text, "a7: 1007")) {
+			t.Error(text)
+		}
 	}
 }

@@ -18,8 +18,9 @@ import (
 
 // Limits of what a model proposes by itself.
 const (
-	maxOwn    = 8    // values that can be named in one line
-	maxOwnLen = 1000 // characters of a string
+	maxOwn      = 8    // values that can be named in one line
+	maxOwnShown = 100  // values in a proposal that is only shown
+	maxOwnLen   = 1000 // bytes of a string
 )
 
 // own records a value of the model's own, and reports whether it may be shown: it is in a field that
@@ -30,7 +31,7 @@ func (g *closedGate) own(t *target) bool {
 	at, sent := present(g.sent, t.path)
 	rejected := g.isRejected(t.path)
 	switch {
-	case g.text != "", len(nodes) == 0 && !sent && !rejected, g.isForbidden(t, nodes):
+	case g.text != "", len(g.owned) >= maxOwnShown, len(nodes) == 0 && !sent && !rejected, g.isForbidden(t, nodes):
 		return false
 	case sent && (isObject(at) || isList(at)) && !isHollow(at):
 		return false

@@ -69,8 +69,12 @@ func (r *Receipt) ownNote() []string {
 // OwnValues names the values of a model's own among changes, on one line.
 func OwnValues(changes []Change) string {
 	var values []string
-	for _, change := range Own(changes) {
+	own := Own(changes)
+	for _, change := range own[:min(len(own), maxOwn)] {
 		values = append(values, bounded(change.Path, 60)+": "+bounded(visible(string(change.After)), 80))
+	}
+	if more := len(own) - maxOwn; more > 0 {
+		values = append(values, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(values, "; ")
 }
