@@ -31,9 +31,12 @@ type CallDoctor struct {
 // output of a tool.
 const maxCallText = 2 << 10
 
-// fixTimeout bounds the search for the fix of a failed call. The response waits for it, and its
-// cause is worth more than a fix that fits this machine.
-const fixTimeout = 700 * time.Millisecond
+// The search for the fix of a failed call ends after fixTimeout, and fixReserve before the response no
+// longer waits: the cause is worth more than a fix that fits this machine.
+const (
+	fixTimeout = 2 * time.Second
+	fixReserve = 500 * time.Millisecond
+)
 
 // callTrouble are words of texts that may be about what a server needs: a connection, a name, a
 // certificate, a credential or a variable. They only keep everything else away from Diagnose.
@@ -83,9 +86,9 @@ func (d *CallDoctor) Examine(ctx context.Context, spec launch.Spec, f upstream.F
 		return fault.Cause{}
 	}
 	cause := causeOf(&diagnosis, diagnosis.Fix)
-	looking, cancel := context.WithTimeout(ctx, fixTimeout)
+	looking, cancel := context.WithDeadline(ctx, fixDeadline(ctx))
 	defer cancel()
-	if fix, ok := m.Until(looking).firstFix(diagnosis, c, spec); ok && looking.Err() == nil {
+	if fix, ok := m.Until(looking).firstFix(diagnosis, c, spec); ok {
 		if cause.Remedy = fix.sentence(); fix.Apply != nil && fix.Risk <= Config {
 			cause.Remedy += " To review this change and make it: `gauze doctor --fix`"
 		}
@@ -93,6 +96,15 @@ func (d *CallDoctor) Examine(ctx context.Context, spec launch.Spec, f upstream.F
 	d.Log.Put(spec, CallFailure{At: time.Now(), Tool: f.Tool, Dir: cmp.Or(spec.Dir, m.Dir),
 		Category: diagnosis.Category, Cause: diagnosis.Cause, Explanation: diagnosis.Explanation, Fix: diagnosis.Fix, Said: strings.Join(diagnosis.Reasons, "\n")})
 	return cause
+}
+
+// fixDeadline returns when the search for a fix ends.
+func fixDeadline(ctx context.Context) time.Time {
+	at := time.Now().Add(fixTimeout)
+	if end, ok := ctx.Deadline(); ok && end.Add(-fixReserve).Before(at) {
+		at = end.Add(-fixReserve)
+	}
+	return at
 }
 
 // ownEvidence diagnoses a call whose text says nothing: by what the server wrote to stderr while it
@@ -279,17 +291,22 @@ func (m *Machine) unreachable(spec launch.Spec) string {
 }
 
 // firstFix returns the first fix that has facts of this machine in it: one that changes the Spec,
-// or else one with a next step.
-func (m *Machine) firstFix(d Diagnosis, c Case, spec launch.Spec) (Fix, bool) {
-	fixes := Fixes(m)(d, c, spec)
-	i := slices.IndexFunc(fixes, func(f Fix) bool { return f.Apply != nil })
-	if i < 0 {
-		i = slices.IndexFunc(fixes, func(f Fix) bool { return f.Next != "" })
-	}
-	if i < 0 {
-		return Fix{}, false
-	}
-	return fixes[i], true
+// or else one with a next step. What a look-up that runs out of time suggests does not count.
+func (m *Machine) firstFix(d Diagnosis, c Case, spec launch.Spec) (first Fix, ok bool) {
+	newPlan(m, d, c, spec).each(func(fixes []Fix) (more bool) {
+		if m.late() {
+			return false
+		}
+		if i := slices.IndexFunc(fixes, func(f Fix) bool { return f.Apply != nil }); i >= 0 {
+			first, ok = fixes[i], true
+			return false
+		}
+		if i := slices.IndexFunc(fixes, func(f Fix) bool { return f.Next != "" }); i >= 0 && !ok {
+			first, ok = fixes[i], true
+		}
+		return true
+	})
+	return first, ok
 }
 
 // sentence returns what was found and what to do.

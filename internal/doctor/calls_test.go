@@ -386,3 +386,68 @@ func TestTheCallLogHasNoPartOfASecret(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+// composeAt makes a compose file of the machine's directory publish the database as port 54320.
+func composeAt(t *testing.T, m *Machine, more string) (launch.Spec, upstream.FailedCall) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(m.Dir, "compose.yaml"), []byte("services:\n  db:\n    ports: [\"54320:5432\"]\n"+more), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return launch.Spec{Command: "lazy-server", Args: []string{"postgres://app@localhost:5432/x"}, Env: []string{}},
+		upstream.FailedCall{Tool: "query", Text: "connect ECONNREFUSED 127.0.0.1:5432"}
+}
+
+// On a busy machine every look takes long. The cause and its fix are still found while the response waits.
+func TestAFailedCallIsExplainedOnABusyMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := callMachine(t, "127.0.0.1:54320")
+		spec, f := composeAt(t, m, "")
+		fast := m.Dial
+		m.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			select {
+			case <-time.After(900 * time.Millisecond):
+				return fast(ctx, network, address)
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		d := &CallDoctor{Machine: m, Log: CallLogIn(t.TempDir())}
+		if got := d.Examine(ctx, spec, f); !strings.Contains(got.Remedy, "change port 5432 to 54320") || ctx.Err() != nil {
+			t.Errorf("%+v, %v", got, ctx.Err())
+		}
+	})
+}
+
+// A fix that was found is not lost because a later look hangs, and nothing is said about what was not seen.
+func TestALookThatHangsLosesNoFix(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, port := range []string{"127.0.0.1:54320", "127.0.0.1:1"} { // the second is another service's
+			m := callMachine(t, port)
+			spec, f := composeAt(t, m, "  old:\n    ports: [\"54330:5432\"]\n")
+			env := m.Env
+			shell := filepath.Join(t.TempDir(), "sh")
+			if err := os.WriteFile(shell, nil, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			m.Env = func(name string) (string, bool) {
+				if name == "SHELL" {
+					return shell, true
+				}
+				return env(name)
+			}
+			m.Run = func(ctx context.Context, _ []string, _ string, _ ...string) (string, error) {
+				<-ctx.Done()
+				return "", ctx.Err()
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			d := &CallDoctor{Machine: m, Log: CallLogIn(t.TempDir())}
+			got := d.Examine(ctx, spec, f)
+			if found := strings.Contains(got.Remedy, "change port 5432 to 54320"); found != (port == "127.0.0.1:54320") || strings.Contains(got.Remedy, "Docker") || !got.Known() || ctx.Err() != nil {
+				t.Errorf("%s: %+v, %v", port, got, ctx.Err())
+			}
+			cancel()
+		}
+	})
+}

@@ -19,24 +19,40 @@ import (
 // enforces that for all fixes. It never changes what runs: no different package, version or runner,
 // no variable that loads code, no different host.
 func Fixes(m *Machine) func(Diagnosis, Case, launch.Spec) []Fix {
-	return func(d Diagnosis, c Case, spec launch.Spec) []Fix {
-		p := newPlan(m, d, c, spec)
-		var fixes []Fix
-		for _, r := range remedies()[d.Cause] {
-			fixes = append(fixes, r(p)...)
-		}
-		if len(fixes) == 0 && d.unexplained() {
-			for _, r := range obvious() {
-				fixes = append(fixes, r(p)...)
-			}
-		}
-		fixes = append(fixes, p.proposal()...)
+	return func(d Diagnosis, c Case, spec launch.Spec) (fixes []Fix) {
+		newPlan(m, d, c, spec).each(func(some []Fix) bool {
+			fixes = append(fixes, some...)
+			return true
+		})
+		return fixes
+	}
+}
+
+// each calls use with the fixes of one remedy after the other, until use returns false.
+func (p *plan) each(use func([]Fix) (more bool)) {
+	none := true
+	try := func(r remedy) bool {
+		fixes := r(p)
+		none = none && len(fixes) == 0
 		for i := range fixes {
 			fixes[i] = judged(fixes[i])
 			fixes[i].About, fixes[i].Next = p.clean(fixes[i].About), p.clean(fixes[i].Next)
 		}
-		return fixes
+		return use(fixes)
 	}
+	for _, r := range remedies()[p.d.Cause] {
+		if !try(r) {
+			return
+		}
+	}
+	if none && p.d.unexplained() {
+		for _, r := range obvious() {
+			if !try(r) {
+				return
+			}
+		}
+	}
+	try((*plan).proposal)
 }
 
 // plan is what remedies work with: a diagnosis, the case it is from and the machine.

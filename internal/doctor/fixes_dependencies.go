@@ -82,7 +82,7 @@ func (p *plan) composeUp(s Published) (next, command string) {
 	case len(p.Find("podman", p.env)) > 0:
 		return start("podman")
 	}
-	return fmt.Sprintf("Nothing is listening on port %d. %s publishes the service %s there, but Docker is not installed. Start the program that should listen there, or install Docker.", s.Outer, file, s.Service), ""
+	return fmt.Sprintf("Nothing is listening on port %d. %s publishes the service %s there, but Docker was not found on this machine. Start the program that should listen there, or install Docker.", s.Outer, file, s.Service), ""
 }
 
 // startDocker returns the command that starts Docker's daemon, as far as it is known.

@@ -90,7 +90,7 @@ func TestComposeIsAdvisedOnlyIfDockerRuns(t *testing.T) {
 			docker(f)
 			f.file("home/me/.docker/config.json", `{"currentContext":"remote"}`)
 		}, "must start the service db", up, true},
-		{"it is not installed", func(*fakeMachine) {}, "Docker is not installed", "", false},
+		{"it is not installed", func(*fakeMachine) {}, "Docker was not found", "", false},
 		{"podman is", func(f *fakeMachine) { f.file("system/usr/bin/podman", "") }, "must start the service db", "podman compose", true},
 	} {
 		t.Run(tt.about, func(t *testing.T) {

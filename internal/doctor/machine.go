@@ -81,6 +81,9 @@ func (m *Machine) Until(ctx context.Context) *Machine {
 	return m
 }
 
+// late reports whether the time for look-ups is over: what they say from then on is not a fact.
+func (m *Machine) late() bool { return m.until != nil && m.until.Err() != nil }
+
 func (m *Machine) inTime() (context.Context, context.CancelFunc) {
 	if m.until == nil {
 		return context.WithTimeout(context.Background(), lookTimeout)
