@@ -185,9 +185,9 @@ func ExampleExecute() {
 		OnEvent: func(e gauze.Event) { fmt.Println(e.Kind, e.Detail) },
 	}
 	tool := gauze.Tool{Name: "search", ReadOnly: true}
-	result, err := gauze.Execute(context.Background(), executor, tool, json.RawMessage(`{"limit":"five"}`), search)
+	result, err := gauze.Execute(context.Background(), executor, tool, json.RawMessage(`{"limit":"2 + 3"}`), search)
 	fmt.Println(result, err)
 	// Output:
-	// corrected limit: "five" became 5
+	// corrected limit: "2 + 3" became 5
 	// 5 results <nil>
 }

@@ -32,7 +32,7 @@ func office(t *testing.T) (session *mcp.ClientSession, ran *[]string) {
 		server.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: hints},
 			func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				*ran = append(*ran, name+" "+string(req.Params.Arguments))
-				if !strings.Contains(string(req.Params.Arguments), "five") {
+				if !strings.Contains(string(req.Params.Arguments), "2 + 3") {
 					return text("done"), nil
 				}
 				var rpc *jsonrpc.Error
@@ -85,8 +85,8 @@ func TestExecuteCallsOfAnMCPServer(t *testing.T) {
 		said    []string // by the result or the error
 	}{
 		// The SDK rejected the arguments before the tool ran, so even a write is sent again.
-		{"book", 1, []string{"book Oslo 5"}, false, []string{"booked", `days: "five" became 5 (corrected by a model)`}},
-		{"closed", 1, []string{"closed Oslo 5"}, true, []string{`validating \"arguments\"`, `days: "five" became 5`, "the office is closed"}},
+		{"book", 1, []string{"book Oslo 5"}, false, []string{"booked", `days: "2 + 3" became 5 (corrected by a model)`}},
+		{"closed", 1, []string{"closed Oslo 5"}, true, []string{`validating \"arguments\"`, `days: "2 + 3" became 5`, "the office is closed"}},
 		{"params", 1, []string{"params " + inWords, "params " + inFives}, false, []string{"done"}},
 		{"value", 1, []string{"value " + inWords, "value " + inFives}, false, []string{"done"}},
 		// The tool ran, so it may have had an effect.

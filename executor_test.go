@@ -67,13 +67,13 @@ var (
 )
 
 const (
-	inWords = `{"city":"Oslo","days":"five"}` // rules do not read number words
+	inWords = `{"city":"Oslo","days":"2 + 3"}` // a sum: rules do not calculate
 	inFives = `{"city":"Oslo","days":5}`
 	fixed   = `{"arguments":{"city":"Oslo","days":5}}`
 )
 
 var (
-	errDays    = errors.New(`days must be a number, not "five"`)
+	errDays    = errors.New(`days must be a number, not "2 + 3"`)
 	errBadDays = gauze.ArgumentError(errDays)
 	errAgain   = gauze.ArgumentError(errors.New("there is no weather for Oslo"))
 )
@@ -248,7 +248,7 @@ func TestErrorOfTheCorrectedCall(t *testing.T) {
 	if !errors.As(err, &both) || both.First != errBadDays || both.Second != errAgain || both.Offered != nil {
 		t.Fatalf("%+v", err)
 	}
-	contains(t, err.Error(), `First failure: "days must be a number, not \"five\""`, `days: "five" became 5`, errAgain.Error())
+	contains(t, err.Error(), `First failure: "days must be a number, not \"2 + 3\""`, `days: "2 + 3" became 5`, errAgain.Error())
 	if len(events) != 1 || events[0].Kind != gauze.EventCorrected {
 		t.Errorf("%v", events)
 	}
@@ -368,7 +368,7 @@ func TestSecretsStayWithTheCaller(t *testing.T) {
 		{gauze.Tool{Name: "login", Schema: schema}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "days: not a number"}},
 	} {
 		dispatch := &stub{failures: []error{c.err}}
-		_, err := gauze.Execute(t.Context(), &executor, c.tool, json.RawMessage(`{"days":"five","password":"`+secret+`"}`), dispatch.run)
+		_, err := gauze.Execute(t.Context(), &executor, c.tool, json.RawMessage(`{"days":"2 + 3","password":"`+secret+`"}`), dispatch.run)
 		var offered *gauze.CorrectionError
 		got := json.RawMessage(dispatch.got[len(dispatch.got)-1])
 		if errors.As(err, &offered) {

@@ -25,7 +25,7 @@ func TestMiddlewareCorrectsWhatItWouldRefuse(t *testing.T) {
 		if got != inFives || model.asked.Load() != 1 {
 			t.Errorf("%s: ran with %s, asked %d", tool, got, model.asked.Load())
 		}
-		contains(t, said(result), "The arguments were adjusted: ", `days: "five" became 5 (corrected by a model)`)
+		contains(t, said(result), "The arguments were adjusted: ", `days: "2 + 3" became 5 (corrected by a model)`)
 		receipt, _ := json.Marshal(result.Meta["io.github.gauze-mcp/repair"])
 		contains(t, string(receipt), `"model":"oracle"`, `"rule":"corrected by a model"`)
 		if len(events) != 1 || events[0].Kind != gauze.EventCorrected || events[0].Tool != tool || string(events[0].Model.After) != inFives {
@@ -94,7 +94,7 @@ func TestMiddlewareReportsBothFailures(t *testing.T) {
 	if !result.IsError {
 		t.Fatal(said(result))
 	}
-	contains(t, said(result), "the office is closed", "The call to `closed` was not run: 1 of 2 arguments must be changed.", `days: "five" became 5`)
+	contains(t, said(result), "the office is closed", "The call to `closed` was not run: 1 of 2 arguments must be changed.", `days: "2 + 3" became 5`)
 }
 
 // A question takes time. A tool that is replaced meanwhile does not get a call for the old one.

@@ -14,7 +14,7 @@ import (
 const searchSchema = `{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer","minimum":1}},"required":["query","limit"],"additionalProperties":false}`
 
 func searchCall() Call {
-	return Call{Tool: "search", Schema: repair.Compile([]byte(searchSchema)), Arguments: []byte(`{"query":"tea","limit":"five"}`),
+	return Call{Tool: "search", Schema: repair.Compile([]byte(searchSchema)), Arguments: []byte(`{"query":"tea","limit":"2 + 3"}`),
 		Rejection: Rejection{Text: "ValueError: limit"}, Safe: true}
 }
 
@@ -32,7 +32,7 @@ func TestCorrectableFailureIsCorrected(t *testing.T) {
 	if err != nil || asked != 1 || !p.Send || string(p.Arguments) != `{"query":"tea","limit":5}` || p.Reason != "limit is a number" {
 		t.Fatalf("%s, send %v, %d questions, %v", p.Arguments, p.Send, asked, err)
 	}
-	if cost.Model != "fake" || cost.Usage.InputTokens != 7 || string(cost.After) != `{"query":"tea","limit":5}` || !strings.Contains(string(cost.Before), "five") {
+	if cost.Model != "fake" || cost.Usage.InputTokens != 7 || string(cost.After) != `{"query":"tea","limit":5}` || !strings.Contains(string(cost.Before), "2 + 3") {
 		t.Errorf("%+v", cost)
 	}
 	if len(p.Changes) != 1 || p.Changes[0].Rule != repair.RuleModel || p.Changes[0].Path != "limit" {
@@ -89,7 +89,7 @@ func TestAnswersOfAModel(t *testing.T) {
 		{`{"arguments":[1]}`, ErrUnfit},
 		{`{"args":{}}`, ErrDeclined},
 		{`{"arguments":{}}`, ErrUnfit},
-		{`{"arguments":{"query":"tea","limit":"five"}}`, ErrUnfit},
+		{`{"arguments":{"query":"tea","limit":"2 + 3"}}`, ErrUnfit},
 		{`{"arguments":{"query":"fixed","limit":5}}`, ErrInvented}, // the original sent any value of the model
 		{`{"arguments":{"query":"tea","limit":6}}`, ErrInvented},
 	} {
@@ -269,7 +269,7 @@ func TestBothFailuresAreWorded(t *testing.T) {
 // A small model that reads about placeholders uses one, even if there is no secret.
 func TestPlaceholdersAreMentionedOnlyIfThereAreAny(t *testing.T) {
 	schema := repair.Compile([]byte(`{"properties":{"days":{"type":"integer"},"api_key":{"type":"string"}}}`))
-	for arguments, want := range map[string]bool{`{"days":"five"}`: false, `{"days":"five","api_key":"hunter2-hunter2"}`: true} {
+	for arguments, want := range map[string]bool{`{"days":"2 + 3"}`: false, `{"days":"2 + 3","api_key":"hunter2-hunter2"}`: true} {
 		masked, err := schema.Mask([]byte(arguments), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -189,7 +189,7 @@ func TestARejectedCallIsExplainedAfterTheServersWords(t *testing.T) {
 	for _, library := range []string{"zod", "data", "bare"} {
 		t.Run(library, func(t *testing.T) {
 			s := beginListed(t, "checking", quick())
-			m := s.answer(s.start("write", `{"city":"`+library+`","days":"five"}`))
+			m := s.answer(s.start("write", `{"city":"`+library+`","days":"2 + 3"}`))
 			ours := splitError(t, m, checkingText(library, "write"))
 			if !strings.HasPrefix(ours, "\n\n[gauze] The server rejected the call to `write`: ") || !strings.Contains(ours, "expected integer 1..14") ||
 				strings.Contains(ours, "was not run") {
@@ -198,7 +198,7 @@ func TestARejectedCallIsExplainedAfterTheServersWords(t *testing.T) {
 			if library == "zod" && !strings.Contains(string(m.Error.Data), `"io.github.gauze-mcp/arguments":{"type":"invalid_arguments"`) {
 				t.Errorf("no report: %s", m.raw)
 			}
-			again := splitError(t, s.answer(s.start("write", `{"city":"`+library+`","days":"five"}`)), checkingText(library, "write"))
+			again := splitError(t, s.answer(s.start("write", `{"city":"`+library+`","days":"2 + 3"}`)), checkingText(library, "write"))
 			if len(again) >= len(ours) {
 				t.Errorf("the second explanation is not shorter: %s", again)
 			}
@@ -207,7 +207,7 @@ func TestARejectedCallIsExplainedAfterTheServersWords(t *testing.T) {
 	for _, library := range []string{"pydantic", "go", "decoder", "sdk"} {
 		t.Run(library, func(t *testing.T) {
 			s := beginListed(t, "checking", quick())
-			m := s.answer(s.start("write", `{"city":"`+library+`","days":"five"}`))
+			m := s.answer(s.start("write", `{"city":"`+library+`","days":"2 + 3"}`))
 			var r, direct result
 			json.Unmarshal(m.Result, &r)
 			json.Unmarshal([]byte(strings.TrimPrefix(checkingText(library, "write"), `"result":`)), &direct)
@@ -229,7 +229,7 @@ func TestAFailureOfAnotherKindIsNotExplained(t *testing.T) {
 	t.Parallel()
 	s := beginListed(t, "checking", quick())
 	for _, city := range []string{"internal", "failing"} {
-		id := s.start("read", `{"city":"`+city+`","days":"five"}`)
+		id := s.start("read", `{"city":"`+city+`","days":"2 + 3"}`)
 		if got, want := s.answer(id).raw, `{"jsonrpc":"2.0","id":`+id+`,`+checkingWords[city]+`}`; got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
@@ -277,7 +277,7 @@ func TestARejectionProvesNoMoreThanItSays(t *testing.T) {
 	if m := s.answer(s.start("read", `{"city":"zod","tags":"a"}`)); m.Error == nil {
 		t.Errorf("repaired because of a different tool: %s", m.raw)
 	}
-	s.answer(s.start("read", `{"city":"bare","days":"five"}`))
+	s.answer(s.start("read", `{"city":"bare","days":"2 + 3"}`))
 }
 
 // A call of a tool that is not listed is sent. After the server has rejected it, the only tool that can

@@ -53,7 +53,7 @@ func TestExplainKeywords(t *testing.T) {
 		example                      string
 	}{
 		{"type", one(`{"type":"integer"}`), `{"x":"many"}`, "x", []string{`"many" (string)`, "expected integer", "send an integer"}, `{"x":1}`},
-		{"type, number in words", one(`{"type":"integer","maximum":9}`), `{"x":"five"}`, "x", []string{"integer up to 9", "e.g. 5"}, `{"x":5}`},
+		{"type, number in words", one(`{"type":"integer","maximum":9}`), `{"x":"about five"}`, "x", []string{"integer up to 9", "e.g. 5"}, `{"x":5}`},
 		{"type, number with a unit", one(`{"type":"number"}`), `{"x":"7 days"}`, "x", []string{"e.g. 7"}, `{"x":7}`},
 		{"type, yes", one(`{"type":"boolean"}`), `{"x":"yes"}`, "x", []string{"e.g. true"}, `{"x":true}`},
 		{"type, comma list", one(`{"type":"array","items":{"type":"string"}}`), `{"x":"a, b"}`, "x", []string{`e.g. ["a","b"]`}, `{"x":["a","b"]}`},

@@ -17,11 +17,13 @@ const (
 
 func TestNumbersInPhrases(t *testing.T) {
 	for _, e := range []ruleCase{
+		{name: "a word", properties: anInteger, sent: `{"n":"five"}`, want: `{"n":5}`, rule: RulePhrase, tier: Silent},
+		{name: "two words", properties: anInteger, sent: `{"n":"Twenty five"}`, want: `{"n":25}`, tier: Silent},
+		{name: "hundreds", properties: anInteger, sent: `{"n":"two hundred and five"}`, want: `{"n":205}`, tier: Silent},
 		{name: "the name is the unit", properties: dayCount, sent: `{"days":"five days"}`, want: `{"days":5}`, rule: RulePhrase, tier: Silent},
 		{name: "digits and the unit", properties: dayCount, sent: `{"days":"7 days"}`, want: `{"days":7}`, rule: RulePhrase, tier: Silent},
 		{name: "without a space", properties: dayCount, sent: `{"days":"7days"}`, want: `{"days":7}`, tier: Silent},
 		{name: "one of them", properties: dayCount, sent: `{"days":"one day"}`, want: `{"days":1}`, tier: Silent},
-		{name: "hundreds", properties: dayCount, sent: `{"days":"Two hundred and five days"}`, want: `{"days":205}`, tier: Silent},
 		{name: "a sentence", properties: dayCount, sent: `{"days":"Five days."}`, want: `{"days":5}`, tier: Silent},
 		{name: "a name that also limits it", properties: `"!max_items":{"type":"integer"}`, sent: `{"max_items":"twenty-five items"}`, want: `{"max_items":25}`, tier: Silent},
 		{name: "a name that goes on", properties: `"!resultsPerPage":{"type":"integer"}`, sent: `{"resultsPerPage":"ten results"}`, want: `{"resultsPerPage":10}`, tier: Silent},
@@ -30,6 +32,7 @@ func TestNumbersInPhrases(t *testing.T) {
 		{name: "the description states the unit", properties: inSeconds, sent: `{"timeout":"2.5 seconds"}`, want: `{"timeout":2.5}`, tier: Silent},
 		{name: "the description counts things", properties: resultsMax, sent: `{"limit":"ten results"}`, want: `{"limit":10}`, tier: Silent},
 		{name: "in a branch", properties: `"!wait":{"anyOf":[{"type":"integer"},{"type":"null"}],"description":"Seconds to wait"}`, sent: `{"wait":"five seconds"}`, want: `{"wait":5}`, tier: Silent},
+		{name: "in a list", properties: `"!n":{"type":"array","items":{"type":"integer"}}`, sent: `{"n":["one",2]}`, want: `{"n":[1,2]}`, tier: Silent},
 		{name: "in an object", properties: `"!o":{"type":"object","properties":{"days":{"type":"integer"}}}`, sent: `{"o":{"days":"two days"}}`, want: `{"o":{"days":2}}`, tier: Silent},
 		{name: "out of range", properties: `"!days":{"type":"integer","maximum":3}`, sent: `{"days":"five days"}`},
 		{name: "a fraction for an integer", properties: dayCount, sent: `{"days":"2.5 days"}`},

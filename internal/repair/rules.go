@@ -233,9 +233,6 @@ func (m *mender) convertNumber(v violation, at string, fraction bool) bool {
 	if !isNumber {
 		rule = RulePhrase
 		n, ok = m.quantity(v).plainNumber(at)
-		if _, bare := spelledNumber(strings.TrimSpace(at)); bare {
-			ok = false
-		}
 	}
 	if !ok || !isExact(n) || !fraction && !isWhole(n) {
 		return false

@@ -89,7 +89,6 @@ func TestNumbersInText(t *testing.T) {
 		{name: "thousands", properties: anInteger, sent: `{"n":"1,000"}`},
 		{name: "a unit", properties: anInteger, sent: `{"n":"5 km"}`},
 		{name: "percent", properties: aNumber, sent: `{"n":"50%"}`},
-		{name: "a word", properties: anInteger, sent: `{"n":"five"}`},
 		{name: "hexadecimal", properties: anInteger, sent: `{"n":"0x10"}`},
 		{name: "a plus", properties: anInteger, sent: `{"n":"+5"}`},
 		{name: "NaN", properties: aNumber, sent: `{"n":"NaN"}`},
@@ -288,7 +287,7 @@ func TestDefaults(t *testing.T) {
 		{name: "null", properties: `"!n":{"type":["integer","null"],"default":null}`, sent: `{}`},
 		{name: "none", properties: anInteger, sent: `{}`},
 		{name: "of an optional", properties: `"n":{"type":"integer","default":10}`, sent: `{}`, want: `{}`},
-		{name: "instead of a wrong value", properties: `"!n":{"type":"integer","default":10}`, sent: `{"n":"ten"}`},
+		{name: "instead of a wrong value", properties: `"!n":{"type":"integer","default":10}`, sent: `{"n":"tenfold"}`},
 	} {
 		e.run(t)
 	}
@@ -379,8 +378,8 @@ func TestOnlyWhatIsWrongIsTouched(t *testing.T) {
 }
 
 func TestAllOrNothing(t *testing.T) {
-	out := Compile([]byte(closedTool(`"!a":{"type":"integer"},"!b":{"type":"integer"}`))).Arguments([]byte(`{"a":"1","b":"two"}`), Options{Tier: Told})
-	if out.Verdict != Refused || out.Arguments != nil && string(out.Arguments) != `{"a":"1","b":"two"}` {
+	out := Compile([]byte(closedTool(`"!a":{"type":"integer"},"!b":{"type":"integer"}`))).Arguments([]byte(`{"a":"1","b":"too"}`), Options{Tier: Told})
+	if out.Verdict != Refused || out.Arguments != nil && string(out.Arguments) != `{"a":"1","b":"too"}` {
 		t.Errorf("half a repair went out: %s %s", out.Verdict, out.Arguments)
 	}
 }

@@ -249,7 +249,7 @@ func judgedTools() []judgedTool {
 		{"create_report", largeSchema(), []judgedCall{
 			{"valid", largeCall(`3`, `"high"`), repair.Valid},
 			{"nested repair", largeCall(`"3"`, `"HIGH"`), repair.Repaired},
-			{"refused", largeCall(`"three"`, `"highest"`), repair.Refused},
+			{"refused", largeCall(`"several"`, `"highest"`), repair.Refused},
 		}},
 	}
 }
