@@ -352,7 +352,7 @@ func confirmFix(cmd *cobra.Command, seen *trust.Memory) func(*fleet.Server, flee
 
 // fixQuestions are the questions about fixes of a server that is in no file. Nothing is remembered.
 type fixQuestions struct {
-	agree  func(*fleet.Server, fleet.Offer) bool // nil if nobody can be asked
+	agree  func(*fleet.Server, fleet.Offer) bool // nil if the user cannot be asked
 	heal   bool                                  // whether fixes are tried
 	wanted atomic.Bool                           // there is a fix that the user would be asked about
 }
