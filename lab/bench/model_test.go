@@ -201,7 +201,7 @@ func TestModelCommand(t *testing.T) {
 	if err != nil || json.Unmarshal(text, &report) != nil || len(report.Rows) != 2 {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	if oracle, liar := report.Rows[0], report.Rows[1]; oracle.Outcomes["healed"] < 10 || oracle.Outcomes[offeredRight] < 3 || len(liar.Own) == 0 || liar.Asked < 20 || len(liar.Passed) > 0 {
+	if oracle, liar := report.Rows[0], report.Rows[1]; oracle.Outcomes["healed"] < 10 || oracle.Outcomes[offeredRight] < 3 || len(liar.Trusted) == 0 || liar.Asked < 20 || len(liar.Passed) > 0 {
 		t.Errorf("the built-in calls: %+v\n%+v", oracle, liar)
 	}
 	t.Setenv("GAUZE_MODEL", "")
