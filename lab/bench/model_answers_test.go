@@ -119,3 +119,25 @@ func TestQuestionsAndTheirAnswers(t *testing.T) {
 		t.Errorf("%+v\n%+v", row, questions)
 	}
 }
+
+// The answers of capable readers, recorded without the accepted values: most of what the rules refuse
+// is sent or offered right, a tool that writes never gets a value that is not the caller's, and every
+// built-in call has an answer.
+func TestRecordedAnswers(t *testing.T) {
+	const floor = 80 // percent healed or offered right; the rules alone reach 22
+	for _, flags := range [][]string{nil, {"--writes"}} {
+		to := filepath.Join(t.TempDir(), "result.json")
+		if err := runModel(append([]string{"--answers", filepath.Join("testdata", "model-answers.jsonl"), "--json", to}, flags...)); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(to)
+		var report modelReport
+		if err != nil || json.Unmarshal(text, &report) != nil || len(report.Rows) != 1 {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		row := report.Rows[0]
+		if row.HealedOrOffered < floor || row.Outcomes[unanswered] > 0 || row.Writes.Altered > 0 || row.Reads.Altered > 0 {
+			t.Errorf("%v: %+v", flags, row)
+		}
+	}
+}
