@@ -179,10 +179,10 @@ func TestNoFieldOfACorrectionPolicyIsLost(t *testing.T) {
 		kinds = append(kinds, RejectionKind(kind))
 	}
 	p := CorrectionPolicy{
-		Enabled: new(false), MaxRetries: new(0), UseModel: new(false), Timeout: time.Second, CorrectableErrors: kinds, Open: new(true),
+		Enabled: new(false), MaxRetries: new(0), UseModel: new(false), Timeout: time.Second, CorrectableErrors: kinds, Open: new(false),
 	}
 	policy, err := p.internal()
-	if err != nil || !policy.Off || !policy.OfferOnly || !policy.NoModel || policy.Timeout != time.Second || len(policy.Correctable) != len(kinds) || !policy.Open {
+	if err != nil || !policy.Off || !policy.OfferOnly || !policy.NoModel || policy.Timeout != time.Second || len(policy.Correctable) != len(kinds) || !policy.Closed {
 		t.Errorf("%+v, %v", policy, err)
 	}
 	if n := reflect.TypeOf(p).NumField(); n != len(correct.Keys()) {
@@ -206,8 +206,7 @@ func TestNoFieldOfAFaultIsLostOnTheWire(t *testing.T) {
 	at := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	internal := &fault.Fault{
 		Code: fault.ServerExitsEarly, Delivery: fault.Unsent, Safe: true, Server: "s", Name: "s", Method: "tools/call", Tool: "t", Detail: "d",
-		State: "dead", Closures: 1, Recoveries: 1,
-		At: at, Since: at, NextTry: at, Attempts: 1, Waited: time.Second, Limit: time.Second, Report: []byte(`{"type":"x"}`),
+		At: at, Since: at, NextTry: at, State: "dead", Closures: 2, Recoveries: 1, Attempts: 1, Waited: time.Second, Limit: time.Second, Report: []byte(`{"type":"x"}`),
 		Cause:    fault.Cause{Code: "c", Explanation: "E.", Remedy: "R.", Changes: []string{"x"}},
 		Evidence: &fault.Evidence{Exit: "exit status 1", Ran: time.Second, Stderr: []string{"e"}, Stdout: []string{"o"}},
 	}
