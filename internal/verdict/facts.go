@@ -10,20 +10,20 @@ type Facts struct {
 	Reconnecting  bool          `json:"reconnecting,omitempty" jsonschema:"an attempt is in progress"`
 	Failures      []FailureFact `json:"failures,omitempty" jsonschema:"oldest first"`
 	Consecutive   int           `json:"consecutive_failures,omitempty" jsonschema:"since the last response"`
-	Reconnects    int           `json:"reconnects,omitempty" jsonschema:"attempts to reconnect so far"`
+	Reconnects    int           `json:"reconnects,omitempty" jsonschema:"attempts so far"`
 	MaxReconnects int           `json:"max_reconnects,omitempty" jsonschema:"default 5"`
-	RetryIn       float64       `json:"retry_in_seconds,omitempty" jsonschema:"earliest next attempt"`
-	LastSuccess   *float64      `json:"last_success_seconds,omitempty" jsonschema:"since the last response; omit if there was none"`
+	RetryIn       float64       `json:"retry_in_seconds,omitempty" jsonschema:"next attempt"`
+	LastSuccess   *float64      `json:"last_success_seconds,omitempty" jsonschema:"since the last response, if any"`
 	Cause         string        `json:"cause,omitempty" jsonschema:"code of a diagnosis"`
 	Confidence    float64       `json:"cause_confidence,omitempty" jsonschema:"0 to 1"`
 	Goal          string        `json:"goal,omitempty" jsonschema:"of the task"`
 	Done          int           `json:"steps_done,omitempty" jsonschema:"of the task"`
 	Total         int           `json:"steps_total,omitempty" jsonschema:"of the task"`
 	Deadline      *float64      `json:"deadline_seconds,omitempty" jsonschema:"seconds left; negative: passed"`
-	Needs         string        `json:"needs,omitempty" jsonschema:"remaining steps that need the server: all, some or none"`
-	OthersHealthy bool          `json:"others_healthy,omitempty" jsonschema:"the task's other servers work"`
-	Completed     []string      `json:"done,omitempty"`
-	Remaining     []StepFact    `json:"remaining,omitempty"`
+	Needs         string        `json:"needs,omitempty" jsonschema:"remaining steps that need it: all, some or none"`
+	OthersHealthy bool          `json:"others_healthy,omitempty" jsonschema:"other servers work"`
+	Completed     []string      `json:"done,omitempty" jsonschema:"by the task"`
+	Remaining     []StepFact    `json:"remaining,omitempty" jsonschema:"in order"`
 }
 
 // FailureFact is a Failure as JSON.
@@ -39,7 +39,7 @@ type FailureFact struct {
 type StepFact struct {
 	Name     string `json:"step"`
 	Needs    bool   `json:"needs_server,omitempty"`
-	Required bool   `json:"required,omitempty" jsonschema:"the task stops without it"`
+	Required bool   `json:"required,omitempty"`
 }
 
 // Situation returns the facts as a Situation. permanent reports whether a cause is permanent.
