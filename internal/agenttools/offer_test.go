@@ -190,8 +190,8 @@ func TestTheFinalConfigurationHasTheHealedVariable(t *testing.T) {
 		env     string // of the server's own directory
 		want    []string
 	}{
-		"a reference": {[]string{"GITHUB_TOKEN=" + secret}, "ORBIT_TEAM=blue\n", []string{"with GITHUB_PERSONAL_ACCESS_TOKEN=${GITHUB_TOKEN}", "with ORBIT_TEAM=blue", "with NEEDX=1"}},
-		"a file":      {nil, "ORBIT_TEAM=blue\nGITHUB_PERSONAL_ACCESS_TOKEN=" + secret + "\n", []string{"with GITHUB_PERSONAL_ACCESS_TOKEN=«redacted»", "with ORBIT_TEAM=blue", "with NEEDX=1"}},
+		"a reference": {[]string{"GITHUB_TOKEN=" + secret}, "ORBIT_TEAM=blue\n", []string{"with GITHUB_PERSONAL_ACCESS_TOKEN=${GITHUB_TOKEN}", "with ORBIT_TEAM=«redacted»", "with NEEDX=1"}},
+		"a file":      {nil, "ORBIT_TEAM=blue\nGITHUB_PERSONAL_ACCESS_TOKEN=" + secret + "\n", []string{"with GITHUB_PERSONAL_ACCESS_TOKEN=«redacted»", "with ORBIT_TEAM=«redacted»", "with NEEDX=1"}},
 	} {
 		a := newAgent(t, settings{person: yes})
 		a.lonely()

@@ -117,8 +117,8 @@ func Final(before, healed launch.Spec) launch.Spec {
 	return withHealed(lasting(launch.Spec{}, before, healed, false), before, healed, before.Env)
 }
 
-// withHealed returns a spec with the variables that a fix set. A secret is a reference to the variable of
-// the user's environment that has the value, or masked.
+// withHealed returns a spec with the variables that a fix set. A value is a reference to the variable of
+// the user's environment that has it, or masked.
 func withHealed(s, before, healed launch.Spec, environ []string) launch.Spec {
 	if healed.URL != "" {
 		return s
@@ -136,10 +136,10 @@ func withHealed(s, before, healed launch.Spec, environ []string) launch.Spec {
 	return s
 }
 
-// withoutSecret returns the value of a variable as it may be shown.
+// withoutSecret returns the value of a variable as it may be shown. What was found in a file may be a
+// secret whatever its name is.
 func withoutSecret(name, value string, environ []string) string {
-	pair := name + "=" + value
-	if !redact.NamesSecret(name, value) && redact.EnvironSecrets([]string{pair}).Redact(value) == value && redact.Text(value) == value {
+	if name == "PATH" || quietVariable(name) {
 		return value
 	}
 	for _, other := range environ {
