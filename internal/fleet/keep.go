@@ -126,15 +126,19 @@ func withHealed(s, before, healed launch.Spec, environ []string) launch.Spec {
 	was, now := valuesOf(before.Environment()), valuesOf(healed.Environment())
 	s.Env = slices.DeleteFunc(slices.Clone(s.Env), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
-		return was[name] != now[name]
+		return was[name] != now[name] && !revised(was[name])
 	})
 	for _, name := range slices.Sorted(maps.Keys(now)) {
-		if old, has := was[name]; !has || old != now[name] {
+		if old, has := was[name]; (!has || old != now[name]) && !(revised(old) && slices.Contains(s.Env, name+"="+now[name])) {
 			s.Env = append(s.Env, name+"="+withoutSecret(name, now[name], environ))
 		}
 	}
 	return s
 }
+
+// revised reports whether a fix changed a value of the entry itself, such as a port in it, and did not
+// find it elsewhere.
+func revised(old string) bool { return old != "" && len(References(old)) == 0 }
 
 // withoutSecret returns the value of a variable as it may be shown. What was found in a file may be a
 // secret whatever its name is.
