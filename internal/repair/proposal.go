@@ -20,9 +20,17 @@ func (g *closedGate) proposal(rank map[string]int) Proposal {
 	} else {
 		p.Changes = []Change{change(nil, encode(g.text, nil), p.Arguments)}
 	}
+	if !isObject(g.sent) { // all of it is one change
+		for _, path := range g.owned {
+			p.Changes = append(p.Changes, change(path, nil, encode(lookup(g.proposed, path), rank)))
+		}
+	}
 	for i := range p.Changes {
 		p.Changes[i].Tier = p.Tier
 		p.Changes[i].Rule = g.ruleOf(p.Changes[i].Path)
+	}
+	if len(p.Changes) > maxChanges { // what is the model's own must be among those that are shown
+		p.Changes = slices.Concat(Own(p.Changes), slices.DeleteFunc(slices.Clone(p.Changes), Change.isOwn))
 	}
 	p.Changes = g.schema.shown(p.Changes)
 	return p

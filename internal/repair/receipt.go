@@ -43,10 +43,12 @@ func (d *Decision) Note() string {
 	return fault.ModelMark + "] " + bounded(plaintext.Clean(strings.Join(parts, " ")), maxNoteLen)
 }
 
+func (c Change) isOwn() bool { return c.Rule == RuleOwn }
+
 // Own returns the changes that contain a value of a model's own.
 func Own(changes []Change) (own []Change) {
 	for _, change := range changes {
-		if change.Rule == RuleOwn {
+		if change.isOwn() {
 			own = append(own, change)
 		}
 	}
