@@ -53,9 +53,12 @@ func behave() {
 		found := make(chan struct{})
 		serveHTTP(address, sync.OnceFunc(func() { close(found) }))
 		<-found
-		answerWithoutTools()
+		answerWithoutTools("")
+	case "serve beside": // it answers on stdout, but does not list its tools there
+		serveHTTP(address, func() {})
+		answerWithoutTools("tools/list")
 	case "toolless":
-		answerWithoutTools()
+		answerWithoutTools("")
 	case "fetch":
 		go io.Copy(io.Discard, dial())
 	}
@@ -63,8 +66,8 @@ func behave() {
 	os.Exit(0)
 }
 
-// answerWithoutTools acts as a server that declares tools and lists none.
-func answerWithoutTools() {
+// answerWithoutTools acts as a server that declares tools and lists none. It does not answer one method.
+func answerWithoutTools(except string) {
 	in := json.NewDecoder(os.Stdin)
 	for {
 		var request struct {
@@ -74,7 +77,7 @@ func answerWithoutTools() {
 		if in.Decode(&request) != nil {
 			os.Exit(0)
 		}
-		if result := toollessResults[request.Method]; result != "" {
+		if result := toollessResults[request.Method]; result != "" && request.Method != except {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", request.ID, result)
 		}
 	}

@@ -88,7 +88,7 @@ const (
 // settled reports whether the command of an attempt serves HTTP and will not answer on stdout.
 func (l *lookout) settled(a *attempt, asked, now time.Time) bool {
 	switch {
-	case a.Remote || a.conn.LastHeard().After(asked):
+	case a.Remote || a.Stage >= upstream.Spoke || a.conn.LastHeard().After(asked): // one that answered before is only slow
 		return false
 	case l.found != nil:
 		return now.Sub(l.at) >= min(servedGrace, a.Timeout/4)

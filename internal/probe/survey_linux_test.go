@@ -16,6 +16,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 	limits "github.com/gauze-mcp/gauze/internal/testonly/patience"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // called is a spec that runs this test binary under another name.
@@ -184,6 +185,14 @@ func TestACommandThatServesHTTPIsFound(t *testing.T) {
 func TestACommandThatServesBothAnswersOnStdout(t *testing.T) {
 	a := runUntil(t, called(t, "server", "serve both", "127.0.0.1:0"), Options{Timeout: 2 * time.Second, MaxWait: 10 * time.Second}, Result.OK)
 	if !a.OK() || a.Served != nil || a.Found.Transport != "stdio" {
+		t.Errorf("%+v", a)
+	}
+}
+
+// A server that has answered on stdout is one on stdout, however slow it is and whatever else it serves.
+func TestAServerThatAnsweredOnStdoutIsNotLookedForElsewhere(t *testing.T) {
+	a := runUntil(t, called(t, "server", "serve beside", "127.0.0.1:0"), Options{Timeout: time.Second, MaxWait: 5 * time.Second}, func(a Result) bool { return a.Stage >= upstream.Initialized })
+	if a.Stage < upstream.Initialized || a.Served != nil || a.Limit.Serves != "" {
 		t.Errorf("%+v", a)
 	}
 }
