@@ -70,6 +70,15 @@ func (s *Session) Busy() bool {
 	return s.conn != nil && s.inFlight(s.conn)
 }
 
+// Silent reports whether all that the server left unanswered are probes for which no call waited. It may be at
+// work.
+func (s *Session) Silent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &s.pulse
+	return s.conn != nil && p.idle && p.misses > 0 && !p.halted() && !p.wedged && !s.gaveUp.After(s.conn.LastHeard())
+}
+
 // probeTimeout returns how long the server may take to answer the probe in flight. An idle one has nothing
 // else to do.
 func (s *Session) probeTimeout() time.Duration {

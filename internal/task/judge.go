@@ -30,7 +30,7 @@ func (r *Runner) ready(ctx context.Context, i Intent) (tools []Tool, stop *Stopp
 	for tries := 0; ctx.Err() == nil; tries++ {
 		tools, lost := r.Servers.Tools(ctx, server)
 		now := r.situation(server)
-		if lost == nil && responds(now) {
+		if lost == nil && (responds(now) || now.Silent && len(r.state.lost(server)) == 0) {
 			delete(r.without, server)
 			stop, err = r.doubt(ctx, i, now)
 			return tools, stop, err

@@ -29,6 +29,7 @@ type Situation struct {
 	Since  time.Time // when the server went down
 	Detail string    // what happened, one line
 	Remedy string    // what the user can do about the cause
+	Silent bool      // all that it left unanswered are probes between calls: it may be at work
 }
 
 // Tool is a tool of a server.

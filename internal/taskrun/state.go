@@ -23,7 +23,7 @@ func (s *server) situation() task.Situation {
 	session, listed := s.session, s.greeted && !s.stale
 	s.mu.Unlock()
 	health, trouble, now := session.Upstream().Snapshot(), session.Trouble(), time.Now()
-	out := task.Situation{Situation: verdict.Situation{
+	out := task.Situation{Silent: session.Silent(), Situation: verdict.Situation{
 		Server: s.name, Transport: s.transport(), Health: health.State.String(), Consecutive: health.ConsecutiveFailures, Failures: s.failures(now),
 		Hide: redact.EnvironSecrets(os.Environ()).Redact,
 	}}
