@@ -25,8 +25,8 @@ const maxLooks = 3
 // lookTimeout bounds one look.
 const lookTimeout = 10 * time.Second
 
-// isElsewhere reports whether a server that was asked to begin a session serves HTTP instead. Clients wait
-// for a minute, so it looks for that every lookInterval while the server is silent.
+// isElsewhere reports whether a server that was asked to begin a session serves HTTP instead, at two looks in
+// a row. Clients wait for a minute, so it looks for that every lookInterval while the server is silent.
 func (s *Session) isElsewhere(conn *upstream.Conn, asked, now time.Time) bool {
 	e := &s.elsewhere
 	if e.conn != conn {
@@ -42,12 +42,13 @@ func (s *Session) isElsewhere(conn *upstream.Conn, asked, now time.Time) bool {
 		ctx, cancel := context.WithTimeout(s.life, lookTimeout)
 		defer cancel()
 		serves := s.up.ServedAt(ctx, conn)
-		settled := serves != "" || last && s.up.Lasts(conn.Stuck(method, asked))
+		lasts := serves == "" && last && s.up.Lasts(conn.Stuck(method, asked))
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.elsewhere.conn == conn {
-			s.elsewhere.looking, s.elsewhere.settled, s.elsewhere.serves = false, settled, serves
-			s.elsewhere.next = now.Add(s.lookInterval)
+		if e := &s.elsewhere; e.conn == conn {
+			again := serves != "" && serves == e.serves // a server may open its port before it answers on stdout
+			e.looking, e.settled, e.serves = false, again || lasts, serves
+			e.next = now.Add(s.lookInterval)
 		}
 	})
 	return false

@@ -33,9 +33,13 @@ func (s *story) untilLooked() {
 // A client learns before it gives up that its server serves HTTP.
 func TestACommandThatServesHTTPIsToldBeforeTheClientGivesUp(t *testing.T) {
 	t.Parallel()
-	s, id := hushed(t, doctorWith(nil).serving("http://127.0.0.1:8000/mcp"))
+	q := doctorWith(nil).serving("http://127.0.0.1:8000/mcp")
+	s, id := hushed(t, q)
 	if m := s.wantFault(id, fault.StartTimeout); !strings.Contains(m.raw, "It is unwell.") {
 		t.Errorf("no cause: %s", m.raw)
+	}
+	if n := q.looked.Load(); n < 2 {
+		t.Errorf("told after %d look: it may open its port before it answers on stdout", n)
 	}
 }
 
