@@ -63,8 +63,8 @@ func (a *admission) empty() {
 
 // admits reports whether a call may be sent now, as far as others in flight are concerned.
 func (s *Session) admits(c *call) bool {
-	if c.id == nil {
-		return true
+	if c.id == nil || c.awaitsList {
+		return c.id == nil
 	}
 	a := &s.admission
 	now := c.arrived
@@ -72,7 +72,7 @@ func (s *Session) admits(c *call) bool {
 		now = time.Now()
 	}
 	switch {
-	case c.awaitsList, s.atLimit(c), now.Before(c.retryAt), c.suspect && now.Sub(s.upSince) < s.maxHold && !s.suspectMayGo(), s.conn.Remote() && s.wouldOvertake(c):
+	case s.atLimit(c), now.Before(c.retryAt), c.suspect && now.Sub(s.upSince) < s.maxHold && !s.suspectMayGo(), s.conn.Remote() && s.wouldOvertake(c):
 		return false
 	}
 	return c.class != Unsafe || a.allows(now) || a.fixed == 0 && now.Sub(c.arrived) >= s.maxHold

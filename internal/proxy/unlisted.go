@@ -25,6 +25,7 @@ type listing struct {
 	losses   int       // connections that ended while they waited
 	failure  error     // why the tools were not listed; nil: it is not known that they will not be
 	checking bool      // a goroutine checks the calls that have waited
+	clients  *call     // a request of the client that lists the tools; nil: none was seen
 }
 
 // maxListLosses is how many connections may end while calls wait: tools/list may be what ends them.
@@ -103,7 +104,7 @@ func (s *Session) listForCalls() {
 			w.since = time.Now()
 			time.AfterFunc(s.listWait, func() { s.update(func() {}) })
 		}
-		if first := s.queue[slices.IndexFunc(s.queue, (*call).waitsForList)]; !s.clientLists(first) {
+		if first := s.queue[slices.IndexFunc(s.queue, (*call).waitsForList)]; !s.asking && !s.clientLists(first) {
 			s.askToolsAs(s.conn, s.memoryFor(first))
 		}
 	}
@@ -111,11 +112,19 @@ func (s *Session) listForCalls() {
 
 func (c *call) waitsForList() bool { return c.awaitsList }
 
-// nextToCheck returns the first call that has waited for the list; nil: there is none.
+// nextToCheck returns the first call that has waited for the list; nil: there is none. On a pipe, all
+// others are behind the first. Many calls may wait, so calls of the same tool are judged together.
 func (s *Session) nextToCheck() *call {
+	var waits *call
 	for _, c := range s.queue {
-		if c.awaitsList && (s.listsTool(c) || s.hasWaited(c)) {
+		switch {
+		case !c.awaitsList || waits != nil && waits.tool == c.tool && waits.modern == c.modern:
+		case s.listsTool(c) || s.hasWaited(c):
 			return c
+		case s.conn != nil && !s.conn.Remote():
+			return nil
+		default:
+			waits = c
 		}
 	}
 	return nil
@@ -123,8 +132,14 @@ func (s *Session) nextToCheck() *call {
 
 // clientLists reports whether the client itself is listing the tools, and began to before a call.
 func (s *Session) clientLists(before *call) bool {
+	w := &s.listing
+	lists := func(c *call) bool { return c.msg.Method == "tools/list" && c.seq < before.seq }
+	if w.clients != nil && w.clients.state != done && lists(w.clients) {
+		return true
+	}
 	for _, c := range s.calls {
-		if c.msg.Method == "tools/list" && c.seq < before.seq {
+		if lists(c) {
+			w.clients = c
 			return true
 		}
 	}
