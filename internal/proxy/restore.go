@@ -104,8 +104,14 @@ func (s *Session) askToolsAs(conn *upstream.Conn, m memory) {
 			err := restore.tools(m) // if the server dies meanwhile, the next call asks again
 			s.update(func() {
 				more = err == nil && s.catalog.stale && again < maxRelists
-				if s.asking = more; !more && !errors.Is(err, errEnded) && !(s.catalog.listed && !s.catalog.stale) {
+				if s.asking = more; more || errors.Is(err, errEnded) {
+					return
+				}
+				switch {
+				case !s.catalog.listed:
 					s.listing.failure = cmp.Or(err, restore.rejection, errUnlisted)
+				case s.catalog.stale:
+					s.listing.failure = cmp.Or(err, restore.rejection, errChanging)
 				}
 			})
 		}
@@ -232,8 +238,11 @@ func (r *restoring) toolsSoon(m memory) error {
 	return r.ctx.Err()
 }
 
-// errUnlisted says that a server's answers did not contain the whole list of its tools.
-var errUnlisted = errors.New("the server did not list all its tools")
+// What a server did that answered tools/list.
+var (
+	errUnlisted = errors.New("the server did not list all its tools")
+	errChanging = errors.New("the server's tools changed each time they were listed")
+)
 
 // errEnded says that the session ended before a request of our own was answered.
 var errEnded = errors.New("the connection ended")

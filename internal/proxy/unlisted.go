@@ -220,7 +220,7 @@ func (s *Session) unlistedFault(c *call) *fault.Fault {
 	case err != nil:
 		return &fault.Fault{Code: fault.ToolsUnlisted, Delivery: fault.Unsent, Detail: err.Error()}
 	case s.listing.losses >= maxListLosses:
-		return &fault.Fault{Code: fault.ToolsUnlisted, Delivery: fault.Unsent, Detail: "the server exited each time it was asked for its tools"}
+		return &fault.Fault{Code: fault.ToolsUnlisted, Delivery: fault.Unsent, Detail: "the connection to the server ended each time it was asked for its tools"}
 	}
 	return &fault.Fault{Code: fault.ToolsUnlisted, Delivery: fault.Unsent, Waited: time.Since(c.arrived),
 		Detail: fmt.Sprintf("the server did not answer tools/list within %v", s.Patience)}

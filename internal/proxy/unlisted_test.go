@@ -16,7 +16,7 @@ import (
 )
 
 // serveUsers has tools that check their arguments themselves, and records the methods that it is asked.
-// How it lists its tools is in the file "lists": by default at once; paged, rejected, never, after the
+// How it lists its tools is in the file "lists": by default at once; paged, rejected, changing, never, after the
 // file "go" is there, by exiting the first times, or when a tool is called.
 func serveUsers(in io.Reader, out io.Writer, dir string) {
 	const create = `{"name":"create-user","inputSchema":{"type":"object","properties":{"username":{"type":"string","minLength":3},` +
@@ -47,6 +47,9 @@ func serveUsers(in io.Reader, out io.Writer, dir string) {
 			case lists == "never":
 			case lists == "with the call" && !is("looked"):
 				list = m.ID
+			case lists == "changing":
+				fmt.Fprintln(out, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+				answer(`"result":{"tools":[` + look + `,` + create + `]}`)
 			case lists == "rejected":
 				answer(`"error":{"code":-32601,"message":"Method not found"}`)
 			case lists == "dies" && os.Mkdir(filepath.Join(dir, "died"), 0o700) == nil, lists == "dies-always":
@@ -263,7 +266,10 @@ func TestTheSecondCallDoesNotWait(t *testing.T) {
 // What strict mode cannot check is not sent.
 func TestStrictRefusesWhatItCannotCheck(t *testing.T) {
 	t.Parallel()
-	for _, lists := range []string{"never", "rejected", "dies-always"} {
+	for lists, why := range map[string]string{
+		"never": "did not answer tools/list within 50ms", "rejected": "rejected tools/list",
+		"dies-always": "the connection to the server ended each time", "changing": "changed each time they were listed",
+	} {
 		t.Run(lists, func(t *testing.T) {
 			t.Parallel()
 			o := strict()
@@ -273,8 +279,9 @@ func TestStrictRefusesWhatItCannotCheck(t *testing.T) {
 			s, dir := beginUsers(t, o, lists)
 			s.greet()
 			for range 2 {
-				if _, delivery := s.faultOf(s.wantFault(s.start("create-user", wrongUser), fault.ToolsUnlisted)); delivery != "unsent" {
-					t.Errorf("delivery %q", delivery)
+				refused := s.wantFault(s.start("create-user", wrongUser), fault.ToolsUnlisted)
+				if _, delivery := s.faultOf(refused); delivery != "unsent" || !strings.Contains(refused.raw, why) {
+					t.Errorf("delivery %q, %s", delivery, refused.raw)
 				}
 			}
 			if asked := fmt.Sprint(askedOf(t, dir)); strings.Contains(asked, "tools/call") {
