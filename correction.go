@@ -147,8 +147,13 @@ type argumentError struct{ error }
 
 func (e *argumentError) Unwrap() error { return e.error }
 
-// isArgumentError reports whether an error was marked by ArgumentError.
+// isArgumentError reports whether an error was marked by ArgumentError. Of a call that was corrected and
+// failed again, the second error counts: the first one says nothing about what the second call did.
 func isArgumentError(err error) bool {
 	var marked *argumentError
+	var corrected *CorrectionError
+	if errors.As(err, &corrected) && corrected.Second != nil {
+		return isArgumentError(corrected.Second)
+	}
 	return errors.As(err, &marked)
 }

@@ -2,6 +2,7 @@ package gauze_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -137,4 +138,25 @@ func TestMiddlewareOffersInAProtocolError(t *testing.T) {
 		t.Fatal("no error")
 	}
 	contains(t, err.Error(), "days must be a number", "A model proposed the call below.", inFives)
+}
+
+// A handler may pass its call to an Executor. If the corrected call failed there, it may have had an effect,
+// whatever the error of the first one says.
+func TestMiddlewareDoesNotRepeatWhatAnExecutorSent(t *testing.T) {
+	b := newBureau(t, gauze.MiddlewareOptions{Model: &oracle{answer: fixedDate}})
+	inner := &gauze.Executor{Model: &oracle{answer: fixedDate}}
+	booked := 0
+	mcp.AddTool(b.server, &mcp.Tool{Name: "trip", InputSchema: map[string]any{"type": "object"}}, func(ctx context.Context, req *mcp.CallToolRequest, _ trip) (*mcp.CallToolResult, any, error) {
+		_, err := gauze.Execute(ctx, inner, gauze.Tool{Name: "book"}, req.Params.Arguments, func(_ context.Context, arguments json.RawMessage) (string, error) {
+			if !strings.Contains(string(arguments), "2026-03-05") {
+				return "", gauze.ArgumentError(errors.New("when must be a date"))
+			}
+			booked++
+			return "", errors.New("booked, but the confirmation could not be printed")
+		})
+		return nil, nil, err
+	})
+	if result := b.call(b.connect(), "trip", inProse); !result.IsError || booked != 1 {
+		t.Errorf("booked %d times: %s", booked, said(result))
+	}
 }
