@@ -261,7 +261,7 @@ func situationOf(name string, h Health, failures []Failure, t *upstream.Trouble,
 		return s
 	}
 	s.Reconnects = max(0, t.Attempts-1) // the first attempt was the connection that was lost
-	if t.Code == fault.CrashLoop { // it connected each time, and failed again
+	if t.Code == fault.CrashLoop {      // it connected each time, and failed again
 		s.Reconnects = max(s.Reconnects, len(failures)-1)
 	}
 	s.Automatic = s.Reconnects
