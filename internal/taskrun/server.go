@@ -35,7 +35,9 @@ type server struct {
 	observe func(event.Event) // may be nil
 	since   time.Time         // when it first went down and did not come back
 	detail  string            // why it last went down
-	past    []health.Failure  // of sessions that were replaced
+
+	past     []health.Failure // of sessions that were replaced
+	answered time.Time        // when the server last answered in one of them
 
 	mu      sync.Mutex
 	session *proxy.Session

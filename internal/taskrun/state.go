@@ -27,7 +27,7 @@ func (s *server) situation() task.Situation {
 		Server: s.name, Transport: s.transport(), Health: health.State.String(), Consecutive: health.ConsecutiveFailures, Failures: s.failures(now),
 		Hide: redact.EnvironSecrets(os.Environ()).Redact,
 	}}
-	if at := health.LastSuccess; !at.IsZero() {
+	if at := later(s.answered, health.LastSuccess); !at.IsZero() {
 		out.Answered, out.SinceSuccess = true, max(0, now.Sub(at))
 	}
 	if trouble != nil {
@@ -93,8 +93,16 @@ const maxPast = 16
 func (s *server) replace() {
 	s.past = append(s.past, s.session.Upstream().Failures()...)
 	s.past = s.past[max(0, len(s.past)-maxPast):]
+	s.answered = later(s.answered, s.session.Upstream().Snapshot().LastSuccess)
 	s.close(true)
 	s.start()
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 func plainDetail(code, detail string) string { return redact.Passage(cmp.Or(detail, code)) }

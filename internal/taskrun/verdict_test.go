@@ -133,3 +133,22 @@ func TestTheModelIsNotAskedAboutAServerThatIsGone(t *testing.T) {
 		t.Error(asked[0].Text)
 	}
 }
+
+// What a server did before its session was replaced counts: one that answered a moment ago has answered.
+func TestAReplacedSessionRemembersThatTheServerAnswered(t *testing.T) {
+	t.Parallel()
+	b := begin(t, twoSteps)
+	servers := &Servers{Plan: b.plan.Servers, Wrap: quick()}
+	defer servers.Close(nil)
+	if _, lost := servers.Tools(t.Context(), "s"); lost != nil {
+		t.Fatal(lost)
+	}
+	one, err := servers.server("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.replace()
+	if now := one.situation(); !now.Answered {
+		t.Errorf("%+v", now)
+	}
+}
