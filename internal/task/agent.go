@@ -95,7 +95,7 @@ func (r *Runner) allTools(ctx context.Context) (all []toolsOf, stop *Stopped, er
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if r.without[name] && !responds(r.Servers.Situation(name)) {
+		if r.without[name] && (r.loses[name] || !responds(r.Servers.Situation(name))) {
 			continue
 		}
 		tools, stop, err := r.ready(ctx, Intent{Server: name})

@@ -80,7 +80,14 @@ func (r *Runner) doubt(ctx context.Context, i Intent, now Situation) (*Stopped, 
 	if err != nil || v.By != verdict.ByModel || v.Action == verdict.Retry {
 		return nil, err
 	}
-	return r.giveUpOn(i.Server, now, v), nil
+	stop := r.giveUpOn(i.Server, now, v)
+	if r.without[i.Server] {
+		if r.loses == nil {
+			r.loses = map[string]bool{}
+		}
+		r.loses[i.Server] = true
+	}
+	return stop, nil
 }
 
 // giveUpOn returns the stop because of a server that is not waited for any longer. A task whose calls a

@@ -185,6 +185,22 @@ func TestAnAgentGoesOnWithoutAServer(t *testing.T) {
 	}
 }
 
+// A server that responds and loses calls is left out once, and is no question before each of the next calls.
+func TestAnAgentDecidesOnceAboutAServerThatLosesCalls(t *testing.T) {
+	loses := strings.Replace(call("read", "{}"), `"server":"s"`, `"server":"bad"`, 1)
+	o, m := agent(t, "goal: find out\nservers: {bad: a/c, s: a/b}\n", func(_ context.Context, tool, _ string) Reply {
+		if tool == "read" {
+			return Reply{Status: Lost, Delivery: Unknown}
+		}
+		return says("ok")
+	}, loses, judgment("continue"), call("write", "{}"), call("set", "{}"), modelDone)
+	s := o.wantStatus("done", 0)
+	o.wantCalls("read {}", "read {}", "write {}", "set {}")
+	if last := m.asked[len(m.asked)-1].Text; len(m.asked) != 5 || !strings.Contains(last, `"unavailable_servers":["bad"]`) {
+		t.Errorf("%d questions: %+v", len(m.asked), s.Judged)
+	}
+}
+
 // An agent with one server has nothing to go on with.
 func TestAnAgentDoesNotGoOnWithoutItsOnlyServer(t *testing.T) {
 	o, m := agent(t, goal, always(says("ok")), judgment("continue"), judgment("stop_task"))

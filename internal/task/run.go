@@ -36,6 +36,7 @@ type Runner struct {
 	begun time.Time // of this run
 
 	without map[string]bool // servers that a task whose calls a model chooses does without
+	loses   map[string]bool // those of them that respond, but lost calls: they stay out
 	unheard time.Time       // when the model last gave no answer about a server
 }
 
