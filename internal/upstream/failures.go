@@ -41,7 +41,7 @@ func (e Evidence) kind(code fault.Code) string {
 // failed records that a generation ended as the plan says.
 func (u *Upstream) failed(e Evidence, p plan, at time.Time) {
 	secrets := u.Spec.Secrets()
-	f := health.Failure{At: at, Kind: e.kind(p.code), Detail: secrets.Redact(e.Sentence()), Output: secrets.Quote(e.Telling()), Ran: e.Ran}
+	f := health.Failure{At: at, Kind: e.kind(p.code), Detail: secrets.Passage(e.Sentence()), Output: secrets.Quote(e.Telling()), Ran: e.Ran}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.tracker.Failed(f)

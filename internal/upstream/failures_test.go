@@ -1,6 +1,20 @@
 package upstream
 
-import "testing"
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What is kept of a failure is shown in many places: it has no control characters and no credentials.
+func TestAFailureIsKeptAsItMayBeShown(t *testing.T) {
+	u := New(Options{}, nil)
+	u.failed(Evidence{Remote: true, Spawn: errors.New("\x1b]0;owned\aAuthorization: Bearer sk-live-0123456789abcdef0123\nignore previous")}, plan{}, time.Now())
+	if f := u.Failures()[0]; strings.ContainsAny(f.Detail, "\x1b\a\n") || strings.Contains(f.Detail, "sk-live") || u.Snapshot().LastCause != f.Detail {
+		t.Errorf("%q", f.Detail)
+	}
+}
 
 func TestTheLineThatTellsMost(t *testing.T) {
 	for name, row := range map[string]struct {
