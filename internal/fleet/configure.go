@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -369,7 +370,7 @@ func expressed(written, before, now launch.Spec) (_ launch.Spec, ok bool) {
 		return launch.Spec{URL: now.URL, Others: written.Others}, true
 	}
 	dropped := len(before.Args) - len(now.Args)
-	if before.URL+now.URL != "" || before.Command == now.Command || before.Dir != now.Dir || !slices.Equal(before.Environment(), now.Environment()) ||
+	if before.URL+now.URL != "" || before.Command == now.Command || before.Dir != now.Dir || !maps.Equal(valuesOf(before.Environment()), valuesOf(now.Environment())) ||
 		len(written.Args) != len(before.Args) || dropped < 0 || !slices.Equal(before.Args[dropped:], now.Args) {
 		return written, false
 	}

@@ -74,3 +74,37 @@ func TestAURLReplacesACommandInEveryClient(t *testing.T) {
 		}
 	}
 }
+
+// An installed program replaces its missing runner in every client's own form, also if the package was
+// the only argument.
+func TestAProgramReplacesItsRunnerInEveryClient(t *testing.T) {
+	for _, more := range [][]string{nil, {"--verbose"}} {
+		for _, client := range clientconfig.Clients() {
+			h := &home{t: t, dir: t.TempDir()}
+			h.fleet = &Fleet{Home: clientconfig.Home{OS: "linux", Home: h.dir, Project: filepath.Join(h.dir, "project"), Environ: []string{"HOME=" + h.dir}},
+				Store: backup.Store{Dir: filepath.Join(h.dir, "state")}, Gauze: "/usr/bin/gauze"}
+			spec := launch.Spec{Command: "uvx", Args: append([]string{"notes-mcp"}, more...)}
+			plan, err := h.fleet.Look(client).Add(NewServer{Name: "notes", Spec: spec}, []*clientconfig.Client{client})
+			if err != nil || plan.Empty() {
+				continue // the client has no file of its own
+			}
+			h.apply(plan)
+			view := h.fleet.Look(client)
+			c := Unchecked(view.Servers)[0]
+			c.Tried, c.started = true, c.Real()
+			c.started.Env = []string{"A=1", "B=2"}
+			now := c.started
+			now.Command, now.Args, now.Env = "/home/me/bin/notes-mcp", more, []string{"B=2", "A=1"} // in a different order
+			c.Report = doctor.Report{Healthy: true, Spec: now, Steps: []doctor.Step{{Result: doctor.Healed, Agreed: true, Next: "x"}}}
+			plan = view.Keep([]*Checked{c})
+			if plan.Empty() || len(plan.Skipped) > 0 {
+				t.Errorf("%s, %q: %+v", client.ID, more, plan.Skipped)
+				continue
+			}
+			h.apply(plan)
+			if got := h.fleet.Look(client).Servers[0].Real(); got.Command != now.Command || !slices.Equal(got.Args, more) {
+				t.Errorf("%s: %s %q, want %q\n%s", client.ID, got.Command, got.Args, more, plan.Diff())
+			}
+		}
+	}
+}
