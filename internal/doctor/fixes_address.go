@@ -42,7 +42,7 @@ func keepRunning(p *plan) []Fix {
 	}
 	line := shown(p.c.Secrets, p.spec.ShownIn(p.typing()))
 	fix.Name, fix.Asks, fix.Origins = "to-url "+address, true, sends(trust.Machine)
-	fix.About = fmt.Sprintf("connects to %s, where the server answers instead of on stdin and stdout; nothing starts the server then, so you must keep it running yourself: %s", address, line)
+	fix.About = fmt.Sprintf("the server answers at %s instead of on stdin and stdout; a client that connects there does not start it, so you must keep it running yourself: %s", address, line)
 	fix.Next = fmt.Sprintf("Start the server in stdio mode if it has one. Otherwise keep it running yourself (%s) and connect to its URL: `gauze run --url %s`", line, address)
 	fix.Apply = func(launch.Spec) launch.Spec { return launch.Spec{URL: address} }
 	return []Fix{fix}
