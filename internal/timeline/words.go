@@ -118,7 +118,7 @@ func ofOneCall(e event.Event, what string) string {
 	case event.Uncorrected:
 		return fmt.Sprintf("no correction of %s: %s%s", what, e.Detail, spent(e))
 	case event.Unverified:
-		return fmt.Sprintf("sent a call to %s without checking its arguments: %s", e.Tool, e.Detail)
+		return fmt.Sprintf("sent a call to %s unchanged: %s", e.Tool, e.Detail)
 	case event.Cancelled:
 		return "the client cancelled " + what
 	case event.Unknown, event.TimedOut, event.Failed, event.Quarantined:
