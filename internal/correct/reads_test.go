@@ -160,6 +160,20 @@ func TestAnOfferNamesWhatIsNotTheCallers(t *testing.T) {
 	}
 }
 
+// A valid answer about text that is not JSON is offered and not sent, whatever the tool does.
+func TestTextThatIsNotJSONIsOnlyOffered(t *testing.T) {
+	const schema = `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}`
+	for _, safe := range []bool{true, false} {
+		c := rejectedCall(schema, `{'a': 3}}], ['math.pythagoras', {'c': 5`, "", safe)
+		p, _, _, err := ask(t, `{"arguments":{"a":3,"b":4}}`, c, Policy{})
+		text, _ := Offer("The call was not run.", nil, p)
+		if err != nil || p.Send || p.NotSent(c, Policy{}) == "" || !strings.Contains(text, "You did not send these values, the model fake proposed them: b: 4.") ||
+			!strings.HasSuffix(text, `Call that would pass: {"a":3,"b":4}`) {
+			t.Errorf("read-only %v: send %v, %s, %v", safe, p.Send, text, err)
+		}
+	}
+}
+
 // A message proposes one value for an argument: what the rules would have invented is gone from all of it.
 func TestAnOfferReplacesEveryExample(t *testing.T) {
 	const sent = `{"city":"Oslo","days":"a few"}`

@@ -66,12 +66,11 @@ func (s *Schema) Propose(sent, proposed []byte, o ProposeOptions) (p Proposal, e
 		return p, fmt.Errorf("%w: %w", ErrUnfit, err)
 	}
 	g := &closedGate{schema: s, options: o, sent: from.value, proposed: to.value, text: text}
-	if text != "" {
-		if err := g.readText(); err != nil {
-			return p, err
+	if why := s.session(func() {
+		if err = g.readText(); err == nil {
+			err = g.judge()
 		}
-	}
-	if why := s.session(func() { err = g.judge() }); why != "" {
+	}); why != "" {
 		return p, fmt.Errorf("%w: %s", ErrUnfit, why)
 	}
 	if err != nil {

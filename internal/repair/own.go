@@ -31,7 +31,7 @@ func (g *closedGate) own(t *target) bool {
 	at, sent := present(g.sent, t.path)
 	rejected := g.isRejected(t.path)
 	switch {
-	case g.text != "", len(g.owned) >= maxOwnShown, len(nodes) == 0 && !sent && !rejected, g.isForbidden(t, nodes):
+	case g.text != "" && (!rejected || strings.ContainsFunc(plain(at), unicode.IsDigit)), len(g.owned) >= maxOwnShown, len(nodes) == 0 && !sent && !rejected, g.isForbidden(t, nodes):
 		return false
 	case sent && (isObject(at) || isList(at)) && !isHollow(at):
 		return false
@@ -45,6 +45,13 @@ func (g *closedGate) own(t *target) bool {
 	}
 	if !rejected {
 		g.doubts("it adds a value that was neither rejected nor missing")
+	}
+	if g.text != "" {
+		g.raise(Shown)
+		g.doubts(unreadDoubt)
+		if isInText(g.text, t.value) {
+			return true // where it belongs is the model's judgement
+		}
 	}
 	g.adopt(t.path, t.value, false)
 	return true

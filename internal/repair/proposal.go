@@ -19,6 +19,9 @@ func (g *closedGate) proposal(rank map[string]int) Proposal {
 		g.diff(&p, nil, g.sent, g.proposed, rank)
 	} else {
 		p.Changes = []Change{change(nil, encode(g.text, nil), p.Arguments)}
+		for _, path := range g.owned {
+			p.Changes = append(p.Changes, change(path, nil, encode(lookup(g.proposed, path), rank)))
+		}
 	}
 	if !isObject(g.sent) { // all of it is one change
 		for _, path := range g.owned {

@@ -16,9 +16,16 @@ var errReading = errors.New("the arguments that were sent are not JSON, and the 
 
 // readText reads sent text that is not JSON along the proposal.
 func (g *closedGate) readText() error {
+	if g.text == "" {
+		return nil
+	}
 	value, unsure, err := readText(g.text, g.proposed)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrInvented, err)
+		err = g.readParts()
+		if err != nil {
+			err = fmt.Errorf("%w: %w", ErrInvented, err)
+		}
+		return err
 	}
 	g.sent = value
 	g.raise(Told)
@@ -60,6 +67,7 @@ type textReader struct {
 	text   string
 	at     int
 	unsure bool
+	inCall bool // a parenthesis ends a value, as in f(a=5)
 }
 
 func (r *textReader) value(like any) (any, bool) {
@@ -214,10 +222,17 @@ var (
 	joinedSingle = regexp.MustCompile("['`]\\s*[,:}\\])]|[,:{\\[(]\\s*['`]|\\\\")
 )
 
+// endsOfBare is the punctuation that ends a value without quotes.
+const endsOfBare = ",}]{[:=\"'`\r\n"
+
 // bare reads a value up to the next punctuation. One that the text ends with may be cut off.
 func (r *textReader) bare() (any, bool) {
 	quote := r.quote()
-	n := strings.IndexAny(r.text[r.at:], ",}]{[:=\"'`\r\n")
+	ends := endsOfBare
+	if r.inCall {
+		ends += ")"
+	}
+	n := strings.IndexAny(r.text[r.at:], ends)
 	if n < 0 {
 		return nil, false
 	}
