@@ -130,6 +130,7 @@ type closedGate struct {
 	known    *masker        // of what was sent
 	words    map[string]int // of what was sent
 	digits   int            // see reveals
+	signs    int            // see reveals
 	// usedKeys are sent keys that are values in the proposal.
 	usedKeys map[string]bool
 }

@@ -31,12 +31,33 @@ func wordsOf(text string) map[string]bool {
 	return words
 }
 
-// maxNewDigits limits the numbers and dates of the model's own in a call whose goal the model has read.
-const maxNewDigits = 8
+// Limits of what is the model's own in a call whose goal the model has read: of its numbers and dates, and
+// of what is between words.
+const (
+	maxNewDigits = 8
+	maxNewSigns  = 8
+)
+
+// newSigns counts the characters of text other than letters and digits, as far as the call has fewer of them.
+func (g *closedGate) newSigns(text string) (n int) {
+	rest := map[rune]int{}
+	walk(g.sent, nil, func(_ []string, value any) {
+		sent, _ := scalarText(value)
+		for _, r := range sent {
+			rest[r]++
+		}
+	})
+	for _, r := range text {
+		if rest[r]--; rest[r] < 0 && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n
+}
 
 // reveals reports whether text may carry the caller's goal, or a part of the tool's description, to the
 // server. A goal can be encoded, so next to one nothing is new but a date or a few short numbers that
-// are not in it. chosen means that the text is one of the schema's choices.
+// are not in it, and a few signs. chosen means that the text is one of the schema's choices.
 func (g *closedGate) reveals(text string, chosen bool) bool {
 	call, goal, about, said := g.callWords(), wordsOf(g.options.Goal), wordsOf(g.options.About), wordsOf(g.options.Said)
 	used, isDate := map[string]int{}, len(dates(text)) > 0
@@ -53,7 +74,10 @@ func (g *closedGate) reveals(text string, chosen bool) bool {
 			g.digits += len(word)
 		}
 	}
-	return g.digits > maxNewDigits
+	if len(goal) > 0 {
+		g.signs += g.newSigns(text)
+	}
+	return g.digits > maxNewDigits || g.signs > maxNewSigns
 }
 
 var (
