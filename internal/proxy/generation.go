@@ -121,8 +121,11 @@ func (s *Session) Unreachable(t upstream.Trouble) {
 			s.trouble, s.delayed = nil, nil
 			return
 		}
+		known := s.trouble != nil && s.trouble.Generation == t.Generation
 		s.trouble = &t
-		s.endRestart(errors.New(s.sinceRestart("not available: " + s.secrets.Load().Redact(t.Detail))))
+		if !known { // otherwise it is not the result of another attempt
+			s.endRestart(errors.New(s.sinceRestart("not available: " + s.secrets.Load().Redact(t.Detail))))
+		}
 		now := time.Now()
 		for _, c := range slices.Clone(s.queue) {
 			if s.hopeless(c) && !s.awaitLogin(c, t.Login) {

@@ -1,11 +1,13 @@
 package proxy
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -141,5 +143,25 @@ func TestAClientThatClosesFirstIsAnswered(t *testing.T) {
 	gate.open(t)
 	if m := s.answer(id); m.Error != nil {
 		t.Errorf("initialize: %s", m.raw)
+	}
+}
+
+// A server that waits for a login is announced again when the next attempt begins. That is not the result
+// of the attempt.
+func TestARestartEndsWithItsOwnAttempt(t *testing.T) {
+	t.Parallel()
+	s := New(Options{Spec: launch.Spec{Command: "none"}})
+	down := upstream.Trouble{Code: fault.AuthRequired, Detail: "log in", Permanent: true, Generation: 1}
+	s.Unreachable(down)
+	result := make(chan error, 1)
+	s.update(func() { s.restart = result })
+	down.Permanent, down.NextTry = false, time.Now()
+	s.Unreachable(down)
+	if len(result) > 0 {
+		t.Fatalf("ended before the attempt: %v", <-result)
+	}
+	s.Unreachable(upstream.Trouble{Code: fault.AuthRequired, Detail: "still not logged in", Permanent: true, Generation: 2})
+	if len(result) == 0 || !strings.Contains((<-result).Error(), "still not logged in") {
+		t.Error("the result of the attempt was not reported")
 	}
 }
