@@ -114,10 +114,14 @@ func (s *Session) sendAgain(c *call, reads bool) {
 			s.later(s.Flush)
 		}
 	}, func() {
-		if answered {
-			s.putAnswer(c, &r.held, r.said, fault.Cause{})
-			s.out.flush()
+		if !answered {
+			return
 		}
+		s.reportCorrected(c, failedAgain)
+		if !s.examineCall(c, &r.held, r.said) {
+			s.putAnswer(c, &r.held, r.said, fault.Cause{})
+		}
+		s.out.flush()
 	})
 }
 

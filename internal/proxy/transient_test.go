@@ -32,6 +32,7 @@ var flakyAnswers = map[string]string{
 	"sdk-connection":    flakyFailure(`openai.APIConnectionError: Connection error.`),
 	"reset":             flakyFailure(`Error: read ECONNRESET`),
 	"gateway":           flakyFailure(`Request failed with status code 503`),
+	"database":          flakyFailure(`ConnectionError: the database is down`),
 	"closed":            `"error":{"code":-32000,"message":"Connection closed"}`,
 	"closed-by-mcp":     `"error":{"code":-32000,"message":"MCP error -32000: Connection closed"}`,
 	"request-timeout":   `"error":{"code":-32001,"message":"Request timed out"}`,
@@ -318,6 +319,20 @@ func TestTheFirstAnswerIsPassedOnIfTheServerDiesMeanwhile(t *testing.T) {
 	}
 	if i.answers(id) != 1 || i.ran() != "read closed, read other" {
 		t.Errorf("%d answers, ran %q", i.answers(id), i.ran())
+	}
+}
+
+// An answer that is passed on because the call is not sent again has its cause, like every other.
+func TestTheFirstAnswerHasItsCause(t *testing.T) {
+	t.Parallel()
+	o := quick()
+	o.Calls = &callQuack{}
+	i, resume := paused(t, o)
+	id := i.pausing("database")
+	i.answer(i.start("die", ""))
+	resume()
+	if got := i.answer(id).raw; !strings.Contains(got, "The database is not running.") || i.answers(id) != 1 {
+		t.Errorf("%d answers: %s", i.answers(id), got)
 	}
 }
 
