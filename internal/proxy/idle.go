@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -101,12 +100,6 @@ func (s *Session) missed(conn *upstream.Conn, now time.Time) {
 	if !p.idle || p.misses <= missesToKill { // as long as it is idle, nothing more follows
 		s.emit(nil, event.Event{Kind: event.ProbeMissed, Generation: conn.Generation, Count: p.misses})
 	}
-}
-
-// rejects reports whether a status is a server's answer to a probe that it does not know, and not that of a
-// proxy in front of it.
-func rejects(status int) bool {
-	return status != 0 && status != http.StatusBadGateway && status != http.StatusServiceUnavailable && status != http.StatusGatewayTimeout
 }
 
 // deaf reports whether probes of an idle server are pointless: it answered none. Its processes are looked at

@@ -63,19 +63,6 @@ func TestAnIdleServerAtAURLIsLookedAt(t *testing.T) {
 	}
 }
 
-// A proxy that says that the server behind it is unavailable is not an answer of the server.
-func TestAnIdleServerThatIsUnavailableIsUnresponsive(t *testing.T) {
-	t.Parallel()
-	s := beginWeb(t, stateful, lookedAt())
-	s.initialize()
-	s.awaitProbe()
-	s.web.Arm(faultyhttp.Status503Bare, 1<<30, faultyhttp.Match{Method: "ping"})
-	s.awaitState(health.Unresponsive)
-	s.web.Disarm()
-	s.awaitState(health.Healthy)
-	s.want(event.Died, 0)
-}
-
 // A look at the server does not touch one that is busy with a call, however long that takes.
 func TestALookLeavesALongCallAlone(t *testing.T) {
 	t.Parallel()

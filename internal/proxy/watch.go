@@ -289,7 +289,7 @@ func (s *Session) takePulse(conn *upstream.Conn, now time.Time) {
 		*p = pulse{probed: heard, answers: answers}
 	}
 	switch {
-	case p.probe != nil && p.probe.loss != nil && rejects(p.probe.loss.Status):
+	case p.probe != nil && p.probe.loss != nil && p.probe.loss.Status != 0:
 		*p = pulse{probed: now, answers: p.answers} // it rejects the question, so it is there
 	case p.probe != nil && now.Sub(p.probed) >= s.probeTimeout():
 		s.abandon(p.probe)
