@@ -73,16 +73,31 @@ func (m *Machine) dockerSockets() []string {
 
 // usesLocalDocker reports whether the docker command uses one of the usual sockets.
 func (m *Machine) usesLocalDocker() bool {
-	context := m.variable("DOCKER_CONTEXT")
-	if context == "" {
-		var config struct {
-			CurrentContext string `json:"currentContext"`
-		}
-		text, err := readSmall(filepath.Join(m.Home, ".docker", "config.json"))
-		if err == nil && json.Unmarshal(text, &config) != nil {
-			return false
-		}
-		context = config.CurrentContext
+	context, ok := m.dockerContext()
+	return ok && slices.Contains([]string{"", "default", "desktop-linux", "rootless", "colima", "orbstack", "rancher-desktop"}, context)
+}
+
+// dockerContext returns the name of the daemon that the docker command uses, as far as it has one. It
+// returns false if that cannot be read.
+func (m *Machine) dockerContext() (name string, ok bool) {
+	if name := m.variable("DOCKER_CONTEXT"); name != "" {
+		return name, true
 	}
-	return slices.Contains([]string{"", "default", "desktop-linux", "rootless", "colima", "orbstack", "rancher-desktop"}, context)
+	var config struct {
+		CurrentContext string `json:"currentContext"`
+	}
+	text, err := readSmall(filepath.Join(m.Home, ".docker", "config.json"))
+	if err == nil && json.Unmarshal(text, &config) != nil {
+		return "", false
+	}
+	return config.CurrentContext, true
+}
+
+// usesSystemDocker reports whether the docker command uses the daemon that belongs to the system.
+func (m *Machine) usesSystemDocker() bool {
+	if host := m.variable("DOCKER_HOST"); host != "" {
+		return host == "unix:///var/run/docker.sock"
+	}
+	context, ok := m.dockerContext()
+	return ok && (context == "" || context == "default")
 }

@@ -89,8 +89,10 @@ func (p *plan) composeUp(s Published) (next, command string) {
 func (p *plan) startDocker() string {
 	switch {
 	case p.OS == "darwin":
-		return "open -a Docker"
-	case len(p.Find("systemctl", p.env)) > 0:
+		if exists(p.system("/Applications/Docker.app")) {
+			return "open -a Docker"
+		}
+	case p.usesSystemDocker() && len(p.Find("systemctl", p.env)) > 0:
 		return "sudo systemctl start docker"
 	}
 	return ""
