@@ -45,12 +45,13 @@ type Proposal struct {
 	// caller: the first call may have had an effect, or the tool writes and only the caller can tell
 	// whether the correction means the same. Tools that only read get it unless there is a Doubt.
 	Send    bool
-	Opened  bool     // a value is the model's own; its change has repair.RuleOwn
-	Doubt   string   // see repair.Proposal
-	Model   string   // the model's name, cleaned
-	Reason  string   // the model's, cleaned
-	Shown   []byte   // Arguments with secrets masked, for messages
-	Dropped []string // fields with a value that Arguments does not contain; such a call is never sent
+	Opened  bool          // a value is the model's own; its change has repair.RuleOwn
+	Doubt   string        // see repair.Proposal
+	Model   string        // the model's name, cleaned
+	Reason  string        // the model's, cleaned
+	Shown   []byte        // Arguments with secrets masked, for messages
+	Dropped []string      // fields with a value that Arguments does not contain; such a call is never sent
+	Lost    []repair.Lost // the values of those that are valid, for Offer
 }
 
 // Consultation is what asking a model cost, whether or not a Proposal came of it.
@@ -145,7 +146,7 @@ func (c *Call) check(answer []byte, masked *repair.Masked, p Policy) (Proposal, 
 		return Proposal{}, reply.arguments, err
 	}
 	return Proposal{Arguments: found.Arguments, Changes: found.Changes, Opened: found.Opened, Doubt: found.Doubt, Reason: reason,
-		Shown: found.Shown, Dropped: found.Dropped, Send: c.maySend(found, p)}, reply.arguments, nil
+		Shown: found.Shown, Dropped: found.Dropped, Lost: found.Lost, Send: c.maySend(found, p)}, reply.arguments, nil
 }
 
 // maySend reports whether a corrected call may be sent instead of the rejected one. A tool that writes

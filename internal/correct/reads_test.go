@@ -1,6 +1,7 @@
 package correct
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -173,6 +174,46 @@ func TestTextThatIsNotJSONIsOnlyOffered(t *testing.T) {
 			!strings.HasSuffix(text, `Call that would pass: {"a":3,"b":4}`) {
 			t.Errorf("read-only %v: send %v, %s, %v", safe, p.Send, text, err)
 		}
+	}
+}
+
+// An offer keeps every valid value that the caller sent, also one that the model leaves out.
+func TestAnOfferKeepsValidValues(t *testing.T) {
+	const schema = `{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"},"show_type":{"enum":["regular","3d"]},
+		"stay":{"type":"object","properties":{"rooms":{"type":"integer"},"tags":{"type":"array","items":{"type":"string"}}}}},"required":["city","days"]}`
+	const sent = `{"city":"Oslo","days":"a few","show_type":"regular","stay":{"rooms":2,"tags":["quiet","sea"]}}`
+	for name, answer := range map[string]string{
+		"field":           `{"city":"Oslo","days":4,"stay":{"rooms":2,"tags":["quiet","sea"]}}`,
+		"field inside":    `{"city":"Oslo","days":4,"show_type":"regular","stay":{"tags":["quiet","sea"]}}`,
+		"array and field": `{"city":"Oslo","days":4,"stay":{"rooms":2}}`,
+		"object":          `{"city":"Oslo","days":4,"show_type":"regular"}`,
+	} {
+		for _, safe := range []bool{true, false} {
+			p, _, _, err := ask(t, `{"arguments":`+answer+`}`, rejectedCall(schema, sent, "", safe), Policy{})
+			text, _ := Offer("The call was not run.\nCall that would pass: {\"days\":8}", nil, p)
+			if err != nil || p.Send || len(p.Dropped) > 0 || !strings.HasSuffix(text, "\nCall that would pass: "+strings.Replace(sent, `"a few"`, "4", 1)) {
+				t.Errorf("%s: send %v, dropped %v, %s, %v", name, p.Send, p.Dropped, text, err)
+			}
+		}
+	}
+}
+
+// Where a valid value cannot be kept, the example of the rules stays if it has the value.
+func TestAnOfferThatLosesAValueDoesNotReplaceTheExample(t *testing.T) {
+	const schema = `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"},"days":{"type":"integer"}},"not":{"required":["a","b"]}}`
+	p, _, _, err := ask(t, `{"arguments":{"b":2,"days":4}}`, rejectedCall(schema, `{"a":1,"b":2,"days":"a few"}`, "", true), Policy{})
+	if err != nil || p.Send || strings.Join(p.Dropped, " ") != "a" {
+		t.Fatalf("%s, dropped %v, %v", p.Shown, p.Dropped, err)
+	}
+	for example, stays := range map[string]bool{`{"a":1,"days":8}`: true, `the same with {"days":8}`: true, `the same with {"a":3}`: false, `{"a":3,"days":8}`: false, `{"b":2,"days":8}`: false} {
+		explanation, report := "The call was not run.\nCall that would pass: "+example, json.RawMessage(`{"validExample":`+strings.TrimPrefix(example, "the same with ")+`}`)
+		text, changed := Offer(explanation, report, p)
+		if (text == explanation) != stays || (string(changed) == string(report)) != stays {
+			t.Errorf("%s: %s\n%s", example, text, changed)
+		}
+	}
+	if text, _ := Offer("boom", nil, p); !strings.HasSuffix(text, `{"b":2,"days":4}`) || !strings.Contains(text, "It leaves out a.") {
+		t.Error(text)
 	}
 }
 

@@ -23,7 +23,7 @@ func Offer(explanation string, report json.RawMessage, p Proposal) (string, json
 	if len(p.Dropped) > 0 {
 		note += " It leaves out " + strings.Join(p.Dropped[:min(len(p.Dropped), 5)], ", ") + "."
 	}
-	return repair.Offer(explanation, report, p.Shown, note)
+	return repair.Offer(explanation, report, p.Shown, note, p.Lost)
 }
 
 // NotSent returns why a Proposal is only shown to the caller; empty: it may be sent.

@@ -31,6 +31,7 @@ type Proposal struct {
 	Opened  bool     // a value is the model's own; its Change has RuleOwn
 	Doubt   string   // why a proposal that is Shown must not be sent even to a tool that only reads
 	Dropped []string // fields with a value that the proposal does not contain
+	Lost    []Lost   // the values of those that are valid and were not rejected
 	Shown   []byte   // the arguments with secrets masked
 }
 
@@ -126,6 +127,7 @@ type closedGate struct {
 	owned    [][]string // places of values that are the model's own
 	doubt    string     // see Proposal
 	dropped  []string
+	lost     [][]string     // places of dropped values that are valid, and not what was rejected
 	mover    string         // see moved
 	known    *masker        // of what was sent
 	words    map[string]int // of what was sent
@@ -195,7 +197,7 @@ func (g *closedGate) judge() error {
 	if g.tier > Told {
 		g.doubtRisks()
 	}
-	return nil
+	return g.keepValid()
 }
 
 // raise records the tier of a change.

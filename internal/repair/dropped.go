@@ -1,6 +1,11 @@
 package repair
 
-import "slices"
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
 
 // findDropped records the sent values that the proposal lacks.
 func (g *closedGate) findDropped() {
@@ -21,6 +26,9 @@ func (g *closedGate) findDropped() {
 // drop records a sent value that the proposal lacks.
 func (g *closedGate) drop(path []string, valid bool) {
 	g.dropped = append(g.dropped, field(path))
+	if valid && len(path) > 0 && len(g.rejected) > 0 && !g.isRejected(path) { // if nothing is known to be wrong, it may be this value
+		g.lost = append(g.lost, slices.Clone(path))
+	}
 	g.touched, g.altered = g.touched || valid, g.altered || valid
 	g.raise(Shown)
 	g.doubts("it leaves out values that the caller sent")
@@ -71,4 +79,86 @@ func (g *closedGate) isKept(s *source) bool {
 func isSmall(value any) bool {
 	text, ok := value.(string)
 	return !ok || len(text) < 3
+}
+
+// keepValid puts back the valid values that the proposal leaves out, if it still matches the schema. The proposal stays one that is only shown.
+func (g *closedGate) keepValid() error {
+	var undo []func()
+	var left [][]string
+	dropped := slices.Clone(g.dropped)
+	for _, path := range g.lost {
+		takeBack, ok := g.putBack(path)
+		if takeBack != nil {
+			undo = append(undo, takeBack)
+		}
+		if !ok {
+			left = append(left, path)
+			continue
+		}
+		dropped = slices.DeleteFunc(dropped, func(name string) bool { return name == field(path) })
+	}
+	switch {
+	case len(undo) == 0:
+		return nil
+	case len(g.schema.violations(g.schema.root, g.proposed)) > 0:
+		for _, takeBack := range undo {
+			takeBack()
+		}
+		return nil
+	case bytes.Equal(encode(g.sent, nil), encode(g.proposed, nil)):
+		return ErrUnchanged
+	}
+	g.lost, g.dropped = left, dropped
+	return nil
+}
+
+// putBack puts a sent value into the proposal, with all that was sent next to it if that is not there
+// either, and reports whether it is there now. takeBack is nil if it already was.
+func (g *closedGate) putBack(path []string) (takeBack func(), ok bool) {
+	n := 1
+	for ; n <= len(path); n++ {
+		if _, there := present(g.proposed, path[:n]); !there {
+			break
+		}
+	}
+	if n > len(path) {
+		return nil, exactly(lookup(g.proposed, path), lookup(g.sent, path))
+	}
+	parent, ok := lookup(g.proposed, path[:n-1]).(map[string]any)
+	value, sent := present(g.sent, path[:n])
+	if !ok || !sent || slices.ContainsFunc(g.rejected, func(place []string) bool { return isWithin(place, path[:n]) }) {
+		return nil, false
+	}
+	parent[path[n-1]] = value
+	return func() { delete(parent, path[n-1]) }, true
+}
+
+// Lost is a valid value that the caller sent and a proposal lacks.
+type Lost struct {
+	Path  []string
+	Value json.RawMessage // masked if it is a secret
+}
+
+// lostValues returns the valid values that the proposal lacks.
+func (g *closedGate) lostValues(known *masker) (list []Lost) {
+	for _, path := range g.lost {
+		list = append(list, Lost{path, encode(known.safe(lookup(g.sent, path), path), nil)})
+	}
+	return list
+}
+
+// keeps reports whether an example has all values that a proposal lacks.
+func keeps(example string, lost []Lost) bool {
+	at := strings.IndexByte(example, '{')
+	if at < 0 || len(lost) == 0 {
+		return false
+	}
+	doc, err := decode(strings.TrimSuffix(example[at:], asSentNote))
+	return err == nil && !slices.ContainsFunc(lost, func(l Lost) bool {
+		value, there := present(doc.value, l.Path)
+		if _, named := present(doc.value, l.Path[:1]); !named && strings.HasPrefix(example, sameWith) {
+			return false
+		}
+		return !there || !bytes.Equal(encode(value, nil), l.Value)
+	})
 }

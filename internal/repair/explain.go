@@ -237,7 +237,7 @@ func (m *message) writeExample(p *page) {
 			}
 		}
 	}
-	line = label + "the same with " + visible(string(encode(changed, m.shown.rank)))
+	line = label + sameWith + visible(string(encode(changed, m.shown.rank)))
 	if len(changed) > 0 && len(line) <= maxExampleLine {
 		p.add(line)
 	}

@@ -9,6 +9,7 @@ import (
 const (
 	labelPasses  = "Call that would pass: "
 	labelMatches = "Call that matches the schema: " // which the server may still reject
+	sameWith     = "the same with "                 // before the arguments that have to change, if all are too long
 	guessPrefix  = "In the call below, "
 	asSentNote   = `   ("` + maskText + `" is the value that you sent)`
 )
@@ -16,7 +17,7 @@ const (
 // offerText replaces the example of an explanation, and the line about its guesses, or adds one.
 func offerText(explanation, call, note string) string {
 	label, at := labelPasses, -1
-	swaps := swapsOf(exampleIn(explanation), call)
+	swaps := swapsOf(strings.TrimPrefix(exampleIn(explanation), sameWith), call)
 	var lines []string
 	for line := range strings.SplitSeq(explanation, "\n") {
 		line = swaps.inLine(line)
@@ -47,11 +48,11 @@ func offerText(explanation, call, note string) string {
 	return strings.Join(lines, "\n")
 }
 
-// exampleIn returns the call that an explanation ends with, or nothing.
+// exampleIn returns the call that an explanation ends with, or nothing. It may begin with sameWith.
 func exampleIn(explanation string) string {
 	for line := range strings.SplitSeq(explanation, "\n") {
 		if strings.HasPrefix(line, labelPasses) || strings.HasPrefix(line, labelMatches) {
-			return line[max(0, strings.IndexByte(line, '{')):]
+			return strings.TrimPrefix(strings.TrimPrefix(line, labelPasses), labelMatches)
 		}
 	}
 	return ""
@@ -139,9 +140,10 @@ func offerReport(report json.RawMessage, call []byte) json.RawMessage {
 }
 
 // Offer adds a call that a model proposed to an explanation and to its report, in place of the
-// example that rules found. call is JSON with secrets masked.
-func Offer(explanation string, report json.RawMessage, call []byte, note string) (string, json.RawMessage) {
-	if len(call) > maxExample {
+// example that rules found, unless that one has the valid values that the call lost. call is JSON with
+// secrets masked.
+func Offer(explanation string, report json.RawMessage, call []byte, note string, lost []Lost) (string, json.RawMessage) {
+	if len(call) > maxExample || keeps(exampleIn(explanation), lost) {
 		return explanation, report
 	}
 	return offerText(explanation, visible(string(call)), note), offerReport(report, call)

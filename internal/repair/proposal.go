@@ -14,6 +14,7 @@ func (g *closedGate) proposal(rank map[string]int) Proposal {
 		p.Doubt = "it changes a value that is valid"
 	}
 	known := g.schema.masker(g.sent, g.proposed)
+	p.Lost = g.lostValues(known)
 	p.Shown = encode(known.safe(g.proposed, nil), rank)
 	if g.text == "" {
 		g.diff(&p, nil, g.sent, g.proposed, rank)
