@@ -89,10 +89,7 @@ const maxEarlyExits = 3
 
 // after decides what follows the end of a generation. chance is uniform in [0,1).
 func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
-	useful := e.Used || e.Served >= r.Healthy
-	if useful {
-		*r = restarts{Restart: r.Restart, worked: true}
-	}
+	useful := r.credit(e)
 	switch {
 	case e.Gone && useful:
 		// Servers forget idle sessions, or a load balancer chose a different replica.
@@ -145,6 +142,15 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	}
 	r.failures++
 	return p
+}
+
+// credit reports whether a generation was useful, and forgets the failures before it if it was.
+func (r *restarts) credit(e Evidence) bool {
+	useful := e.Used || e.Served >= r.Healthy
+	if useful {
+		*r = restarts{Restart: r.Restart, worked: true}
+	}
+	return useful
 }
 
 // failsToStart reports whether a process that never worked exited before it sent a message.

@@ -90,6 +90,20 @@ func TestAServerThatWorkedIsTriedAgainAfterEqualEarlyEnds(t *testing.T) {
 	}
 }
 
+// A generation that the user replaced counts as one that worked, if it did.
+func TestAServerThatTheUserReplacedIsTriedAgainAfterEqualEarlyEnds(t *testing.T) {
+	t.Parallel()
+	h := history(Restart{})
+	replaced := served
+	replaced.ByUs = UserRestart
+	h.r.credit(replaced)
+	for n := range 20 {
+		if p := h.after(100*time.Millisecond, early, 0.5); p.permanent || p.code == fault.ServerExitsEarly {
+			t.Fatalf("after early end %d: %+v", n+1, p)
+		}
+	}
+}
+
 func TestWithoutBackoffEveryRestartIsAtOnce(t *testing.T) {
 	t.Parallel()
 	h := history(Restart{Backoff: -1, Limit: -1})

@@ -201,6 +201,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 		}
 		if evidence.ByUs == UserRestart {
 			since, attempts = time.Time{}, 0
+			history.credit(evidence)
 			continue
 		}
 		if since.IsZero() || ready && evidence.Stage >= Spoke {
