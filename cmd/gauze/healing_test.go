@@ -342,6 +342,7 @@ func TestAServiceThatIsDownIsNamed(t *testing.T) {
 	h := ledger(t)
 	h.write("project/docker-compose.yml", fmt.Sprintf("services:\n  db:\n    ports: ['%d:5432', '%d:%d']\n", h.inner, h.inner, h.inner))
 	h.write(".cursor/mcp.json", `{"mcpServers": {"notes": {"command": "`+h.server()+`"}}}`)
+	h.write(".docker/config.json", `{"currentContext": "office"}`) // whether that daemon runs is not known
 	const command = "docker compose -f HOME/project/docker-compose.yml up -d db"
 	text := h.settled(h.atTerminal("doctor"))
 	if !strings.Contains(text, "by hand: The user must start the service db") || !strings.Contains(text, command) {

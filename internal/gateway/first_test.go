@@ -19,9 +19,9 @@ func TestTheFirstCallWithoutAListIsChecked(t *testing.T) {
 				c := serveURL(t, o, server.URL).client()
 				var a *answer
 				if era == "legacy" {
-					a = c.initialize("2025-06-18").call("2", "book", `{"days":"five"}`)
+					a = c.initialize("2025-06-18").call("2", "book", `{"days":"a few"}`)
 				} else {
-					a = c.modernCall("2", "book", `{"days":"five"}`)
+					a = c.modernCall("2", "book", `{"days":"a few"}`)
 				}
 				if raw := a.next().raw; !strings.Contains(raw, want) || !strings.Contains(raw, `days - received`) {
 					t.Errorf("not explained: %s", raw)

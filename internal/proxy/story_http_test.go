@@ -45,14 +45,17 @@ func beginWeb(t *testing.T, cfg faultyhttp.Config, o Options) *webStory {
 }
 
 // eras runs a test in front of a legacy and a modern server.
-func eras(t *testing.T, f func(t *testing.T, s *webStory)) {
+func eras(t *testing.T, f func(t *testing.T, s *webStory)) { erasWith(t, unprobed, f) }
+
+// erasWith is eras with options.
+func erasWith(t *testing.T, options func() Options, f func(t *testing.T, s *webStory)) {
 	t.Run("legacy", func(t *testing.T) {
-		s := beginWeb(t, stateful, unprobed())
+		s := beginWeb(t, stateful, options())
 		s.initialize()
 		f(t, s)
 	})
 	t.Run("modern", func(t *testing.T) {
-		s := beginWeb(t, faultyhttp.Config{Era: faultyhttp.Modern}, unprobed())
+		s := beginWeb(t, faultyhttp.Config{Era: faultyhttp.Modern}, options())
 		s.modern = true
 		s.discover()
 		f(t, s)
