@@ -41,12 +41,17 @@ func TestTokenExpiresAtStepThirty(t *testing.T) {
 	steps, keys := forty()
 	b, server := beginURL(t, steps)
 	s := b.run(at(30, func() { server.Arm(faultyhttp.Status401, 1000, faultyhttp.Match{Method: "*"}) }))
-	b.want(s, "needs-decision", 4)
 	b.wantOnce(keys[:29]...)
 	if report := s.Report(taskID, time.Now()); !strings.Contains(report, "log in") || !strings.Contains(report, "Done: 30 of 40 steps") {
 		t.Error(report)
 	}
 	server.Disarm()
+	if s.Status() == string(task.NeedsPerson) { // a request of gauze's own met the 401 first: the call was not sent
+		b.want(b.run(nil), "done", 0)
+		b.wantOnce(keys...)
+		return
+	}
+	b.want(s, "needs-decision", 4)
 	b.want(b.run(nil), "needs-decision", 4)
 	b.wantOnce(keys[:29]...)
 	if _, err := task.Decide(t.Context(), b.log, taskID, "repeat"); err != nil {
