@@ -18,7 +18,11 @@ func TestTheCountersOfACrashLoopAreFilled(t *testing.T) {
 	s.await(event.Opened, 1)
 	up := s.session.Upstream()
 	now := up.Snapshot()
-	if now.State != health.Dead || now.ConsecutiveFailures != 6 || now.LastFailure.Before(began) || now.LastCause != "it exited (exit status 1)" {
+	// On a busy machine, an exit may take so long after the end of stdout that gauze ends the process.
+	exited := func(cause string) bool {
+		return cause == "it exited (exit status 1)" || cause == "gauze stopped it: it closed its stdout"
+	}
+	if now.State != health.Dead || now.ConsecutiveFailures != 6 || now.LastFailure.Before(began) || !exited(now.LastCause) {
 		t.Errorf("%+v", now)
 	}
 	if !now.NextTry.After(time.Now()) {
@@ -32,7 +36,7 @@ func TestTheCountersOfACrashLoopAreFilled(t *testing.T) {
 		t.Fatalf("%d failures: %+v", len(all), all)
 	}
 	for i, f := range all {
-		if f.Kind != health.Exited || f.Detail != now.LastCause || i > 0 && f.At.Before(all[i-1].At) {
+		if f.Kind != health.Exited || !exited(f.Detail) || i > 0 && f.At.Before(all[i-1].At) {
 			t.Errorf("failure %d: %+v", i, f)
 		}
 	}

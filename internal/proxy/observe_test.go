@@ -375,8 +375,8 @@ func TestARestartEndsAPauseOfTheRestarts(t *testing.T) {
 	t.Parallel()
 	s, _ := crashLoop(t, unprobed(), time.Hour)
 	s.await(event.Opened, 1)
-	if err := s.session.Restart(t.Context()); err != nil { // it is restored, and crashes after that
-		t.Errorf("%v", err)
+	if err := s.session.Restart(t.Context()); err != nil && !strings.Contains(err.Error(), "it failed 7 times") {
+		t.Errorf("%v", err) // it crashes once it is restored, or a moment before that
 	}
 	s.await(event.Opened, 2)
 	if err := s.session.Restart(t.Context()); err != nil {

@@ -113,7 +113,7 @@ func (s *Session) listForCalls() {
 func (c *call) waitsForList() bool { return c.awaitsList }
 
 // nextToCheck returns the first call that has waited for the list; nil: there is none. On a pipe, all
-// others are behind the first. Many calls may wait, so calls of the same tool are judged together.
+// others wait for the first. Many calls may wait, so calls of the same tool are judged together.
 func (s *Session) nextToCheck() *call {
 	var waits *call
 	for _, c := range s.queue {

@@ -28,7 +28,7 @@ func (e Evidence) kind(code fault.Code) string {
 		return health.Reset
 	case known:
 		return kind
-	case e.ByUs != "":
+	case e.ByUs != "" && e.ByUs != closedStdout: // an exit closes it as well, and may take long on a busy machine
 		return health.TimedOut
 	case e.Remote:
 		return health.Reset

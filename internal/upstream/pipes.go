@@ -170,6 +170,9 @@ func (p *pipes) listenToStderr() {
 	}
 }
 
+// closedStdout is why a process is ended that closed its stdout and did not exit soon.
+const closedStdout = "it closed its stdout"
+
 // listen reads the server's stdout to its end. That does not mean that it exited: a server that
 // closed its stdout but keeps running can never answer again.
 func (p *pipes) listen(maxMessage int) {
@@ -179,7 +182,7 @@ func (p *pipes) listen(maxMessage int) {
 	case p.out.hasEnded(): // it has answered all that it will
 		p.End(ClientLeft, false)
 	default:
-		p.End("it closed its stdout", true)
+		p.End(closedStdout, true)
 	}
 }
 

@@ -1,6 +1,6 @@
-//go:build !race
-
-package gauze_test
+// Package voice contains only tests: how everything that users and contributors read is worded. It has a
+// package of its own because the race detector, with which others are tested, makes it slow.
+package voice
 
 import (
 	"fmt"
@@ -215,6 +215,7 @@ func (p prose) phrases() map[string]string {
 // moduleTexts returns the texts of the module by package. A Markdown file counts as a package.
 func moduleTexts(t *testing.T) map[string][]prose {
 	t.Helper()
+	t.Chdir("../../..")
 	found := map[string][]prose{}
 	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
