@@ -20,8 +20,9 @@ const bookingTools = `{"tools":[{"name":"find","description":"Finds rooms.","inp
 // serveBooking has tools that check their arguments as a library does, before they run. Every call
 // that ran is in the file ledger. The city says what else happens: full rejects every call in the
 // same words, coded rejects with an error, locked for another reason, slow runs once the file go
-// exists, and fatal ends the server if the arguments are right. A call whose date is not in the form 2026-03-05 is rejected after it ran.
+// exists, and fatal ends the server if the arguments are right. After change, find accepts fewer days. A call whose date is not in the form 2026-03-05 is rejected after it ran.
 func serveBooking(in io.Reader, out io.Writer, dir string) {
+	tools := bookingTools
 	eachLine(in, func(_ []byte, m plainMessage) {
 		say := func(line string) { fmt.Fprintln(out, `{"jsonrpc":"2.0",`+line+`}`) }
 		answer := func(members string) { say(`"id":` + string(m.ID) + `,` + members) }
@@ -33,9 +34,10 @@ func serveBooking(in io.Reader, out io.Writer, dir string) {
 		case "ping":
 			answer(`"result":{}`)
 		case "tools/list":
-			answer(`"result":` + bookingTools)
+			answer(`"result":` + tools)
 		case "tools/call":
 			if strings.Contains(string(m.Params), `"name":"change"`) {
+				tools = strings.Replace(tools, `"maximum":14`, `"maximum":7`, 1) // of find
 				say(`"method":"notifications/tools/list_changed"`)
 			}
 			if strings.Contains(string(m.Params), `"name":"die"`) {
