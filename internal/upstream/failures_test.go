@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/health"
 )
 
 // What is kept of a failure is shown in many places: it has no control characters and no credentials.
@@ -31,6 +33,16 @@ func TestTheLineThatTellsMost(t *testing.T) {
 	} {
 		if got := (Evidence{Stderr: row.stderr}).Telling(); got != row.want {
 			t.Errorf("%s: %q, want %q", name, got, row.want)
+		}
+	}
+}
+
+// A process that gauze ends has timed out, unless it closed its stdout: that is how an exit begins.
+func TestAProcessThatClosedItsStdoutHasNotTimedOut(t *testing.T) {
+	t.Parallel()
+	for byUs, want := range map[string]string{"it does not answer": health.TimedOut, closedStdout: health.Exited, "": health.Exited} {
+		if got := (Evidence{ByUs: byUs}).kind(""); got != want {
+			t.Errorf("%q: %s, want %s", byUs, got, want)
 		}
 	}
 }
