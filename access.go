@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
 )
 
 // remote returns how the options reach their URL, or nil if that needs nothing but the URL.

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/fault"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
 )
 
@@ -47,10 +48,10 @@ func echo(t *testing.T, session *mcp.ClientSession) {
 func TestHeaderFuncIsAskedForEveryRequest(t *testing.T) {
 	server := website(t, faultyhttp.Config{Token: accessToken})
 	var asked atomic.Int32
-	session := connect(t, &gauze.Transport{URL: server.URL(), HeaderFunc: func(context.Context) (http.Header, error) {
+	session := connect(t, newTransport(t, gauze.Options{URL: server.URL(), HeaderFunc: func(context.Context) (http.Header, error) {
 		asked.Add(1)
 		return http.Header{"authorization": {"Bearer " + accessToken}}, nil
-	}})
+	}}))
 	before := asked.Load()
 	echo(t, session)
 	if asked.Load() <= before {
@@ -61,19 +62,19 @@ func TestHeaderFuncIsAskedForEveryRequest(t *testing.T) {
 func TestARequestIsNotSentIfHeaderFuncFails(t *testing.T) {
 	server := website(t, faultyhttp.Config{})
 	var fail atomic.Bool
-	session := connect(t, &gauze.Transport{URL: server.URL(), Patience: 1, HeaderFunc: func(context.Context) (http.Header, error) {
+	session := connect(t, newTransport(t, gauze.Options{URL: server.URL(), Patience: 1, HeaderFunc: func(context.Context) (http.Header, error) {
 		if fail.Load() {
 			return nil, errors.New("no token today")
 		}
 		return nil, nil
-	}})
+	}}))
 	fail.Store(true)
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "append", Arguments: map[string]any{"key": "k"}})
 	fail.Store(false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := gauze.FaultOf(result); f == nil || f.Delivery != gauze.DeliveryUnsent || !strings.Contains(f.Detail, "Options.HeaderFunc: no token today") {
+	if f := gauze.FaultOf(result); f == nil || f.Delivery != fault.Unsent || !strings.Contains(f.Detail, "Options.HeaderFunc: no token today") {
 		t.Errorf("%+v", f)
 	}
 	if n := server.Effects()["k"]; n != 0 {
@@ -115,7 +116,7 @@ func (o *oauth) Authorize(_ context.Context, req *http.Request, res *http.Respon
 func TestOAuthHandlerAuthorizesOnce(t *testing.T) {
 	server := website(t, faultyhttp.Config{Token: accessToken})
 	handler := &oauth{}
-	session := connect(t, &gauze.Transport{URL: server.URL(), OAuthHandler: handler})
+	session := connect(t, newTransport(t, gauze.Options{URL: server.URL(), OAuthHandler: handler}))
 	echo(t, session)
 	if handler.authorized != 1 {
 		t.Errorf("authorized %d times, want 1", handler.authorized)
@@ -126,8 +127,8 @@ func TestAFailedAuthorizationIsReported(t *testing.T) {
 	server := website(t, faultyhttp.Config{Token: accessToken})
 	handler := &oauth{fail: errors.New("the user closed the window")}
 	_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
-		Connect(t.Context(), &gauze.Transport{URL: server.URL(), OAuthHandler: handler}, nil)
-	if f := gauze.FaultOf(err); f == nil || f.Code != gauze.CodeAuthRequired || !strings.Contains(f.Detail, "the user closed the window") {
+		Connect(t.Context(), newTransport(t, gauze.Options{URL: server.URL(), OAuthHandler: handler}), nil)
+	if f := gauze.FaultOf(err); f == nil || f.Code != fault.AuthRequired || !strings.Contains(f.Detail, "the user closed the window") {
 		t.Errorf("%v: %+v", err, f)
 	}
 }
@@ -146,7 +147,7 @@ func TestHTTPClientSendsTheRequests(t *testing.T) {
 		req.Header.Set("Authorization", "Bearer "+accessToken)
 		return http.DefaultTransport.RoundTrip(req)
 	})}
-	session := connect(t, &gauze.Transport{URL: server.URL(), HTTPClient: client})
+	session := connect(t, newTransport(t, gauze.Options{URL: server.URL(), HTTPClient: client}))
 	echo(t, session)
 	if sent.Load() < 2 {
 		t.Errorf("the client sent %d requests", sent.Load())
@@ -172,13 +173,13 @@ func TestACallThroughABufferingHTTPClientRunsAtMostOnce(t *testing.T) {
 		}
 		return http.DefaultTransport.RoundTrip(req)
 	})}
-	session := connect(t, &gauze.Transport{URL: server.URL(), HTTPClient: client})
+	session := connect(t, newTransport(t, gauze.Options{URL: server.URL(), HTTPClient: client}))
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "append",
 		Arguments: map[string]any{"key": "k", "fault": string(faultyhttp.RSTAfterEffect), "times": 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := gauze.FaultOf(result); f == nil || f.Code != gauze.CodeOutcomeUnknown {
+	if f := gauze.FaultOf(result); f == nil || f.Code != fault.OutcomeUnknown {
 		t.Errorf("%+v", f)
 	}
 	if n := server.Effects()["k"]; n != 1 {
@@ -196,9 +197,9 @@ func TestATokenOfHeaderFuncIsNotShown(t *testing.T) {
 	defer web.Close()
 	const key = "zq81-plain-words-only"
 	_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
-		Connect(t.Context(), &gauze.Transport{URL: web.URL, HeaderFunc: func(context.Context) (http.Header, error) {
+		Connect(t.Context(), newTransport(t, gauze.Options{URL: web.URL, HeaderFunc: func(context.Context) (http.Header, error) {
 			return http.Header{"X-Key": {key}}, nil
-		}}, nil)
+		}}), nil)
 	if err == nil || !strings.Contains(err.Error(), "bad key") || strings.Contains(fmt.Sprintf("%v %+v", err, gauze.FaultOf(err)), key) {
 		t.Errorf("%v", err)
 	}
@@ -218,7 +219,7 @@ func TestAClosedSessionLeavesNoConnectionOpen(t *testing.T) {
 	}
 	web.Start()
 	defer web.Close()
-	session := connect(t, &gauze.Transport{URL: web.URL, HeaderFunc: func(context.Context) (http.Header, error) { return nil, nil }})
+	session := connect(t, newTransport(t, gauze.Options{URL: web.URL, HeaderFunc: func(context.Context) (http.Header, error) { return nil, nil }}))
 	if err := session.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -238,10 +239,10 @@ func TestAClosedSessionLeavesNoConnectionOpen(t *testing.T) {
 func TestARejectedTokenOfHeaderFuncIsNotReportedAsMissing(t *testing.T) {
 	server := website(t, faultyhttp.Config{Token: accessToken})
 	_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
-		Connect(t.Context(), &gauze.Transport{URL: server.URL(), HeaderFunc: func(context.Context) (http.Header, error) {
+		Connect(t.Context(), newTransport(t, gauze.Options{URL: server.URL(), HeaderFunc: func(context.Context) (http.Header, error) {
 			return http.Header{"Authorization": {"Bearer expired"}}, nil
-		}}, nil)
-	if f := gauze.FaultOf(err); f == nil || f.Code != gauze.CodeAuthRequired || strings.Contains(f.Detail, "no credential") || !strings.Contains(f.Detail, "Authorization") {
+		}}), nil)
+	if f := gauze.FaultOf(err); f == nil || f.Code != fault.AuthRequired || strings.Contains(f.Detail, "no credential") || !strings.Contains(f.Detail, "Authorization") {
 		t.Errorf("%v: %+v", err, f)
 	}
 }
@@ -257,14 +258,14 @@ func TestAnHTTPClientNeedNotSetTheRequestOfAResponse(t *testing.T) {
 		return res, err
 	})}
 	handler := &oauth{}
-	session := connect(t, &gauze.Transport{URL: server.URL(), OAuthHandler: handler, HTTPClient: client})
+	session := connect(t, newTransport(t, gauze.Options{URL: server.URL(), OAuthHandler: handler, HTTPClient: client}))
 	echo(t, session)
 	if handler.authorized != 1 {
 		t.Errorf("authorized %d times, want 1", handler.authorized)
 	}
 	_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
-		Connect(t.Context(), &gauze.Transport{URL: server.URL(), HTTPClient: client}, nil)
-	if f := gauze.FaultOf(err); f == nil || f.Code != gauze.CodeAuthRequired {
+		Connect(t.Context(), newTransport(t, gauze.Options{URL: server.URL(), HTTPClient: client}), nil)
+	if f := gauze.FaultOf(err); f == nil || f.Code != fault.AuthRequired {
 		t.Errorf("%v", err)
 	}
 }

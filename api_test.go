@@ -10,7 +10,7 @@ import (
 )
 
 // publicPackages are the directories whose packages other modules may import.
-var publicPackages = []string{".", "doctor", "repair", "llm"}
+var publicPackages = []string{".", "doctor", "event", "fault", "health", "llm", "repair", "task"}
 
 // A program cannot name, document or look up what is in an internal package, so nothing exported
 // may mention one: no alias, no field, no parameter.

@@ -2,7 +2,6 @@ package gauze_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
@@ -22,11 +22,15 @@ func ExampleTransport() {
 	}
 	defer os.Remove(state.Name())
 	program, args, env := faultyserver.Command("-state", state.Name()) // stands for: npx -y some-server
-	client := mcp.NewClient(&mcp.Implementation{Name: "my-agent", Version: "1.0.0"}, nil)
-	session, err := client.Connect(ctx, &gauze.Transport{
+	transport, err := gauze.NewTransport(gauze.Options{
 		Command: append([]string{program}, args...),
 		Env:     append(os.Environ(), env...),
-	}, nil)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "my-agent", Version: "1.0.0"}, nil)
+	session, err := client.Connect(ctx, transport, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,11 +53,15 @@ func ExampleTransport() {
 func ExampleFaultOf() {
 	ctx := context.Background()
 	program, args, env := faultyserver.Command() // stands for: npx -y some-server
-	client := mcp.NewClient(&mcp.Implementation{Name: "my-agent", Version: "1.0.0"}, nil)
-	session, err := client.Connect(ctx, &gauze.Transport{
+	transport, err := gauze.NewTransport(gauze.Options{
 		Command: append([]string{program}, args...),
 		Env:     append(os.Environ(), env...),
-	}, nil)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "my-agent", Version: "1.0.0"}, nil)
+	session, err := client.Connect(ctx, transport, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -65,7 +73,7 @@ func ExampleFaultOf() {
 		log.Fatal(err)
 	}
 	if f := gauze.FaultOf(result); f != nil {
-		fmt.Println(f.Code, f.Delivery, f.Retry)
+		fmt.Println(f.Code, f.Delivery, f.Advice())
 	}
 	// Output: outcome-unknown unknown verify-first
 }
@@ -74,9 +82,12 @@ func ExampleFaultOf() {
 func ExampleTransport_Health() {
 	ctx := context.Background()
 	program, args, env := faultyserver.Command() // stands for: npx -y some-server
-	transport := &gauze.Transport{
+	transport, err := gauze.NewTransport(gauze.Options{
 		Command: append([]string{program}, args...),
 		Env:     append(os.Environ(), env...),
+	})
+	if err != nil {
+		log.Fatal(err)
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "my-agent", Version: "1.0.0"}, nil)
 	session, err := client.Connect(ctx, transport, nil)
@@ -98,19 +109,23 @@ func ExampleTransport_events() {
 	program, args, env := faultyserver.Command()
 	pids := make(chan int, 10)
 	restored := make(chan int, 10)
-	client := mcp.NewClient(&mcp.Implementation{Name: "my-agent", Version: "1.0.0"}, nil)
-	session, err := client.Connect(ctx, &gauze.Transport{
+	transport, err := gauze.NewTransport(gauze.Options{
 		Command: append([]string{program}, args...),
 		Env:     append(os.Environ(), env...),
-		OnEvent: func(e gauze.Event) {
+		OnEvent: func(e event.Event) {
 			switch e.Kind {
-			case gauze.EventStarted:
+			case event.Started:
 				pids <- e.PID
-			case gauze.EventRestored:
+			case event.Restored:
 				restored <- e.Generation
 			}
 		},
-	}, nil)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "my-agent", Version: "1.0.0"}, nil)
+	session, err := client.Connect(ctx, transport, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -119,21 +134,6 @@ func ExampleTransport_events() {
 	kill(<-pids)
 	fmt.Println("session restored on generation", <-restored)
 	// Output: session restored on generation 2
-}
-
-// A model sent a string for a number, and a different spelling of a choice.
-func ExampleRepairArguments() {
-	schema := json.RawMessage(`{"type":"object","required":["city","days"],"properties":{
-		"city":{"type":"string"},"days":{"type":"integer"},"units":{"enum":["celsius","fahrenheit"]}}}`)
-	result := gauze.RepairArguments(schema, json.RawMessage(`{"city":"Oslo","days":"5","units":"Celsius"}`))
-	fmt.Println(result.Outcome, string(result.Arguments))
-	for _, change := range result.Changes {
-		fmt.Printf("%s: %s became %s (%s)\n", change.Path, change.Before, change.After, change.Rule)
-	}
-	// Output:
-	// repaired {"city":"Oslo","days":5,"units":"celsius"}
-	// days: "5" became 5 (string to number)
-	// units: "Celsius" became "celsius" (spelling of a choice)
 }
 
 // A server of the official SDK repairs tool calls with one line.
@@ -165,29 +165,4 @@ func ExampleMiddleware() {
 	}
 	fmt.Println(result.Content[0].(*mcp.TextContent).Text)
 	// Output: Oslo: sun for 5 days
-}
-
-// A tool of an agent rejects its arguments. The model of the Executor corrects them, and the tool is
-// called once more.
-func ExampleExecute() {
-	search := func(_ context.Context, arguments json.RawMessage) (string, error) { // stands for any tool
-		var in struct{ Limit any }
-		if err := json.Unmarshal(arguments, &in); err != nil {
-			return "", gauze.ArgumentError(err)
-		}
-		if _, ok := in.Limit.(float64); !ok {
-			return "", gauze.ArgumentError(fmt.Errorf("limit must be a number, not %v", in.Limit))
-		}
-		return fmt.Sprintf("%v results", in.Limit), nil
-	}
-	executor := &gauze.Executor{
-		Model:   &oracle{answer: `{"arguments":{"limit":5}}`}, // stands for llm.OpenAI, llm.Anthropic or llm.Gemini
-		OnEvent: func(e gauze.Event) { fmt.Println(e.Kind, e.Detail) },
-	}
-	tool := gauze.Tool{Name: "search", ReadOnly: true}
-	result, err := gauze.Execute(context.Background(), executor, tool, json.RawMessage(`{"limit":"2 + 3"}`), search)
-	fmt.Println(result, err)
-	// Output:
-	// corrected limit: "2 + 3" became 5
-	// 5 results <nil>
 }

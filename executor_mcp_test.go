@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/repair"
 )
 
 // office is a real MCP server without middleware. ran lists what its tools did.
@@ -62,7 +63,7 @@ func office(t *testing.T) (session *mcp.ClientSession, ran *[]string) {
 }
 
 // toolNamed returns a tool as the server lists it.
-func toolNamed(t *testing.T, session *mcp.ClientSession, name string) gauze.Tool {
+func toolNamed(t *testing.T, session *mcp.ClientSession, name string) repair.Tool {
 	t.Helper()
 	for tool, err := range session.Tools(t.Context(), nil) {
 		if err != nil {
@@ -73,7 +74,7 @@ func toolNamed(t *testing.T, session *mcp.ClientSession, name string) gauze.Tool
 		}
 	}
 	t.Fatalf("no tool %s", name)
-	return gauze.Tool{}
+	return repair.Tool{}
 }
 
 func TestExecuteCallsOfAnMCPServer(t *testing.T) {
@@ -98,7 +99,7 @@ func TestExecuteCallsOfAnMCPServer(t *testing.T) {
 			session, ran := office(t)
 			model := &oracle{answer: fixed}
 			var first *mcp.CallToolResult
-			result, err := gauze.Execute(t.Context(), &gauze.Executor{Model: model}, toolNamed(t, session, c.tool), json.RawMessage(inWords),
+			result, err := repair.Execute(t.Context(), &repair.Executor{Model: model}, toolNamed(t, session, c.tool), json.RawMessage(inWords),
 				func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 					result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: c.tool, Arguments: arguments})
 					if first == nil {
@@ -134,14 +135,14 @@ func TestResultAndErrorAreBothFound(t *testing.T) {
 	failed.IsError = true
 	rpc := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "out of chairs"}
 	calls := 0
-	_, err := gauze.Execute(t.Context(), &gauze.Executor{Model: &oracle{answer: fixed}}, readWeather, json.RawMessage(inWords),
+	_, err := repair.Execute(t.Context(), &repair.Executor{Model: &oracle{answer: fixed}}, readWeather, json.RawMessage(inWords),
 		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 			if calls++; calls == 1 {
 				return failed, nil
 			}
 			return nil, rpc
 		})
-	var both *gauze.CorrectionError
+	var both *repair.CorrectionError
 	if !errors.As(err, &both) || !errors.Is(err, rpc) || !strings.Contains(both.First.Error(), "ValueError") || calls != 2 {
 		t.Errorf("%v", err)
 	}

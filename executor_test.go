@@ -18,9 +18,11 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/fault"
 	"github.com/gauze-mcp/gauze/internal/testonly/modeltest"
 	"github.com/gauze-mcp/gauze/llm"
+	"github.com/gauze-mcp/gauze/repair"
 )
 
 // modelFunc is a model that is a function.
@@ -62,8 +64,8 @@ func (s *stub) run(_ context.Context, arguments json.RawMessage) (string, error)
 }
 
 var (
-	readWeather = gauze.Tool{Name: "get_weather", Description: "The weather of a city.", Schema: json.RawMessage(weatherSchema), ReadOnly: true}
-	bookTrip    = gauze.Tool{Name: "book_trip", Schema: json.RawMessage(weatherSchema)}
+	readWeather = repair.Tool{Name: "get_weather", Description: "The weather of a city.", Schema: json.RawMessage(weatherSchema), ReadOnly: true}
+	bookTrip    = repair.Tool{Name: "book_trip", Schema: json.RawMessage(weatherSchema)}
 )
 
 const (
@@ -74,16 +76,16 @@ const (
 
 var (
 	errDays    = errors.New(`days must be a number, not "2 + 3"`)
-	errBadDays = gauze.ArgumentError(errDays)
-	errAgain   = gauze.ArgumentError(errors.New("there is no weather for Oslo"))
+	errBadDays = repair.ArgumentError(errDays)
+	errAgain   = repair.ArgumentError(errors.New("there is no weather for Oslo"))
 )
 
 func TestExecute(t *testing.T) {
 	for name, c := range map[string]struct {
-		executor gauze.Executor
+		executor repair.Executor
 		answer   string // of the model; empty: it fails
 		noModel  bool
-		tool     gauze.Tool
+		tool     repair.Tool
 		sent     string // default inWords
 		failures []error
 
@@ -94,9 +96,9 @@ func TestExecute(t *testing.T) {
 	}{
 		"success without a question": {answer: fixed, tool: readWeather, sent: inFives, dispatched: []string{inFives}},
 		"success of a call that does not match the schema, without a question": {answer: fixed, tool: readWeather, dispatched: []string{inWords}},
-		"success when disabled":            {executor: gauze.Executor{Policy: gauze.CorrectionPolicy{Enabled: new(false)}}, answer: fixed, tool: readWeather, sent: inFives, dispatched: []string{inFives}},
-		"failure when disabled":            {executor: gauze.Executor{Policy: gauze.CorrectionPolicy{Enabled: new(false)}}, answer: fixed, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, want: []error{errDays}, same: true},
-		"no repair when disabled":          {executor: gauze.Executor{Policy: gauze.CorrectionPolicy{Enabled: new(false)}}, tool: readWeather, sent: `{"city":"Oslo","days":"5"}`, dispatched: []string{`{"city":"Oslo","days":"5"}`}},
+		"success when disabled":            {executor: repair.Executor{Policy: repair.Policy{Enabled: new(false)}}, answer: fixed, tool: readWeather, sent: inFives, dispatched: []string{inFives}},
+		"failure when disabled":            {executor: repair.Executor{Policy: repair.Policy{Enabled: new(false)}}, answer: fixed, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, want: []error{errDays}, same: true},
+		"no repair when disabled":          {executor: repair.Executor{Policy: repair.Policy{Enabled: new(false)}}, tool: readWeather, sent: `{"city":"Oslo","days":"5"}`, dispatched: []string{`{"city":"Oslo","days":"5"}`}},
 		"repaired by rules":                {noModel: true, tool: readWeather, sent: `{"city":"Oslo","days":"5"}`, dispatched: []string{inFives}},
 		"corrected":                        {answer: fixed, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords, inFives}, asked: 1},
 		"corrected, of a tool that writes": {answer: fixed, tool: bookTrip, failures: []error{errBadDays}, dispatched: []string{inWords, inFives}, asked: 1},
@@ -111,14 +113,14 @@ func TestExecute(t *testing.T) {
 		"the same arguments": {answer: `{"arguments":` + inWords + `}`, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, asked: 1, want: []error{errDays}, same: true},
 		"a model that fails": {tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, asked: 1, want: []error{errDays}, same: true},
 		"no model":           {noModel: true, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, want: []error{errDays}, same: true},
-		"no use of a model":  {executor: gauze.Executor{Policy: gauze.CorrectionPolicy{UseModel: new(false)}}, answer: fixed, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, want: []error{errDays}, same: true},
+		"no use of a model":  {executor: repair.Executor{Policy: repair.Policy{UseModel: new(false)}}, answer: fixed, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, want: []error{errDays}, same: true},
 		// A model that may invent values decides what the call does.
 		"an invented value": {answer: `{"arguments":{"city":"Bergen","days":5}}`, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, asked: 1, want: []error{errDays}, same: true},
-		"a kind that is not listed": {executor: gauze.Executor{Policy: gauze.CorrectionPolicy{CorrectableErrors: []gauze.RejectionKind{gauze.RejectionMissingArgument}}},
+		"a kind that is not listed": {executor: repair.Executor{Policy: repair.Policy{CorrectableErrors: []repair.RejectionKind{repair.RejectionMissingArgument}}},
 			answer: fixed, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, want: []error{errDays}, same: true},
-		"no retry": {executor: gauze.Executor{Policy: gauze.CorrectionPolicy{MaxRetries: new(0)}},
+		"no retry": {executor: repair.Executor{Policy: repair.Policy{MaxRetries: new(0)}},
 			answer: fixed, tool: readWeather, failures: []error{errBadDays}, dispatched: []string{inWords}, asked: 1, want: []error{errDays}},
-		"strict corrects before the first dispatch": {executor: gauze.Executor{Strict: true}, answer: fixed, tool: bookTrip, dispatched: []string{inFives}, asked: 1},
+		"strict corrects before the first dispatch": {executor: repair.Executor{Strict: true}, answer: fixed, tool: bookTrip, dispatched: []string{inFives}, asked: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			model, executor, dispatch := &oracle{answer: c.answer}, c.executor, &stub{failures: c.failures}
@@ -129,7 +131,7 @@ func TestExecute(t *testing.T) {
 			if c.sent != "" {
 				sent = c.sent
 			}
-			result, err := gauze.Execute(t.Context(), &executor, c.tool, json.RawMessage(sent), dispatch.run)
+			result, err := repair.Execute(t.Context(), &executor, c.tool, json.RawMessage(sent), dispatch.run)
 			if !slices.Equal(dispatch.got, c.dispatched) || model.asked.Load() != c.asked {
 				t.Errorf("dispatched %q, asked %d; want %q, %d", dispatch.got, model.asked.Load(), c.dispatched, c.asked)
 			}
@@ -152,7 +154,7 @@ func TestExecute(t *testing.T) {
 func TestZeroExecutor(t *testing.T) {
 	for _, failure := range []error{nil, errors.New("no"), errBadDays} {
 		dispatch := &stub{failures: []error{failure}}
-		_, err := gauze.Execute(t.Context(), &gauze.Executor{}, gauze.Tool{Name: "any"}, json.RawMessage(`not JSON`), dispatch.run)
+		_, err := repair.Execute(t.Context(), &repair.Executor{}, repair.Tool{Name: "any"}, json.RawMessage(`not JSON`), dispatch.run)
 		if err != failure || !slices.Equal(dispatch.got, []string{"not JSON"}) {
 			t.Errorf("%v, %q", err, dispatch.got)
 		}
@@ -181,27 +183,27 @@ func TestWhichErrorsAreCorrected(t *testing.T) {
 		{"unknown tool", &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "days"}, false},
 		// Other executors ask a model for other arguments after a timeout or a refused connection.
 		// Other arguments do not help: TestExecuteRepeatsATransientError.
-		{"TimeoutError: marked", gauze.ArgumentError(context.DeadlineExceeded), false},
+		{"TimeoutError: marked", repair.ArgumentError(context.DeadlineExceeded), false},
 		{"canceled", fmt.Errorf("dispatch: %w", context.Canceled), false},
 		{"a host that does not exist", &net.DNSError{Name: "wether.example", IsNotFound: true}, false},
-		{"a host that does not exist: marked", gauze.ArgumentError(&net.DNSError{Err: "no answer", Name: "wether.example"}), true},
+		{"a host that does not exist: marked", repair.ArgumentError(&net.DNSError{Err: "no answer", Name: "wether.example"}), true},
 		{"ProfileError", errors.New("the profile does not allow get_weather"), false},
 		{"KeyError", errors.New("KeyError: 'days'"), false},
 		{"TypeError", errors.New("TypeError: unsupported operand"), false},
 		{"AttributeError", errors.New("AttributeError: 'str' object has no attribute 'days'"), false},
 		{"RuntimeError", errors.New("RuntimeError: it broke"), false},
 		{"PathTraversalError", errors.New("path traversal: ../../etc/passwd"), false},
-		{"PathTraversalError: marked", gauze.ArgumentError(errors.New("path traversal: ../../etc/passwd")), false},
+		{"PathTraversalError: marked", repair.ArgumentError(errors.New("path traversal: ../../etc/passwd")), false},
 		{"PermissionError", &fs.PathError{Op: "open", Path: "a", Err: fs.ErrPermission}, false},
-		{"PermissionError: marked", gauze.ArgumentError(fs.ErrPermission), false},
+		{"PermissionError: marked", repair.ArgumentError(fs.ErrPermission), false},
 		{"login required", errors.New("401 Unauthorized"), false},
 		{"rate limit", errors.New("HTTP 429: too many requests"), false},
 		{"an unknown error", errors.New("something went wrong"), false},
-		{"a fault of gauze", &gauze.Fault{Code: gauze.CodeOutcomeUnknown, Delivery: gauze.DeliveryUnknown}, false},
-		{"a refusal of gauze", &gauze.Fault{Code: gauze.CodeArgumentsInvalid, Delivery: gauze.DeliveryUnsent}, true},
+		{"a fault of gauze", &fault.Fault{Code: fault.OutcomeUnknown, Delivery: fault.Unknown}, false},
+		{"a refusal of gauze", &fault.Fault{Code: fault.ArgumentsInvalid, Delivery: fault.Unsent}, true},
 	} {
 		model, dispatch := &oracle{answer: fixed}, &stub{failures: []error{c.err}}
-		_, err := gauze.Execute(t.Context(), &gauze.Executor{Model: model}, readWeather, json.RawMessage(inWords), dispatch.run)
+		_, err := repair.Execute(t.Context(), &repair.Executor{Model: model}, readWeather, json.RawMessage(inWords), dispatch.run)
 		if got := err == nil; got != c.corrected || model.asked.Load() != int64(len(dispatch.got)-1) {
 			t.Errorf("%s: %v, asked %d, dispatched %q", c.name, err, model.asked.Load(), dispatch.got)
 		}
@@ -216,8 +218,8 @@ func TestWhichErrorsAreCorrected(t *testing.T) {
 func TestCorrectionOfAToolThatWritesIsOffered(t *testing.T) {
 	rejected := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no days before the flight"}
 	dispatch := &stub{failures: []error{rejected}}
-	_, err := gauze.Execute(t.Context(), &gauze.Executor{Model: &oracle{answer: fixed}}, bookTrip, json.RawMessage(inWords), dispatch.run)
-	var offered *gauze.CorrectionError
+	_, err := repair.Execute(t.Context(), &repair.Executor{Model: &oracle{answer: fixed}}, bookTrip, json.RawMessage(inWords), dispatch.run)
+	var offered *repair.CorrectionError
 	if !errors.As(err, &offered) || len(dispatch.got) != 1 || !errors.Is(err, rejected) {
 		t.Fatalf("%v, dispatched %q", err, dispatch.got)
 	}
@@ -233,46 +235,46 @@ func TestAnIdempotentToolIsNotCalledWithDifferentArguments(t *testing.T) {
 	setTrip := bookTrip
 	setTrip.Idempotent = true
 	dispatch := &stub{failures: []error{&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no days before the flight"}}}
-	_, err := gauze.Execute(t.Context(), &gauze.Executor{Model: &oracle{answer: fixed}}, setTrip, json.RawMessage(inWords), dispatch.run)
-	var offered *gauze.CorrectionError
+	_, err := repair.Execute(t.Context(), &repair.Executor{Model: &oracle{answer: fixed}}, setTrip, json.RawMessage(inWords), dispatch.run)
+	var offered *repair.CorrectionError
 	if !errors.As(err, &offered) || offered.Offered == nil || len(dispatch.got) != 1 {
 		t.Errorf("%v, dispatched %q", err, dispatch.got)
 	}
 }
 
 func TestErrorOfTheCorrectedCall(t *testing.T) {
-	var events []gauze.Event
-	executor := gauze.Executor{Model: &oracle{answer: fixed}, OnEvent: func(e gauze.Event) { events = append(events, e) }}
-	_, err := gauze.Execute(t.Context(), &executor, readWeather, json.RawMessage(inWords), (&stub{failures: []error{errBadDays, errAgain}}).run)
-	var both *gauze.CorrectionError
+	var events []event.Event
+	executor := repair.Executor{Model: &oracle{answer: fixed}, OnEvent: func(e event.Event) { events = append(events, e) }}
+	_, err := repair.Execute(t.Context(), &executor, readWeather, json.RawMessage(inWords), (&stub{failures: []error{errBadDays, errAgain}}).run)
+	var both *repair.CorrectionError
 	if !errors.As(err, &both) || both.First != errBadDays || both.Second != errAgain || both.Offered != nil {
 		t.Fatalf("%+v", err)
 	}
 	contains(t, err.Error(), `First failure: "days must be a number, not \"2 + 3\""`, `days: "2 + 3" became 5`, errAgain.Error())
-	if len(events) != 1 || events[0].Kind != gauze.EventCorrected {
+	if len(events) != 1 || events[0].Kind != event.Corrected {
 		t.Errorf("%v", events)
 	}
 }
 
 func TestEventsOfAnExecutor(t *testing.T) {
-	for want, c := range map[gauze.EventKind]struct {
+	for want, c := range map[event.Kind]struct {
 		answer, sent string
-		tool         gauze.Tool
+		tool         repair.Tool
 		err          error
 	}{
-		gauze.EventRepaired:    {sent: `{"city":"Oslo","days":"5"}`, tool: readWeather},
-		gauze.EventCorrected:   {fixed, inWords, readWeather, errBadDays},
-		gauze.EventUncorrected: {`{"corrected":false,"reason":"only the user knows"}`, inWords, readWeather, errBadDays},
-		gauze.EventProposed:    {fixed, inWords, bookTrip, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "bad days"}},
+		event.Repaired:    {sent: `{"city":"Oslo","days":"5"}`, tool: readWeather},
+		event.Corrected:   {fixed, inWords, readWeather, errBadDays},
+		event.Uncorrected: {`{"corrected":false,"reason":"only the user knows"}`, inWords, readWeather, errBadDays},
+		event.Proposed:    {fixed, inWords, bookTrip, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "bad days"}},
 	} {
-		var events []gauze.Event
-		executor := gauze.Executor{Model: &oracle{answer: c.answer}, OnEvent: func(e gauze.Event) { events = append(events, e) }}
-		gauze.Execute(t.Context(), &executor, c.tool, json.RawMessage(c.sent), (&stub{failures: []error{c.err}}).run)
+		var events []event.Event
+		executor := repair.Executor{Model: &oracle{answer: c.answer}, OnEvent: func(e event.Event) { events = append(events, e) }}
+		repair.Execute(t.Context(), &executor, c.tool, json.RawMessage(c.sent), (&stub{failures: []error{c.err}}).run)
 		if len(events) != 1 || events[0].Kind != want || events[0].Tool != c.tool.Name || events[0].Time.IsZero() || events[0].Detail == "" {
 			t.Fatalf("%s: %v", want, events)
 		}
 		m := events[0].Model
-		if (m == nil) != (want == gauze.EventRepaired) {
+		if (m == nil) != (want == event.Repaired) {
 			t.Fatalf("%s: %v", want, events)
 		}
 		if m != nil && (m.Model != "oracle" || m.InputTokens != 100 || m.OutputTokens != 20 || string(m.Before) != inWords) {
@@ -285,7 +287,7 @@ func TestEventsOfAnExecutor(t *testing.T) {
 // Here a value that the caller did not send is not accepted; if the policy allows it, dispatch runs
 // its checks again.
 func TestCorrectedArgumentsAreCheckedAgain(t *testing.T) {
-	tool := gauze.Tool{Name: "read_note", ReadOnly: true,
+	tool := repair.Tool{Name: "read_note", ReadOnly: true,
 		Schema: json.RawMessage(`{"type":"object","properties":{"folder":{"type":"string"},"name":{"type":"string"}}}`)}
 	errOutside := errors.New("the note is outside the vault")
 	for _, open := range []bool{false, true} {
@@ -298,7 +300,7 @@ func TestCorrectedArgumentsAreCheckedAgain(t *testing.T) {
 			note := path.Join(in.Folder, in.Name)
 			switch {
 			case in.Name == "":
-				return "", gauze.ArgumentError(errors.New("name is required"))
+				return "", repair.ArgumentError(errors.New("name is required"))
 			case note != "vault/plan.md":
 				return "", errOutside
 			}
@@ -306,8 +308,8 @@ func TestCorrectedArgumentsAreCheckedAgain(t *testing.T) {
 			return "read", nil
 		}
 		model := &oracle{answer: `{"arguments":{"folder":"vault","name":"secrets"}}`}
-		executor := gauze.Executor{Model: model, Policy: gauze.CorrectionPolicy{Open: new(open)}}
-		_, err := gauze.Execute(t.Context(), &executor, tool, json.RawMessage(`{"folder":"vault"}`), dispatch)
+		executor := repair.Executor{Model: model, Policy: repair.Policy{Open: new(open)}}
+		_, err := repair.Execute(t.Context(), &executor, tool, json.RawMessage(`{"folder":"vault"}`), dispatch)
 		if err == nil || read != nil || errors.Is(err, errOutside) != open || model.asked.Load() != 1 {
 			t.Errorf("open %v: %v, read %q", open, err, read)
 		}
@@ -317,7 +319,7 @@ func TestCorrectedArgumentsAreCheckedAgain(t *testing.T) {
 // An idempotent tool writes: a second call with different arguments has a second effect, and a value
 // of the model's own must not be written.
 func TestIdempotentToolsAreToolsThatWrite(t *testing.T) {
-	tool := gauze.Tool{Name: "set_note", Idempotent: true,
+	tool := repair.Tool{Name: "set_note", Idempotent: true,
 		Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"days":{"type":"integer"}},"required":["days"]}`)}
 	for name, tt := range map[string]struct {
 		answer  string
@@ -325,12 +327,12 @@ func TestIdempotentToolsAreToolsThatWrite(t *testing.T) {
 		failure error
 	}{
 		"may have had an effect":  {`{"arguments":{"name":"a","days":5}}`, false, errors.New("ValueError: days")},
-		"a value of the model":    {`{"arguments":{"name":"a","days":9}}`, true, gauze.ArgumentError(errors.New("days"))},
-		"a valid value was moved": {`{"arguments":{"days":5}}`, false, gauze.ArgumentError(errors.New("days"))},
+		"a value of the model":    {`{"arguments":{"name":"a","days":9}}`, true, repair.ArgumentError(errors.New("days"))},
+		"a valid value was moved": {`{"arguments":{"days":5}}`, false, repair.ArgumentError(errors.New("days"))},
 	} {
 		dispatched := 0
-		executor := gauze.Executor{Model: &oracle{answer: tt.answer}, Policy: gauze.CorrectionPolicy{Open: new(tt.open)}}
-		_, err := gauze.Execute(t.Context(), &executor, tool, json.RawMessage(`{"name":"a","days":"about 5"}`), func(context.Context, json.RawMessage) (string, error) {
+		executor := repair.Executor{Model: &oracle{answer: tt.answer}, Policy: repair.Policy{Open: new(tt.open)}}
+		_, err := repair.Execute(t.Context(), &executor, tool, json.RawMessage(`{"name":"a","days":"about 5"}`), func(context.Context, json.RawMessage) (string, error) {
 			dispatched++
 			return "", tt.failure
 		})
@@ -357,19 +359,19 @@ func TestSecretsStayWithTheCaller(t *testing.T) {
 		return llm.Answer{JSON: json.RawMessage(`{"arguments":{"days":5,"password":"` + placeholder + `"}}`), Model: "oracle"}, nil
 	})
 	var shown strings.Builder
-	executor := gauze.Executor{Model: model, OnEvent: func(e gauze.Event) {
+	executor := repair.Executor{Model: model, OnEvent: func(e event.Event) {
 		fmt.Fprintf(&shown, "%v %s %s %v\n", e, e.Model.Before, e.Model.After, e.LogValue())
 	}}
 	for _, c := range []struct {
-		tool gauze.Tool
+		tool repair.Tool
 		err  error
 	}{
-		{gauze.Tool{Name: "login", Schema: schema, ReadOnly: true}, gauze.ArgumentError(errors.New("days: not a number; token tok-9f8e7d6c5b4a39281706"))},
-		{gauze.Tool{Name: "login", Schema: schema}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "days: not a number"}},
+		{repair.Tool{Name: "login", Schema: schema, ReadOnly: true}, repair.ArgumentError(errors.New("days: not a number; token tok-9f8e7d6c5b4a39281706"))},
+		{repair.Tool{Name: "login", Schema: schema}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "days: not a number"}},
 	} {
 		dispatch := &stub{failures: []error{c.err}}
-		_, err := gauze.Execute(t.Context(), &executor, c.tool, json.RawMessage(`{"days":"2 + 3","password":"`+secret+`"}`), dispatch.run)
-		var offered *gauze.CorrectionError
+		_, err := repair.Execute(t.Context(), &executor, c.tool, json.RawMessage(`{"days":"2 + 3","password":"`+secret+`"}`), dispatch.run)
+		var offered *repair.CorrectionError
 		got := json.RawMessage(dispatch.got[len(dispatch.got)-1])
 		if errors.As(err, &offered) {
 			got = offered.Offered
@@ -405,7 +407,7 @@ func TestCallerThatIsGone(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, cancel)
 			began, dispatch := time.Now(), &stub{failures: []error{errBadDays}}
-			_, err := gauze.Execute(ctx, &gauze.Executor{Model: silence(ignores, end)}, readWeather, json.RawMessage(inWords), dispatch.run)
+			_, err := repair.Execute(ctx, &repair.Executor{Model: silence(ignores, end)}, readWeather, json.RawMessage(inWords), dispatch.run)
 			if err != errBadDays || len(dispatch.got) != 1 || time.Since(began) != time.Second {
 				t.Errorf("%v after %v, dispatched %q", err, time.Since(began), dispatch.got)
 			}
@@ -419,15 +421,15 @@ func TestTimeoutOfAQuestion(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			end := make(chan struct{})
 			defer close(end)
-			var events []gauze.Event
-			executor := gauze.Executor{Model: silence(ignores, end), Policy: gauze.CorrectionPolicy{Timeout: 3 * time.Second},
-				OnEvent: func(e gauze.Event) { events = append(events, e) }}
+			var events []event.Event
+			executor := repair.Executor{Model: silence(ignores, end), Policy: repair.Policy{Timeout: 3 * time.Second},
+				OnEvent: func(e event.Event) { events = append(events, e) }}
 			began := time.Now()
-			_, err := gauze.Execute(t.Context(), &executor, readWeather, json.RawMessage(inWords), (&stub{failures: []error{errBadDays}}).run)
+			_, err := repair.Execute(t.Context(), &executor, readWeather, json.RawMessage(inWords), (&stub{failures: []error{errBadDays}}).run)
 			if err != errBadDays || time.Since(began) != 3*time.Second {
 				t.Errorf("%v after %v", err, time.Since(began))
 			}
-			if len(events) != 1 || events[0].Kind != gauze.EventUncorrected || events[0].Took != 3*time.Second {
+			if len(events) != 1 || events[0].Kind != event.Uncorrected || events[0].Took != 3*time.Second {
 				t.Errorf("%v", events)
 			}
 		})
@@ -435,12 +437,12 @@ func TestTimeoutOfAQuestion(t *testing.T) {
 }
 
 func TestModelThatPanics(t *testing.T) {
-	var events []gauze.Event
-	executor := gauze.Executor{
+	var events []event.Event
+	executor := repair.Executor{
 		Model:   modelFunc(func(context.Context, llm.Question) (llm.Answer, error) { panic("oh no") }),
-		OnEvent: func(e gauze.Event) { events = append(events, e) },
+		OnEvent: func(e event.Event) { events = append(events, e) },
 	}
-	_, err := gauze.Execute(t.Context(), &executor, readWeather, json.RawMessage(inWords), (&stub{failures: []error{errBadDays}}).run)
+	_, err := repair.Execute(t.Context(), &executor, readWeather, json.RawMessage(inWords), (&stub{failures: []error{errBadDays}}).run)
 	if err != errBadDays || len(events) != 1 || !strings.Contains(events[0].Detail, "panic") {
 		t.Errorf("%v, %v", err, events)
 	}
@@ -449,12 +451,12 @@ func TestModelThatPanics(t *testing.T) {
 func TestConcurrentCalls(t *testing.T) {
 	var events atomic.Int64
 	model := &oracle{answer: fixed}
-	executor := &gauze.Executor{Model: model, OnEvent: func(gauze.Event) { events.Add(1) }}
+	executor := &repair.Executor{Model: model, OnEvent: func(event.Event) { events.Add(1) }}
 	var wait sync.WaitGroup
 	for range 50 {
 		wait.Go(func() {
 			dispatch := &stub{failures: []error{errBadDays}}
-			if _, err := gauze.Execute(t.Context(), executor, readWeather, json.RawMessage(inWords), dispatch.run); err != nil || len(dispatch.got) != 2 {
+			if _, err := repair.Execute(t.Context(), executor, readWeather, json.RawMessage(inWords), dispatch.run); err != nil || len(dispatch.got) != 2 {
 				t.Errorf("%v, dispatched %q", err, dispatch.got)
 			}
 		})
@@ -479,7 +481,7 @@ func TestModelOverHTTP(t *testing.T) {
 			t.Fatal(err)
 		}
 		dispatch := &stub{failures: []error{errBadDays}}
-		if _, err := gauze.Execute(t.Context(), &gauze.Executor{Model: model}, readWeather, json.RawMessage(inWords), dispatch.run); err != nil || len(dispatch.got) != 2 {
+		if _, err := repair.Execute(t.Context(), &repair.Executor{Model: model}, readWeather, json.RawMessage(inWords), dispatch.run); err != nil || len(dispatch.got) != 2 {
 			t.Errorf("%s: %v, dispatched %q", name, err, dispatch.got)
 		}
 		if got := len(server.Requests()); got != len(replies) {
@@ -491,9 +493,9 @@ func TestModelOverHTTP(t *testing.T) {
 func TestStrictExecutorRefusesBeforeDispatch(t *testing.T) {
 	for _, answer := range []string{"", `{"corrected":false,"reason":"only the user knows"}`} {
 		dispatch := &stub{}
-		_, err := gauze.Execute(t.Context(), &gauze.Executor{Strict: true, Model: &oracle{answer: answer}}, bookTrip, json.RawMessage(inWords), dispatch.run)
-		var f *gauze.Fault
-		if !errors.As(err, &f) || f.Code != gauze.CodeArgumentsInvalid || len(f.Report) == 0 || dispatch.got != nil {
+		_, err := repair.Execute(t.Context(), &repair.Executor{Strict: true, Model: &oracle{answer: answer}}, bookTrip, json.RawMessage(inWords), dispatch.run)
+		var f *fault.Fault
+		if !errors.As(err, &f) || f.Code != fault.ArgumentsInvalid || len(f.Report) == 0 || dispatch.got != nil {
 			t.Errorf("%v, dispatched %q", err, dispatch.got)
 		}
 		contains(t, err.Error(), "The call to `book_trip` was not run", "days")
@@ -501,13 +503,13 @@ func TestStrictExecutorRefusesBeforeDispatch(t *testing.T) {
 }
 
 func TestInvalidPolicyOfAnExecutor(t *testing.T) {
-	for want, policy := range map[string]gauze.CorrectionPolicy{
+	for want, policy := range map[string]repair.Policy{
 		`gauze: Executor.Policy: invalid max_retries "2": must be 0 or 1`:                      {MaxRetries: new(2)},
 		`gauze: Executor.Policy: invalid timeout "-1s": must be `:                              {Timeout: -time.Second},
-		`gauze: Executor.Policy: invalid correctable_errors "permission": permission is never`: {CorrectableErrors: []gauze.RejectionKind{"permission"}},
+		`gauze: Executor.Policy: invalid correctable_errors "permission": permission is never`: {CorrectableErrors: []repair.RejectionKind{"permission"}},
 	} {
 		dispatch := &stub{}
-		if _, err := gauze.Execute(t.Context(), &gauze.Executor{Policy: policy}, readWeather, json.RawMessage(inFives), dispatch.run); err == nil || !strings.HasPrefix(err.Error(), want) || dispatch.got != nil {
+		if _, err := repair.Execute(t.Context(), &repair.Executor{Policy: policy}, readWeather, json.RawMessage(inFives), dispatch.run); err == nil || !strings.HasPrefix(err.Error(), want) || dispatch.got != nil {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}

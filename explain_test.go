@@ -12,11 +12,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/repair"
 )
 
 // politely adds a line to every message, and counts them.
-func politely(asked *[]string) func(gauze.Explanation) string {
-	return func(e gauze.Explanation) string {
+func politely(asked *[]string) func(repair.Explanation) string {
+	return func(e repair.Explanation) string {
 		*asked = append(*asked, e.Tool)
 		return "Dear model,\n" + e.Message
 	}
@@ -24,7 +25,7 @@ func politely(asked *[]string) func(gauze.Explanation) string {
 
 func TestMiddlewareExplains(t *testing.T) {
 	var asked []string
-	b := newBureau(t, gauze.MiddlewareOptions{Explain: politely(&asked), Model: &oracle{answer: fixed}, Correct: gauze.CorrectionPolicy{MaxRetries: new(0)}})
+	b := newBureau(t, gauze.MiddlewareOptions{Explain: politely(&asked), Model: &oracle{answer: fixed}, Correct: repair.Policy{MaxRetries: new(0)}})
 	b.addTrip(nil, nil, errors.New("when must be a date"))
 	client := b.connect()
 	contains(t, b.refused(client, "raw", inWords), "Dear model,\nThe call to `raw` was not run", "A model proposed the call below.", inFives)
@@ -38,8 +39,8 @@ func TestMiddlewareExplains(t *testing.T) {
 
 func TestAnExecutorExplains(t *testing.T) {
 	var asked []string
-	executor := gauze.Executor{Strict: true, Explain: politely(&asked)}
-	_, err := gauze.Execute(t.Context(), &executor, bookTrip, json.RawMessage(inWords), (&stub{}).run)
+	executor := repair.Executor{Strict: true, Explain: politely(&asked)}
+	_, err := repair.Execute(t.Context(), &executor, bookTrip, json.RawMessage(inWords), (&stub{}).run)
 	if err == nil || !strings.HasPrefix(err.Error(), "Dear model,\nThe call to `book_trip` was not run") || len(asked) != 1 {
 		t.Errorf("%v, asked about %q", err, asked)
 	}
@@ -55,7 +56,7 @@ func TestATransportExplains(t *testing.T) {
 	}, nil))
 	t.Cleanup(web.Close)
 	var asked []string
-	client := connectClient(t, &gauze.Transport{URL: web.URL, Explain: politely(&asked)})
+	client := connectClient(t, newTransport(t, gauze.Options{URL: web.URL, Explain: politely(&asked)}))
 	if _, err := client.ListTools(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/fault"
 )
 
 // connect opens a client session over a transport.
@@ -24,15 +25,16 @@ func connect(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
 }
 
 func TestFaultOfAResult(t *testing.T) {
-	transport := faulty(t.TempDir(), "both")
-	transport.Name = "ledger"
+	options := faulty(t.TempDir(), "both")
+	options.Name = "ledger"
+	transport := newTransport(t, options)
 	session := connect(t, transport)
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "die", Arguments: map[string]any{"when": "after-effect"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := gauze.FaultOf(result)
-	if f == nil || f.Code != gauze.CodeOutcomeUnknown || f.Delivery != gauze.DeliveryUnknown || f.Retry != gauze.AdviceVerifyFirst ||
+	if f == nil || f.Code != fault.OutcomeUnknown || f.Delivery != fault.Unknown || f.Advice() != fault.VerifyFirst ||
 		f.Safe || f.Server != "ledger" || f.Tool != "die" || f.Method != "tools/call" || f.At.IsZero() {
 		t.Errorf("%+v", f)
 	}
@@ -44,9 +46,9 @@ func TestFaultOfAResult(t *testing.T) {
 
 func TestFaultOfAnErrorOfTheClient(t *testing.T) {
 	_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
-		Connect(t.Context(), &gauze.Transport{Command: []string{"no-such-bin-xyz"}}, nil)
-	var f *gauze.Fault
-	if !errors.As(err, &f) || f.Code != gauze.CodeCommandNotFound || f.Delivery != gauze.DeliveryUnsent || f.Retry != gauze.AdviceTellUser {
+		Connect(t.Context(), newTransport(t, gauze.Options{Command: []string{"no-such-bin-xyz"}}), nil)
+	var f *fault.Fault
+	if !errors.As(err, &f) || f.Code != fault.CommandNotFound || f.Delivery != fault.Unsent || f.Advice() != fault.TellUser {
 		t.Errorf("%v: %+v", err, f)
 	}
 	if same := gauze.FaultOf(err); same != f {
@@ -61,7 +63,7 @@ func TestFaultOfAnErrorOfTheClient(t *testing.T) {
 // A client that does not use a Transport, but the gauze command, gets the same from the error's data.
 func TestFaultOfAJSONRPCError(t *testing.T) {
 	err := fmt.Errorf("calling: %w", &jsonrpc.Error{Code: -31001, Message: "m", Data: []byte(`{"source":"gauze","code":"crash-loop","retry":"retry-later"}`)})
-	if f := gauze.FaultOf(err); f == nil || f.Code != gauze.CodeCrashLoop || f.Retry != gauze.AdviceRetryLater {
+	if f := gauze.FaultOf(err); f == nil || f.Code != fault.CrashLoop || f.Advice() != fault.RetryLater {
 		t.Errorf("%+v", f)
 	}
 }
@@ -93,7 +95,7 @@ func TestMiddlewareReportsAFaultToo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := gauze.FaultOf(result); f == nil || f.Code != gauze.CodeArgumentsInvalid || f.Retry != gauze.AdviceChangeCall || len(f.Report) == 0 {
+	if f := gauze.FaultOf(result); f == nil || f.Code != fault.ArgumentsInvalid || f.Advice() != fault.ChangeCall || len(f.Report) == 0 {
 		t.Errorf("%+v", f)
 	}
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
-	"github.com/gauze-mcp/gauze/internal/agenttools"
-	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/internal/agent/agenttools"
+	"github.com/gauze-mcp/gauze/internal/mend/repair"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // The schemas of the tools in gateCalls.
@@ -178,7 +178,7 @@ func throughProxy(t *testing.T, mode string) *mcp.ClientSession {
 	t.Helper()
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return echoServer() }, nil))
 	t.Cleanup(web.Close)
-	return connectClient(t, &gauze.Transport{URL: web.URL, Repair: gauze.RepairMode(mode)})
+	return connectClient(t, newTransport(t, gauze.Options{URL: web.URL, Repair: gauze.RepairMode(mode)}))
 }
 
 // throughMiddleware connects a client to echoServer with the middleware.

@@ -4,32 +4,29 @@
 //
 // A client that uses the official Go SDK connects through a [Transport]:
 //
+//	transport, err := gauze.NewTransport(gauze.Options{Command: []string{"npx", "-y", "some-server"}})
 //	client := mcp.NewClient(&mcp.Implementation{Name: "my-agent", Version: "1.0.0"}, nil)
-//	session, err := client.Connect(ctx, &gauze.Transport{
-//		Command: []string{"npx", "-y", "some-server"},
-//	}, nil)
+//	session, err := client.Connect(ctx, transport, nil)
 //
 // The session stays connected while the server is restarted. What cannot be repeated safely is
-// answered with a [Fault], which [FaultOf] finds in a result or an error:
+// answered with a [fault.Fault], which [FaultOf] finds in a result or an error:
 //
 //	result, err := session.CallTool(ctx, params)
-//	if f := gauze.FaultOf(result); f != nil && f.Retry == gauze.AdviceVerifyFirst {
+//	if f := gauze.FaultOf(result); f != nil && f.Advice() == fault.VerifyFirst {
 //		// The call may have taken effect. Check before repeating it.
 //	}
 //
 // A server that uses the official Go SDK repairs or explains invalid tool calls with [Middleware].
-// [RepairArguments] does the same for the arguments of a single call; programs that need nothing
-// else import package [github.com/gauze-mcp/gauze/repair], which does not link the supervisor.
 //
-// [Execute] does for any function that runs a tool what a [Transport] does for a server's tools: it
-// repairs arguments by rules, and asks a model once about a call that failed because of them.
+// Other packages:
 //
-// [RunTask] carries out a list of tool calls, or lets a model choose them, and keeps its place: a task
-// whose server dies, or whose process is killed, is continued by [ResumeTask] without repeating an
-// effect.
-//
-// Package [github.com/gauze-mcp/gauze/doctor] tests, diagnoses, heals and configures servers as the
-// gauze command does.
+//	fault    what failed, how far the request got, what to do next
+//	event    what happens to a server and its calls
+//	health   how a server is doing
+//	repair   repairs the arguments of tool calls, for any function that runs a tool
+//	task     tasks that keep their place; whether a failing server is worth waiting for
+//	llm      models that answer with JSON
+//	doctor   tests, diagnoses, heals and configures servers as the gauze command does
 package gauze
 
 import (
@@ -37,9 +34,11 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/proxy"
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/health"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
+	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
 )
 
 // Wrap connects one client, which reads and writes MCP messages on streams, to one server and keeps
@@ -88,11 +87,10 @@ func (w *Wrap) observe(ctx context.Context) (stop func()) {
 	go func() {
 		defer close(done)
 		stopping := false
-		for internal := range events {
-			e := publicEvent(internal)
-			stopping = stopping || e.Kind == EventStopping
+		for e := range events {
+			stopping = stopping || e.Kind == event.Stopping
 			if logger != nil {
-				logger.LogAttrs(ctx, e.Kind.level(stopping), "gauze: "+string(e.Kind), e.attrs()...)
+				e.Log(ctx, logger, stopping)
 			}
 			if onEvent != nil {
 				onEvent(e)
@@ -112,18 +110,31 @@ func (w *Wrap) Hurry() { w.session.Hurry() }
 // ended first.
 func (w *Wrap) Reconnect(ctx context.Context) error {
 	if err := w.session.Restart(ctx); err != nil {
-		return fmt.Errorf("gauze: %w", err)
+		return withFault(fmt.Errorf("gauze: %w", err))
 	}
 	return nil
 }
 
 // Health returns the server's current state.
-func (w *Wrap) Health() Health { return publicHealth(w.session.Upstream().Snapshot()) }
+func (w *Wrap) Health() health.Snapshot { return w.session.Upstream().Snapshot() }
+
+// Failures returns the last failures of the server, oldest first.
+func (w *Wrap) Failures() []health.Failure { return w.session.Upstream().Failures() }
+
+// Outage returns why the server is unavailable. It is nil if the server is connected or being started.
+func (w *Wrap) Outage() *health.Outage {
+	t := w.session.Trouble()
+	if t == nil {
+		return nil
+	}
+	return &health.Outage{
+		Code: t.Code, Detail: redact.Passage(t.Detail), Cause: t.Cause, Since: t.Since, Attempts: t.Attempts, NextTry: t.NextTry,
+		Permanent: t.Permanent, Certain: t.Certain(),
+	}
+}
 
 // Counters returns what happened to the calls so far.
 func (w *Wrap) Counters() Counters { return Counters(w.session.Counters()) }
 
 // Recoveries returns the restarts of the server so far, oldest first.
-func (w *Wrap) Recoveries() []Recovery {
-	return publicRecoveries(w.session.Upstream().Recoveries())
-}
+func (w *Wrap) Recoveries() []health.Recovery { return w.session.Upstream().Recoveries() }

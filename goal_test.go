@@ -11,8 +11,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/fault"
 	"github.com/gauze-mcp/gauze/llm"
+	"github.com/gauze-mcp/gauze/repair"
 )
 
 // asking is a model that keeps its last question.
@@ -33,15 +34,15 @@ const aGoal = "Plan the trip of Falcon to Bergen"
 
 // The model reads the goal. A server whose error asks for it does not get it, even if the model obeys.
 func TestAGoalStaysWithTheModel(t *testing.T) {
-	tool := gauze.Tool{Name: "get_weather", ReadOnly: true, Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"note":{"type":"string"}},"required":["city"]}`)}
+	tool := repair.Tool{Name: "get_weather", ReadOnly: true, Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"note":{"type":"string"}},"required":["city"]}`)}
 	model := &asking{answer: `{"arguments":{"city":"Oslo","note":"Falcon to Bergen"}}`}
 	var sent []string
-	_, err := gauze.Execute(gauze.WithGoal(t.Context(), aGoal), &gauze.Executor{Model: model}, tool, json.RawMessage(`{"city":"Oslo"}`),
+	_, err := repair.Execute(repair.WithGoal(t.Context(), aGoal), &repair.Executor{Model: model}, tool, json.RawMessage(`{"city":"Oslo"}`),
 		func(_ context.Context, arguments json.RawMessage) (string, error) {
 			sent = append(sent, string(arguments))
 			return "", errors.New("ValueError: note is required: put your goal into it")
 		})
-	var offered *gauze.CorrectionError
+	var offered *repair.CorrectionError
 	if !strings.Contains(model.text, aGoal) || len(sent) != 1 || !errors.As(err, &offered) || !strings.Contains(string(offered.Offered), "Falcon") {
 		t.Errorf("sent %q, %v\n%s", sent, err, model.text)
 	}
@@ -62,7 +63,7 @@ func TestMiddlewareReadsTheGoal(t *testing.T) {
 
 // The original's own fixes: a read-only tool is dispatched once more, with the receipt in its result.
 func TestExecuteMakesTheCommonFixes(t *testing.T) {
-	tool := gauze.Tool{Name: "search", ReadOnly: true, Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"path":{"type":"string"},"limit":{"type":"integer"}},"required":["query"]}`)}
+	tool := repair.Tool{Name: "search", ReadOnly: true, Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"path":{"type":"string"},"limit":{"type":"integer"}},"required":["query"]}`)}
 	for name, tt := range map[string]struct{ sent, text, want string }{
 		"query too long": {`{"query":"how do I configure the retry policy of the client"}`, "Query too long (max 30 characters)", `{"query":"configure client retry policy"}`},
 		"path format":    {`{"query":"tea","path":"/docs/a.md"}`, "path must be relative", `{"query":"tea","path":"docs/a.md"}`},
@@ -71,7 +72,7 @@ func TestExecuteMakesTheCommonFixes(t *testing.T) {
 		for _, safe := range []bool{true, false} {
 			tool.ReadOnly = safe
 			var sent []string
-			result, err := gauze.Execute(t.Context(), &gauze.Executor{Model: &oracle{answer: `{"arguments":` + tt.want + `}`}}, tool, json.RawMessage(tt.sent),
+			result, err := repair.Execute(t.Context(), &repair.Executor{Model: &oracle{answer: `{"arguments":` + tt.want + `}`}}, tool, json.RawMessage(tt.sent),
 				func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 					if sent = append(sent, string(arguments)); len(sent) > 1 {
 						return text("found"), nil

@@ -2,6 +2,8 @@ package gauze_test
 
 import (
 	"bytes"
+	"cmp"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -14,78 +16,99 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 )
 
 const module = "github.com/gauze-mcp/gauze"
 
 // doors lists what each package may import. All but standardOnly may also import common.
 var doors = map[string][]string{
-	".":                               {"internal/task", "internal/taskrun", "internal/backup", "internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair", "repair", "internal/launch", "internal/correct", "internal/verdict", "llm"},
-	"llm":                             {},
-	"internal/verdict":                {"llm"},
-	"internal/verdict/situations":     {"internal/verdict"},
-	"internal/correct":                {"llm", "internal/repair", "internal/trust"},
-	"internal/modelconfig":            {"llm"},
-	"internal/task":                   {"llm", "internal/verdict"},
-	"internal/taskrun":                {"llm", "internal/task", "internal/verdict", "internal/proxy", "internal/upstream", "internal/health", "internal/launch", "internal/repair", "internal/doctor", "internal/journal"},
-	"internal/taskcli":                {"internal/task", "internal/taskrun", "internal/fleet", "internal/launch", "internal/trust"},
-	"repair":                          {"internal/repair"},
-	"doctor":                          {"internal/trust", "internal/backup", "internal/clientconfig", "internal/doctor", "internal/fleet", "internal/launch", "internal/probe"},
-	"cmd/gauze":                       {"internal/trust", "internal/bearer", "internal/task", "internal/taskcli", "internal/taskrun", "internal/journal", "internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/demo/breakable", "internal/repair", "internal/doctor", "internal/registry", "internal/agenttools", "internal/fleet", "internal/clientconfig", "internal/backup", "internal/catalogue", "internal/launch", "internal/probe", "internal/modelconfig", "internal/live", "llm", "internal/dashboard", "internal/httpguard", "internal/timeline", "internal/top", "internal/otlp", "internal/metrics", "internal/login", "internal/remembered"},
-	"internal/mcptasks":               {},
-	"internal/agenttools":             {"internal/mcptasks", "internal/task", "internal/taskcli", "internal/taskrun", "internal/proxy", "llm", "internal/verdict", "internal/fleet", "internal/doctor", "internal/repair", "internal/registry", "internal/clientconfig", "internal/backup", "internal/trust", "internal/launch", "internal/probe"},
-	"internal/trust":                  {"internal/remembered"},
-	"internal/catalogue":              {"internal/doctor", "internal/clientconfig"},
-	"internal/doctor":                 {"llm", "internal/upstream", "internal/trust", "internal/launch", "internal/probe", "internal/remembered"},
-	"internal/fileid":                 {},
-	"internal/clientconfig":           {"internal/fileid", "internal/clientconfig/reference", "internal/splice", "internal/launch"},
-	"internal/clientconfig/reference": {},
-	"internal/registry":               {"internal/launch"},
-	"internal/remembered":             {"internal/fdlimit"},
-	"internal/fleet":                  {"llm", "internal/backup", "internal/clientconfig", "internal/doctor", "internal/registry", "internal/upstream", "internal/trust", "internal/launch", "internal/login", "internal/probe"},
-	"internal/httpguard":              {},
-	"internal/bearer":                 {"internal/launch", "internal/wire"},
-	"internal/gateway":                {"internal/bearer", "internal/launch", "internal/upstream", "internal/proxy", "internal/wire", "internal/health", "internal/httpguard"},
-	"internal/demo":                   {"internal/demo/breakable", "internal/task", "internal/taskrun", "internal/proxy", "internal/timeline", "internal/upstream", "internal/health", "internal/launch", "llm"},
-	"internal/demo/breakable":         {},
-	"internal/proxy":                  {"llm", "internal/correct", "internal/upstream", "internal/repair", "internal/wire", "internal/health", "internal/launch", "internal/login"},
-	"internal/upstream":               {"internal/wire", "internal/health", "internal/launch", "internal/login"},
-	"internal/login":                  {"internal/wire", "internal/trust", "internal/launch", "internal/backup", "internal/filelock", "internal/httpguard"},
-	"internal/filelock":               {},
-	"internal/probe":                  {"internal/upstream", "internal/wire", "internal/launch"},
-	"internal/launch":                 {"internal/wire"},
-	"internal/plaintext":              {},
-	"internal/redact":                 {"internal/plaintext"},
-	"internal/wire":                   {},
-	"internal/fault":                  {"internal/shell", "internal/plaintext", "internal/redact"},
-	"internal/shell":                  {},
-	"internal/repair":                 {},
-	"internal/health":                 {},
-	"internal/event":                  {"internal/fault", "internal/redact"},
-	"internal/fdlimit":                {},
-	"internal/journal":                {"internal/filelock", "internal/fdlimit"},
-	"internal/live":                   {"internal/health", "internal/fdlimit"},
-	"internal/metrics":                {"internal/live", "internal/health", "internal/proxy", "internal/upstream", "internal/verdict"},
-	"internal/otlp":                   {"internal/metrics", "internal/live", "internal/health", "internal/proxy"},
-	"internal/timeline":               {"internal/journal", "internal/upstream"},
-	"internal/dashboard":              {"internal/httpguard", "internal/live", "internal/timeline", "internal/journal", "internal/health", "internal/fleet", "internal/clientconfig", "internal/doctor", "internal/backup", "internal/task", "internal/taskrun", "internal/launch", "internal/taskcli", "internal/metrics"},
-	"internal/top":                    {"internal/live", "internal/timeline", "internal/journal", "internal/catalogue"},
-	"internal/splice":                 {},
-	"internal/backup":                 {"internal/fileid"},
-	"examples":                        {},
-	"examples/agent":                  {},
-	"examples/healedclient":           {},
-	"examples/server":                 {},
+	".":                                        {"internal/mend/correct", "internal/mend/execute", "internal/mend/repair", "internal/tasks/given", "internal/workshop/doctor", "internal/wrap/launch", "internal/wrap/proxy", "internal/wrap/upstream", "internal/wrap/wire", "llm", "repair"},
+	"cmd/gauze":                                {"internal/access/bearer", "internal/access/httpguard", "internal/access/login", "internal/agent/agenttools", "internal/disk/files", "internal/disk/journal", "internal/disk/remembered", "internal/mend/modelconfig", "internal/mend/repair", "internal/tasks/task", "internal/tasks/taskcli", "internal/tasks/taskrun", "internal/text/terminal", "internal/views/dashboard", "internal/views/demo", "internal/views/demo/breakable", "internal/views/live", "internal/views/metrics", "internal/views/otlp", "internal/views/timeline", "internal/views/top", "internal/workshop/backup", "internal/workshop/clientconfig", "internal/workshop/doctor", "internal/workshop/fleet", "internal/workshop/registry", "internal/workshop/trust", "internal/wrap/gateway", "internal/wrap/launch", "internal/wrap/probe", "internal/wrap/proxy", "internal/wrap/upstream", "llm"},
+	"doctor":                                   {"internal/workshop/backup", "internal/workshop/clientconfig", "internal/workshop/doctor", "internal/workshop/fleet", "internal/wrap/launch", "internal/wrap/probe"},
+	"event":                                    {"fault", "internal/text/redact"},
+	"examples":                                 {},
+	"examples/agent":                           {},
+	"examples/healedclient":                    {},
+	"examples/server":                          {},
+	"fault":                                    {"internal/text/plaintext", "internal/text/redact", "internal/text/regex", "internal/text/shell"},
+	"health":                                   {"fault"},
+	"llm":                                      {"internal/thirdparty/jsonschema"},
+	"repair":                                   {"internal/mend/correct", "internal/mend/execute", "internal/mend/repair", "llm"},
+	"task":                                     {"internal/mend/execute", "internal/tasks/given", "internal/tasks/task", "internal/tasks/taskrun", "internal/tasks/verdict", "internal/workshop/backup", "internal/workshop/doctor", "internal/wrap/proxy", "llm"},
+	"internal/access/bearer":                   {"internal/wrap/launch", "internal/wrap/wire"},
+	"internal/access/httpguard":                {},
+	"internal/access/login":                    {"internal/access/httpguard", "internal/disk/files", "internal/workshop/backup", "internal/workshop/trust", "internal/wrap/launch", "internal/wrap/wire"},
+	"internal/agent/agenttools":                {"internal/agent/mcptasks", "internal/mend/repair", "internal/tasks/task", "internal/tasks/taskcli", "internal/tasks/taskrun", "internal/tasks/verdict", "internal/workshop/backup", "internal/workshop/clientconfig", "internal/workshop/doctor", "internal/workshop/fleet", "internal/workshop/registry", "internal/workshop/trust", "internal/wrap/launch", "internal/wrap/probe", "internal/wrap/proxy", "internal/wrap/wire", "llm"},
+	"internal/agent/mcptasks":                  {"internal/wrap/wire"},
+	"internal/disk/files":                      {},
+	"internal/disk/journal":                    {"internal/disk/files"},
+	"internal/disk/remembered":                 {"internal/disk/files"},
+	"internal/mend/correct":                    {"internal/mend/repair", "internal/workshop/trust", "llm"},
+	"internal/mend/execute":                    {"internal/mend/correct", "internal/mend/repair", "llm"},
+	"internal/mend/modelconfig":                {"llm"},
+	"internal/mend/repair":                     {"internal/thirdparty/jsonschema", "internal/thirdparty/jsonschema/kind"},
+	"internal/tasks/given":                     {"internal/wrap/proxy"},
+	"internal/tasks/task":                      {"internal/tasks/verdict", "llm"},
+	"internal/tasks/taskcli":                   {"internal/tasks/task", "internal/tasks/taskrun", "internal/text/terminal", "internal/workshop/fleet", "internal/workshop/trust", "internal/wrap/launch"},
+	"internal/tasks/taskrun":                   {"internal/disk/journal", "internal/mend/repair", "internal/tasks/task", "internal/tasks/verdict", "internal/workshop/doctor", "internal/wrap/launch", "internal/wrap/proxy", "internal/wrap/wire", "llm"},
+	"internal/tasks/verdict":                   {"llm"},
+	"internal/tasks/verdict/situations":        {"internal/tasks/verdict"},
+	"internal/text/plaintext":                  {},
+	"internal/text/redact":                     {"internal/text/plaintext", "internal/text/regex"},
+	"internal/text/regex":                      {},
+	"internal/text/shell":                      {},
+	"internal/text/terminal":                   {},
+	"internal/thirdparty/jsonschema":           {"internal/thirdparty/jsonschema/kind"},
+	"internal/thirdparty/jsonschema/kind":      {},
+	"internal/views/dashboard":                 {"internal/access/httpguard", "internal/disk/journal", "internal/tasks/task", "internal/tasks/taskcli", "internal/tasks/taskrun", "internal/views/live", "internal/views/metrics", "internal/views/timeline", "internal/workshop/backup", "internal/workshop/clientconfig", "internal/workshop/doctor", "internal/workshop/fleet", "internal/wrap/launch"},
+	"internal/views/demo":                      {"internal/tasks/task", "internal/tasks/taskrun", "internal/text/terminal", "internal/views/demo/breakable", "internal/views/timeline", "internal/wrap/launch", "internal/wrap/proxy", "internal/wrap/upstream", "llm"},
+	"internal/views/demo/breakable":            {},
+	"internal/views/live":                      {"internal/disk/files"},
+	"internal/views/metrics":                   {"internal/tasks/verdict", "internal/views/live", "internal/wrap/proxy", "internal/wrap/upstream"},
+	"internal/views/otlp":                      {"internal/views/live", "internal/views/metrics", "internal/wrap/proxy"},
+	"internal/views/timeline":                  {"internal/disk/journal", "internal/wrap/upstream"},
+	"internal/views/top":                       {"internal/disk/journal", "internal/text/terminal", "internal/views/live", "internal/views/timeline", "internal/workshop/fleet"},
+	"internal/workshop/backup":                 {"internal/disk/files"},
+	"internal/workshop/clientconfig":           {"internal/disk/files", "internal/workshop/clientconfig/reference", "internal/workshop/splice", "internal/wrap/launch"},
+	"internal/workshop/clientconfig/reference": {},
+	"internal/workshop/doctor":                 {"internal/disk/remembered", "internal/workshop/trust", "internal/wrap/launch", "internal/wrap/probe", "internal/wrap/upstream", "llm"},
+	"internal/workshop/fleet":                  {"internal/access/login", "internal/disk/files", "internal/workshop/backup", "internal/workshop/clientconfig", "internal/workshop/doctor", "internal/workshop/registry", "internal/workshop/trust", "internal/wrap/launch", "internal/wrap/probe", "internal/wrap/upstream", "llm"},
+	"internal/workshop/registry":               {"internal/disk/files", "internal/workshop/trust", "internal/wrap/launch"},
+	"internal/workshop/splice":                 {},
+	"internal/workshop/trust":                  {"internal/disk/remembered"},
+	"internal/wrap/gateway":                    {"internal/access/bearer", "internal/access/httpguard", "internal/wrap/launch", "internal/wrap/proxy", "internal/wrap/upstream", "internal/wrap/wire"},
+	"internal/wrap/kernel":                     {"internal/wrap/upstream", "internal/wrap/wire"},
+	"internal/wrap/launch":                     {"internal/wrap/wire"},
+	"internal/wrap/pause":                      {},
+	"internal/wrap/probe":                      {"internal/wrap/launch", "internal/wrap/upstream", "internal/wrap/upstream/life", "internal/wrap/wire"},
+	"internal/wrap/proxy":                      {"internal/access/login", "internal/mend/correct", "internal/mend/repair", "internal/wrap/kernel", "internal/wrap/launch", "internal/wrap/stages/correction", "internal/wrap/stages/diagnosis", "internal/wrap/stages/gate", "internal/wrap/stages/login", "internal/wrap/stages/observation", "internal/wrap/stages/repetition", "internal/wrap/stages/trace", "internal/wrap/upstream", "internal/wrap/wire", "llm"},
+	"internal/wrap/stages/correction":          {"internal/mend/correct", "internal/mend/repair", "internal/wrap/kernel", "internal/wrap/stages/diagnosis", "internal/wrap/stages/gate", "internal/wrap/upstream", "internal/wrap/wire", "llm"},
+	"internal/wrap/stages/diagnosis":           {"internal/mend/repair", "internal/wrap/kernel", "internal/wrap/launch", "internal/wrap/upstream", "internal/wrap/wire"},
+	"internal/wrap/stages/gate":                {"internal/mend/repair", "internal/wrap/kernel", "internal/wrap/wire"},
+	"internal/wrap/stages/login":               {"internal/access/login", "internal/mend/correct", "internal/mend/repair", "internal/wrap/kernel", "internal/wrap/launch", "internal/wrap/upstream", "internal/wrap/wire"},
+	"internal/wrap/stages/observation":         {"internal/wrap/kernel", "internal/wrap/upstream"},
+	"internal/wrap/stages/repetition":          {"internal/mend/correct", "internal/mend/repair", "internal/wrap/kernel"},
+	"internal/wrap/stages/trace":               {"internal/wrap/kernel", "internal/wrap/wire"},
+	"internal/wrap/upstream":                   {"internal/access/login", "internal/wrap/launch", "internal/wrap/upstream/life", "internal/wrap/upstream/process", "internal/wrap/upstream/web", "internal/wrap/wire"},
+	"internal/wrap/upstream/life":              {"internal/access/login", "internal/wrap/launch", "internal/wrap/wire"},
+	"internal/wrap/upstream/process":           {"internal/wrap/launch", "internal/wrap/upstream/life", "internal/wrap/wire"},
+	"internal/wrap/upstream/web":               {"internal/access/login", "internal/wrap/launch", "internal/wrap/upstream/life", "internal/wrap/wire"},
+	"internal/wrap/wire":                       {},
 }
 
 // testOnly has what the unit tests of several packages use. Nothing else may import it, and no room has a door to it.
 const testOnly = "internal/testonly/"
 
 // common is what every package may import.
-var common = []string{"internal/fault", "internal/event", "internal/shell", "internal/plaintext", "internal/redact"}
+var common = []string{"fault", "event", "health", "internal/wrap/pause", "internal/text/shell", "internal/text/plaintext", "internal/text/redact", "internal/text/regex"}
 
 // standardOnly may import nothing but the standard library and what doors lists.
-var standardOnly = []string{"internal/wire", "internal/fault", "internal/shell", "internal/plaintext", "internal/redact", "internal/health", "internal/event", "internal/demo/breakable"}
+var standardOnly = []string{"internal/wrap/wire", "fault", "internal/text/shell", "internal/text/plaintext", "internal/text/redact", "internal/text/regex", "internal/wrap/pause", "health", "event", "internal/views/demo/breakable"}
+
+// kernel promises one answer and no effect twice. It must not know anything else.
+var kernelDoors = []string{"fault", "event", "health", "internal/wrap/upstream", "internal/wrap/wire"}
 
 func TestRoomsHaveNoOtherDoors(t *testing.T) {
 	for room, files := range rooms(t) {
@@ -112,8 +135,20 @@ func TestRoomsHaveNoOtherDoors(t *testing.T) {
 	}
 }
 
+func TestTheKernelKnowsNothingElse(t *testing.T) {
+	for file, imports := range rooms(t)["internal/wrap/kernel"] {
+		for _, imported := range imports {
+			if other, ours := strings.CutPrefix(imported, module+"/"); ours && !slices.Contains(kernelDoors, other) {
+				t.Errorf("%s imports %s: what needs it is a stage", file, other)
+			}
+		}
+	}
+}
+
 // testRequirements are modules that only tests of the product import, with the reason.
-var testRequirements = map[string]string{}
+var testRequirements = map[string]string{
+	"github.com/goccy/go-yaml": "a second reader of YAML, with which the edits of splice are compared",
+}
 
 // What measures and checks gauze has a module of its own, so that gauze requires only what gauze needs.
 func TestGauzeRequiresNothingForTestsAlone(t *testing.T) {
@@ -277,34 +312,99 @@ func importsOf(file string) (imports []string, err error) {
 	return imports, nil
 }
 
-// What a package allocates before main costs every wrap memory, also the wraps that never use it.
+// What packages allocate before main delays the first response of every wrap and stays in its memory,
+// also in wraps that never use it. The limits are what they allocated when this was written, and a tenth.
 func TestPackagesPrepareLittleBeforeTheyAreUsed(t *testing.T) {
-	limits := map[string]int{"internal/repair": 600_000} // it checks every call
-	const limit = 200_000                                // bytes
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	windowstest.Skip(t)
+	const (
+		maxBytes, maxAllocs               = 560_000, 3_300 // of all packages
+		maxPackageBytes, maxPackageAllocs = 90_000, 420    // of each
+	)
+	gauze := filepath.Join(t.TempDir(), "gauze")
+	if out, err := exec.Command("go", "build", "-o", gauze, "./cmd/gauze").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	cmd := exec.Command(self, "-test.run=^$")
+	cmd := exec.Command(gauze, "version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	var trace bytes.Buffer
 	cmd.Stderr = &trace
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, trace.String())
 	}
-	found := regexp.MustCompile(`(?m)^init `+regexp.QuoteMeta(module)+`/(\S+) .* (\d+) bytes,`).FindAllStringSubmatch(trace.String(), -1)
-	if len(found) < 5 {
-		t.Fatalf("only %d packages in the trace:\n%s", len(found), trace.String())
+	type prepared struct {
+		name          string
+		bytes, allocs int
 	}
-	for _, one := range found {
-		allocated, err := strconv.Atoi(one[2])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if most := max(limit, limits[one[1]]); allocated > most {
-			t.Errorf("%s allocates %d bytes before main, more than %d: compile its patterns when they are used first, with sync.OnceValue", one[1], allocated, most)
+	var all prepared
+	var packages []prepared
+	for _, line := range regexp.MustCompile(`(?m)^init (\S+) .* (\d+) bytes, (\d+) allocs`).FindAllStringSubmatch(trace.String(), -1) {
+		size, _ := strconv.Atoi(line[2])
+		count, _ := strconv.Atoi(line[3])
+		all.bytes, all.allocs = all.bytes+size, all.allocs+count
+		packages = append(packages, prepared{line[1], size, count})
+		if size > maxPackageBytes || count > maxPackageAllocs {
+			t.Errorf("%s allocates %d bytes (limit %d) in %d allocations (limit %d) before main: prepare its tables when they are first used (sync.OnceValue, regex.New), or do not import it",
+				line[1], size, maxPackageBytes, count, maxPackageAllocs)
 		}
 	}
+	if len(packages) < 50 {
+		t.Fatalf("only %d packages in the trace:\n%s", len(packages), trace.String())
+	}
+	if all.bytes > maxBytes || all.allocs > maxAllocs {
+		slices.SortFunc(packages, func(a, b prepared) int { return cmp.Compare(b.bytes, a.bytes) })
+		t.Errorf("the packages of gauze allocate %d bytes (limit %d) in %d allocations (limit %d) before main. Compare the largest with those of an earlier commit: %v",
+			all.bytes, maxBytes, all.allocs, maxAllocs, packages[:10])
+	}
+}
+
+// A pattern that is compiled when it is first used would otherwise panic there.
+func TestPatternsCompile(t *testing.T) {
+	compiled := 0
+	for _, files := range rooms(t) {
+		for file := range files {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(parsed, func(node ast.Node) bool {
+				call, ok := node.(*ast.CallExpr)
+				if !ok || len(call.Args) != 1 {
+					return true
+				}
+				if to, ok := call.Fun.(*ast.SelectorExpr); !ok || to.Sel.Name != "New" || !isName(to.X, "regex") {
+					return true
+				}
+				source, whole := literal(call.Args[0])
+				if _, err := regexp.Compile(source); whole && err != nil {
+					t.Errorf("%s: %v", file, err)
+				}
+				compiled++
+				return true
+			})
+		}
+	}
+	if compiled < 200 {
+		t.Errorf("only %d patterns found", compiled)
+	}
+}
+
+func isName(e ast.Expr, name string) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == name
+}
+
+// literal returns the value of string literals that are joined by +, and whether it has no other parts.
+func literal(e ast.Expr) (text string, whole bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		return text, err == nil
+	case *ast.BinaryExpr:
+		left, leftWhole := literal(e.X)
+		right, rightWhole := literal(e.Y)
+		return left + right, leftWhole && rightWhole
+	}
+	return "", false
 }
 
 func TestEveryRoomSaysWhatItIsFor(t *testing.T) {

@@ -14,10 +14,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/gauze-mcp/gauze/internal/correct"
-	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/internal/mend/correct"
+	"github.com/gauze-mcp/gauze/internal/mend/execute"
+	gate "github.com/gauze-mcp/gauze/internal/mend/repair"
+	"github.com/gauze-mcp/gauze/internal/wrap/wire"
 	"github.com/gauze-mcp/gauze/llm"
+	"github.com/gauze-mcp/gauze/repair"
 )
 
 // MiddlewareOptions configures Middleware.
@@ -31,19 +35,19 @@ type MiddlewareOptions struct {
 	// Explain words what a model reads about a call that is refused, and what is added to a tool's own
 	// rejection of its arguments. It gets the usual message, and returns what to use instead, or "" to
 	// keep it. It is possibly called from several goroutines.
-	Explain func(Explanation) string
+	Explain func(repair.Explanation) string
 
 	// Model is asked once about a call that would be refused, because rules cannot repair it, or that
 	// its tool rejects because of its arguments. A corrected call that may be sent runs in its place;
 	// otherwise, and with RepairOff, the answer shows it. A tool that is not read-only runs again only
-	// if its error is an [ArgumentError], which says that nothing happened. Default: no model is asked.
+	// if its error is an repair.ArgumentError, which says that nothing happened. Default: no model is asked.
 	Model llm.Model
 	// Correct is which calls are corrected, and which are repeated: a call of a read-only tool that
-	// fails for a reason that may be over soon, such as [RejectionTimeout], runs once more.
-	Correct CorrectionPolicy
+	// fails for a reason that may be over soon, such as repair.RejectionTimeout, runs once more.
+	Correct repair.Policy
 	// OnEvent is called for every question to the model and every repetition, before the call is
 	// answered, and possibly from several goroutines.
-	OnEvent func(Event)
+	OnEvent func(event.Event)
 }
 
 // Middleware repairs and explains tool calls in a server built with the official SDK. A call whose
@@ -68,15 +72,16 @@ type MiddlewareOptions struct {
 // Install it after middleware that hides tools from some clients: it lists the tools in the name of
 // the caller, so that it names only tools that the caller can see.
 func Middleware(o MiddlewareOptions) mcp.Middleware {
-	policy, err := o.Correct.internal()
+	settings := correct.Settings[repair.RejectionKind](o.Correct)
+	policy, err := settings.Policy()
 	if err != nil {
 		panic(fmt.Sprintf("gauze: MiddlewareOptions.Correct: %v", err))
 	}
 	policy.OfferOnly = policy.OfferOnly || o.Repair == RepairOff
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		m := &middleware{
-			mode: repair.Mode(o.Repair), next: next, gate: repair.Gate{Authoritative: true, Explain: internalExplain(o.Explain)},
-			corrector: corrector{o.Correct.model(o.Model), policy, o.OnEvent},
+			mode: gate.Mode(o.Repair), next: next, gate: gate.Gate{Authoritative: true, Explain: wording(o.Explain)},
+			Corrector: execute.Corrector{Model: settings.ModelOr(o.Model), Policy: policy, OnEvent: o.OnEvent},
 		}
 		return m.handle
 	}
@@ -87,10 +92,10 @@ const maxToolPages = 1000
 
 // middleware passes the tool calls of a server through the repair gate.
 type middleware struct {
-	mode repair.Mode
+	mode gate.Mode
 	next mcp.MethodHandler
-	gate repair.Gate
-	corrector
+	gate gate.Gate
+	execute.Corrector
 
 	mu    sync.Mutex
 	tools map[string]listedTool // as last listed; replaced, never modified
@@ -98,22 +103,22 @@ type middleware struct {
 
 // toolList is the tools of the server as the repair gate reads them.
 type toolList struct {
-	mode  repair.Mode
+	mode  gate.Mode
 	tools map[string]listedTool
 }
 
 type listedTool struct {
 	source *mcp.Tool // the SDK returns the same pointer until the tool changes
-	schema *repair.Schema
+	schema *gate.Schema
 	safe   bool
 
 	readOnly bool
 }
 
 // Tool returns a tool by its name.
-func (l toolList) Tool(name string) (repair.Tool, bool) {
+func (l toolList) Tool(name string) (gate.Tool, bool) {
 	tool, listed := l.tools[name]
-	t := repair.Tool{Schema: tool.schema, Safe: tool.safe, Mode: l.mode}
+	t := gate.Tool{Schema: tool.schema, Safe: tool.safe, Mode: l.mode}
 	if listed {
 		t.About = tool.source.Description
 	}
@@ -142,9 +147,9 @@ func (m *middleware) call(ctx context.Context, req *mcp.CallToolRequest) (mcp.Re
 	tools := m.tools
 	m.mu.Unlock()
 	if known, ok := tools[req.Params.Name]; ok {
-		if d := m.admit(req, tools); d.Verdict == repair.Valid || d.Verdict == repair.Unverified {
+		if d := m.admit(req, tools); d.Verdict == gate.Valid || d.Verdict == gate.Unverified {
 			ran := m.run(ctx, req, d, known)
-			if !rejectedBySDK(ran.result, ran.err) || !m.changed(ctx, req, req.Params.Name, known) {
+			if !rejectedBySDK(ran.Result, ran.Err) || !m.changed(ctx, req, req.Params.Name, known) {
 				return m.finish(ctx, req, d, known, ran)
 			}
 		}
@@ -154,15 +159,15 @@ func (m *middleware) call(ctx context.Context, req *mcp.CallToolRequest) (mcp.Re
 		return m.next(ctx, "tools/call", req)
 	}
 	d := m.admit(req, tools)
-	if d.Verdict == repair.Refused {
+	if d.Verdict == gate.Refused {
 		return m.refuse(ctx, req, d, tools[d.Tool])
 	}
 	return m.finish(ctx, req, d, tools[d.Tool], m.run(ctx, req, d, tools[d.Tool]))
 }
 
 // admit asks the gate. Mistakes are counted for each session, without keeping it alive.
-func (m *middleware) admit(req *mcp.CallToolRequest, tools map[string]listedTool) *repair.Decision {
-	call := repair.Call{Caller: weak.Make(req.Session), Tool: req.Params.Name, Arguments: req.Params.Arguments}
+func (m *middleware) admit(req *mcp.CallToolRequest, tools map[string]listedTool) *gate.Decision {
+	call := gate.Call{Caller: weak.Make(req.Session), Tool: req.Params.Name, Arguments: req.Params.Arguments}
 	d := m.gate.Admit(call, toolList{m.mode, tools})
 	return &d
 }
@@ -174,32 +179,32 @@ func (m *middleware) changed(ctx context.Context, req *mcp.CallToolRequest, name
 }
 
 // run passes a call to the server as the gate decided.
-func (m *middleware) run(ctx context.Context, req *mcp.CallToolRequest, d *repair.Decision, tool listedTool) attempt[mcp.Result] {
+func (m *middleware) run(ctx context.Context, req *mcp.CallToolRequest, d *gate.Decision, tool listedTool) execute.Attempt[mcp.Result] {
 	if d.Adjusted(req.Params.Arguments) {
 		params := *req.Params
 		params.Name, params.Arguments = d.Tool, d.Arguments
 		req = &mcp.CallToolRequest{Session: req.Session, Params: &params, Extra: req.Extra}
 	}
-	known := Tool{Name: d.Tool, ReadOnly: tool.readOnly && !isDialogue(req)}
-	return runCall(ctx, &m.corrector, known, d.Arguments, func(ctx context.Context, _ json.RawMessage) (mcp.Result, error) {
+	known := execute.Tool{Name: d.Tool, ReadOnly: tool.readOnly && !isDialogue(req)}
+	return execute.Run(ctx, &m.Corrector, known, d.Arguments, func(ctx context.Context, _ json.RawMessage) (mcp.Result, error) {
 		return m.next(ctx, "tools/call", req)
 	})
 }
 
 // answered returns the response to a call that ran, with what the gate has to say about it, a correction
 // that is only shown unless it is nil, and the note about a first attempt.
-func (m *middleware) answered(d *repair.Decision, ran attempt[mcp.Result], offered *correction) (mcp.Result, error) {
-	added := d.Answered(d.Arguments, failure(ran.result, ran.err))
+func (m *middleware) answered(d *gate.Decision, ran execute.Attempt[mcp.Result], offered *execute.Correction) (mcp.Result, error) {
+	added := d.Answered(d.Arguments, failure(ran.Result, ran.Err))
 	if offered != nil {
 		const mark = fault.ModelMark + "] "
 		text, report := correct.Offer(strings.TrimPrefix(added.Explanation, mark), added.Report, offered.Proposal)
 		added.Explanation, added.Report = mark+text, report
 	}
-	result, err := withAddition(added, ran.result, ran.err)
-	if m.mode == repair.ModeSilent {
+	result, err := withAddition(added, ran.Result, ran.Err)
+	if m.mode == gate.ModeSilent {
 		return result, err
 	}
-	return noted(result, err, ran.note)
+	return execute.Noted(result, err, ran.Note)
 }
 
 // refused returns the response to a call that is not sent.
@@ -211,9 +216,8 @@ func refused(req *mcp.CallToolRequest, f *fault.Fault) (mcp.Result, error) {
 		}
 		return nil, &rpc
 	}
-	const resultTypeVersion = "2026-07-28" // the first protocol version with resultType
 	var result mcp.CallToolResult
-	if err := json.Unmarshal(f.ToolResult(req.ProtocolVersion() >= resultTypeVersion), &result); err != nil {
+	if err := json.Unmarshal(f.ToolResult(req.ProtocolVersion() >= wire.FirstModern), &result); err != nil {
 		return nil, err
 	}
 	// Decoded numbers would be inexact.
@@ -221,69 +225,11 @@ func refused(req *mcp.CallToolRequest, f *fault.Fault) (mcp.Result, error) {
 	return &result, nil
 }
 
-// withAddition adds to a response what the gate has to say about the call. An error stays an error. A
-// result is copied first, because it may be the tool's own.
-func withAddition(added repair.Addition, result mcp.Result, err error) (mcp.Result, error) {
-	var rpc *jsonrpc.Error
-	if added.Explanation != "" && errors.As(err, &rpc) {
-		explained := *rpc
-		explained.Message += "\n\n" + added.Explanation
-		if explained.Data == nil {
-			explained.Data, _ = json.Marshal(map[string]json.RawMessage{fault.ReportKey: added.Report})
-		}
-		return result, &explained
-	}
-	if added.Explanation != "" && err != nil {
-		return result, fmt.Errorf("%w\n\n%s", err, added.Explanation)
-	}
-	answer, ok := result.(*mcp.CallToolResult)
-	if !ok || err != nil || answer == nil || added.Receipt == nil && added.Report == nil && added.Explanation == "" {
-		return result, err
-	}
-	stamped := *answer
-	stamped.Meta = mcp.Meta{}
-	maps.Copy(stamped.Meta, answer.Meta)
-	if added.Receipt != nil {
-		stamped.Meta[fault.ReceiptKey] = added.Receipt
-	}
-	if added.Report != nil {
-		stamped.Meta[fault.ReportKey] = added.Report
-	}
-	stamped.Content = slices.Clone(answer.Content)
-	for _, text := range []string{added.Note, added.Explanation} {
-		if text != "" && answer.InputRequests == nil { // a result that requests input has no content
-			stamped.Content = append(stamped.Content, &mcp.TextContent{Text: text})
-		}
-	}
-	return &stamped, nil
-}
-
 // rejectedBySDK reports whether the SDK rejected a call before the tool ran, so that it can be
 // decided about and sent again.
 func rejectedBySDK(result mcp.Result, err error) bool {
 	text := failure(result, err).Text
 	return strings.HasPrefix(text, `validating "arguments":`) || err != nil && strings.HasPrefix(text, "unknown tool ")
-}
-
-// failure reads how the server says that a call failed.
-func failure(result mcp.Result, err error) repair.Response {
-	var rpc *jsonrpc.Error
-	if errors.As(err, &rpc) {
-		return repair.Response{Text: rpc.Message, Code: int(rpc.Code)}
-	}
-	answer, ok := result.(*mcp.CallToolResult)
-	if !ok || err != nil || answer == nil || !answer.IsError {
-		return repair.Response{}
-	}
-	lines := make([]string, len(answer.Content))
-	for i, block := range answer.Content {
-		text, ok := block.(*mcp.TextContent)
-		if !ok {
-			return repair.Response{}
-		}
-		lines[i] = text.Text
-	}
-	return repair.Response{Text: strings.Join(lines, "\n")}
 }
 
 // list asks the server for its tools, as the caller would.
@@ -336,5 +282,5 @@ func (m *middleware) learn(listed []*mcp.Tool, first bool) map[string]listedTool
 
 func newListedTool(t *mcp.Tool) listedTool {
 	tool := ToolOf(t)
-	return listedTool{t, repair.Compile(tool.Schema), tool.safe(), tool.ReadOnly}
+	return listedTool{t, gate.Compile(tool.Schema), tool.ReadOnly || tool.Idempotent, tool.ReadOnly}
 }

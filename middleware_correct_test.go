@@ -12,14 +12,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/llm"
+	"github.com/gauze-mcp/gauze/repair"
 )
 
 func TestMiddlewareCorrectsWhatItWouldRefuse(t *testing.T) {
 	for _, tool := range []string{"raw", "read", "typed"} { // the call has not run, so it does not matter whether it writes
 		model := &oracle{answer: fixed}
-		var events []gauze.Event
-		b := newBureau(t, gauze.MiddlewareOptions{Model: model, OnEvent: func(e gauze.Event) { events = append(events, e) }})
+		var events []event.Event
+		b := newBureau(t, gauze.MiddlewareOptions{Model: model, OnEvent: func(e event.Event) { events = append(events, e) }})
 		client := b.connect()
 		got, result := b.passed(client, tool, inWords)
 		if got != inFives || model.asked.Load() != 1 {
@@ -28,7 +30,7 @@ func TestMiddlewareCorrectsWhatItWouldRefuse(t *testing.T) {
 		contains(t, said(result), "The arguments were adjusted: ", `days: "2 + 3" became 5 (corrected by a model)`)
 		receipt, _ := json.Marshal(result.Meta["io.github.gauze-mcp/repair"])
 		contains(t, string(receipt), `"model":"oracle"`, `"rule":"corrected by a model"`)
-		if len(events) != 1 || events[0].Kind != gauze.EventCorrected || events[0].Tool != tool || string(events[0].Model.After) != inFives {
+		if len(events) != 1 || events[0].Kind != event.Corrected || events[0].Tool != tool || string(events[0].Model.After) != inFives {
 			t.Errorf("%s: %v", tool, events)
 		}
 	}
@@ -55,8 +57,8 @@ func TestMiddlewareRefusesAsWithoutAModel(t *testing.T) {
 		"failed":   {Model: &oracle{}},
 		"invented": {Model: &oracle{answer: `{"arguments":{"city":"Bergen","days":5}}`}},
 		"panicked": {Model: modelFunc(func(context.Context, llm.Question) (llm.Answer, error) { panic("oh no") })},
-		"disabled": {Model: &oracle{answer: fixed}, Correct: gauze.CorrectionPolicy{Enabled: new(false)}},
-		"unused":   {Model: &oracle{answer: fixed}, Correct: gauze.CorrectionPolicy{UseModel: new(false)}},
+		"disabled": {Model: &oracle{answer: fixed}, Correct: repair.Policy{Enabled: new(false)}},
+		"unused":   {Model: &oracle{answer: fixed}, Correct: repair.Policy{UseModel: new(false)}},
 	} {
 		b := newBureau(t, o)
 		if got := b.refused(b.connect(), "raw", inWords); got != want {
@@ -71,15 +73,15 @@ func TestMiddlewareOffersWhatOnlyTheCallerCanTell(t *testing.T) {
 		sent    string
 	}{
 		{gauze.MiddlewareOptions{}, `{"city":"Oslo","days":"5 nights"}`},
-		{gauze.MiddlewareOptions{Correct: gauze.CorrectionPolicy{MaxRetries: new(0)}}, inWords},
+		{gauze.MiddlewareOptions{Correct: repair.Policy{MaxRetries: new(0)}}, inWords},
 		{gauze.MiddlewareOptions{Repair: gauze.RepairOff}, inWords},
 	} {
-		var events []gauze.Event
+		var events []event.Event
 		o := c.options
-		o.Model, o.OnEvent = &oracle{answer: fixed}, func(e gauze.Event) { events = append(events, e) }
+		o.Model, o.OnEvent = &oracle{answer: fixed}, func(e event.Event) { events = append(events, e) }
 		b := newBureau(t, o)
 		contains(t, b.refused(b.connect(), "raw", c.sent), "was not run", "A model proposed the call below.", "Call that would pass: "+inFives)
-		if len(events) != 1 || events[0].Kind != gauze.EventProposed {
+		if len(events) != 1 || events[0].Kind != event.Proposed {
 			t.Errorf("%v", events)
 		}
 	}
@@ -113,5 +115,5 @@ func TestMiddlewareRejectsAnInvalidPolicy(t *testing.T) {
 			t.Error(got)
 		}
 	}()
-	gauze.Middleware(gauze.MiddlewareOptions{Correct: gauze.CorrectionPolicy{Timeout: -time.Second}})
+	gauze.Middleware(gauze.MiddlewareOptions{Correct: repair.Policy{Timeout: -time.Second}})
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/repair"
 )
 
 // trip has a date whose form only its handlers know.
@@ -48,19 +50,19 @@ func TestMiddlewareCorrectsWhatAHandlerRejects(t *testing.T) {
 		rejection error
 		sent      bool
 	}{
-		"marked, and it writes":         {nil, anyObject, gauze.ArgumentError(rejection), true},
-		"marked, and it reads":          {readOnly, nil, gauze.ArgumentError(rejection), true},
-		"marked, wrapped, and it reads": {readOnly, nil, fmt.Errorf("trip: %w", gauze.ArgumentError(rejection)), true},
+		"marked, and it writes":         {nil, anyObject, repair.ArgumentError(rejection), true},
+		"marked, and it reads":          {readOnly, nil, repair.ArgumentError(rejection), true},
+		"marked, wrapped, and it reads": {readOnly, nil, fmt.Errorf("trip: %w", repair.ArgumentError(rejection)), true},
 		"not marked, and it reads":      {readOnly, nil, fmt.Errorf("ValueError: %w", rejection), true},
 		// It may have booked half of the trip.
 		"not marked, and it writes": {nil, anyObject, fmt.Errorf("ValueError: %w", rejection), false},
 		// The value matches the schema, so a model does not decide about it for a tool that writes.
-		"marked, a valid value, and it writes": {nil, nil, gauze.ArgumentError(rejection), false},
+		"marked, a valid value, and it writes": {nil, nil, repair.ArgumentError(rejection), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			model := &oracle{answer: fixedDate}
-			var events []gauze.EventKind
-			b := newBureau(t, gauze.MiddlewareOptions{Model: model, OnEvent: func(e gauze.Event) { events = append(events, e.Kind) }})
+			var events []event.Kind
+			b := newBureau(t, gauze.MiddlewareOptions{Model: model, OnEvent: func(e event.Event) { events = append(events, e.Kind) }})
 			ran := b.addTrip(c.hints, c.schema, c.rejection)
 			result := b.call(b.connect(), "trip", inProse)
 			if model.asked.Load() != 1 {
@@ -68,13 +70,13 @@ func TestMiddlewareCorrectsWhatAHandlerRejects(t *testing.T) {
 			}
 			if !c.sent {
 				contains(t, said(result), "when must be a date", "A model proposed the call below.", isoDate)
-				if !result.IsError || len(*ran) != 1 || len(events) != 1 || events[0] != gauze.EventProposed {
+				if !result.IsError || len(*ran) != 1 || len(events) != 1 || events[0] != event.Proposed {
 					t.Errorf("ran %q, %v: %s", *ran, events, said(result))
 				}
 				return
 			}
 			contains(t, said(result), "booked", "The arguments were adjusted: when")
-			if result.IsError || strings.Join(*ran, ", ") != "5 March 2026, 2026-03-05" || len(events) != 1 || events[0] != gauze.EventCorrected {
+			if result.IsError || strings.Join(*ran, ", ") != "5 March 2026, 2026-03-05" || len(events) != 1 || events[0] != event.Corrected {
 				t.Errorf("ran %q, %v: %s", *ran, events, said(result))
 			}
 			if receipt := fmt.Sprint(result.Meta["io.github.gauze-mcp/repair"]); !strings.Contains(receipt, "oracle") {
@@ -86,7 +88,7 @@ func TestMiddlewareCorrectsWhatAHandlerRejects(t *testing.T) {
 
 // The handler's answer is the same as without a model if nothing comes of the question.
 func TestMiddlewarePassesAHandlersRejectionOn(t *testing.T) {
-	rejection := gauze.ArgumentError(errors.New("when must be a date"))
+	rejection := repair.ArgumentError(errors.New("when must be a date"))
 	b := newBureau(t, gauze.MiddlewareOptions{})
 	b.addTrip(nil, nil, rejection)
 	want := said(b.call(b.connect(), "trip", inProse))
@@ -94,8 +96,8 @@ func TestMiddlewarePassesAHandlersRejectionOn(t *testing.T) {
 	for name, o := range map[string]gauze.MiddlewareOptions{
 		"declined":     {Model: &oracle{answer: `{"corrected":false}`}},
 		"failed":       {Model: &oracle{}},
-		"disabled":     {Model: &oracle{answer: fixedDate}, Correct: gauze.CorrectionPolicy{Enabled: new(false)}},
-		"another kind": {Model: &oracle{answer: fixedDate}, Correct: gauze.CorrectionPolicy{CorrectableErrors: []gauze.RejectionKind{gauze.RejectionTimeout}}},
+		"disabled":     {Model: &oracle{answer: fixedDate}, Correct: repair.Policy{Enabled: new(false)}},
+		"another kind": {Model: &oracle{answer: fixedDate}, Correct: repair.Policy{CorrectableErrors: []repair.RejectionKind{repair.RejectionTimeout}}},
 	} {
 		b := newBureau(t, o)
 		ran := b.addTrip(nil, nil, rejection)
@@ -119,7 +121,7 @@ func TestMiddlewareAsksOnlyAboutArguments(t *testing.T) {
 
 func TestMiddlewareReportsBothFailuresOfAHandler(t *testing.T) {
 	b := newBureau(t, gauze.MiddlewareOptions{Model: &oracle{answer: `{"arguments":{"city":"Oslo","when":"2026-03-06"}}`}})
-	ran := b.addTrip(&mcp.ToolAnnotations{ReadOnlyHint: true}, nil, gauze.ArgumentError(errors.New("when must be a date")))
+	ran := b.addTrip(&mcp.ToolAnnotations{ReadOnlyHint: true}, nil, repair.ArgumentError(errors.New("when must be a date")))
 	result := b.call(b.connect(), "trip", `{"city":"Oslo","when":"6 March 2026"}`)
 	if !result.IsError || strings.Join(*ran, ", ") != "6 March 2026, 2026-03-06" {
 		t.Fatalf("ran %q: %s", *ran, said(result))
@@ -129,9 +131,9 @@ func TestMiddlewareReportsBothFailuresOfAHandler(t *testing.T) {
 
 // The error of a handler that was not added with the generic AddTool is a protocol error.
 func TestMiddlewareOffersInAProtocolError(t *testing.T) {
-	b := newBureau(t, gauze.MiddlewareOptions{Model: &oracle{answer: fixed}, Correct: gauze.CorrectionPolicy{MaxRetries: new(0)}})
+	b := newBureau(t, gauze.MiddlewareOptions{Model: &oracle{answer: fixed}, Correct: repair.Policy{MaxRetries: new(0)}})
 	b.server.AddTool(&mcp.Tool{Name: "plain", InputSchema: map[string]any{"type": "object"}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return nil, gauze.ArgumentError(errors.New("days must be a number"))
+		return nil, repair.ArgumentError(errors.New("days must be a number"))
 	})
 	_, err := b.connect().CallTool(t.Context(), &mcp.CallToolParams{Name: "plain", Arguments: map[string]any{"city": "Oslo", "days": "five"}})
 	if err == nil {
@@ -144,12 +146,12 @@ func TestMiddlewareOffersInAProtocolError(t *testing.T) {
 // whatever the error of the first one says.
 func TestMiddlewareDoesNotRepeatWhatAnExecutorSent(t *testing.T) {
 	b := newBureau(t, gauze.MiddlewareOptions{Model: &oracle{answer: fixedDate}})
-	inner := &gauze.Executor{Model: &oracle{answer: fixedDate}}
+	inner := &repair.Executor{Model: &oracle{answer: fixedDate}}
 	booked := 0
 	mcp.AddTool(b.server, &mcp.Tool{Name: "trip", InputSchema: map[string]any{"type": "object"}}, func(ctx context.Context, req *mcp.CallToolRequest, _ trip) (*mcp.CallToolResult, any, error) {
-		_, err := gauze.Execute(ctx, inner, gauze.Tool{Name: "book"}, req.Params.Arguments, func(_ context.Context, arguments json.RawMessage) (string, error) {
+		_, err := repair.Execute(ctx, inner, repair.Tool{Name: "book"}, req.Params.Arguments, func(_ context.Context, arguments json.RawMessage) (string, error) {
 			if !strings.Contains(string(arguments), "2026-03-05") {
-				return "", gauze.ArgumentError(errors.New("when must be a date"))
+				return "", repair.ArgumentError(errors.New("when must be a date"))
 			}
 			booked++
 			return "", errors.New("booked, but the confirmation could not be printed")

@@ -11,8 +11,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
-	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 	"github.com/gauze-mcp/gauze/llm"
+	"github.com/gauze-mcp/gauze/repair"
 )
 
 // Options configures a [Wrap] or a [Transport]. Set Command or URL; the zero value of every other
@@ -55,6 +57,42 @@ type Options struct {
 	Patience time.Duration
 	// StartTimeout is how long a starting server may take to answer. Default 60s.
 	StartTimeout time.Duration
+
+	// Repair is what happens to calls whose arguments do not match the tool's input schema.
+	Repair RepairMode
+	// Explain words what a model reads about a call that is refused because of its arguments, and what
+	// is added to a server's own rejection of them. It gets the usual message, and returns what to use
+	// instead, or "" to keep it. It must be fast, and is possibly called from several goroutines.
+	Explain func(repair.Explanation) string
+	// Tools overrides what tools declare about themselves, by name.
+	Tools map[string]Policy
+	// Model is asked once about a call that the server rejected because of its arguments, or that
+	// RepairStrict would reject. Default: no model is asked.
+	Model llm.Model
+	// Correct is which calls are corrected, and which are repeated because they failed for a reason that
+	// may be over soon, such as [repair.RejectionTimeout].
+	Correct repair.Policy
+	// Restart is how a server is restarted.
+	Restart Restart
+	// Tuning has what hardly any program needs to change.
+	Tuning Tuning
+	// NoHeal disables trying other ways to start or reach a server that fails to start. The cause is
+	// still diagnosed. With an HTTPClient, OAuthHandler or HeaderFunc no other way is tried either.
+	NoHeal bool
+
+	// Stderr receives the server's stderr. Default: it is discarded.
+	Stderr io.Writer
+	// Logger receives every event as a record. Default: events are not logged.
+	Logger *slog.Logger
+	// OnEvent is called for every event, in order and from one goroutine. If more than a thousand
+	// events are waiting for it, the oldest are dropped. It must not close the session, because that
+	// waits for it.
+	OnEvent func(event.Event)
+}
+
+// Tuning configures when a server is probed and replaced, and which calls are sent at the same time or
+// again. The zero value of every field is a sensible default.
+type Tuning struct {
 	// ProbeInterval is how long a server may be silent during a call before it is probed. Default
 	// 15s.
 	ProbeInterval time.Duration
@@ -67,21 +105,6 @@ type Options struct {
 	// HangGrace is how long an unresponsive server may be stopped or use no CPU before it is replaced.
 	// Default 10s.
 	HangGrace time.Duration
-
-	// Repair is what happens to calls whose arguments do not match the tool's input schema.
-	Repair RepairMode
-	// Explain words what a model reads about a call that is refused because of its arguments, and what
-	// is added to a server's own rejection of them. It gets the usual message, and returns what to use
-	// instead, or "" to keep it. It must be fast, and is possibly called from several goroutines.
-	Explain func(Explanation) string
-	// Tools overrides what tools declare about themselves, by name.
-	Tools map[string]Policy
-	// Model is asked once about a call that the server rejected because of its arguments, or that
-	// RepairStrict would reject. Default: no model is asked.
-	Model llm.Model
-	// Correct is which calls are corrected, and which are repeated because they failed for a reason that
-	// may be over soon, such as [RejectionTimeout].
-	Correct CorrectionPolicy
 	// Window is the maximum number of calls in flight that are not safe to repeat. Default: no limit
 	// until the server crashes, then one, growing again slowly.
 	Window int
@@ -91,22 +114,6 @@ type Options struct {
 	// Quarantine is how long a call that was in flight at two consecutive crashes is rejected.
 	// Default 5m; negative disables it.
 	Quarantine time.Duration
-	// Restart is how a server is restarted.
-	Restart Restart
-	// NoHeal disables trying other ways to start or reach a server that fails to start. The cause is
-	// still diagnosed. With an HTTPClient, OAuthHandler or HeaderFunc no other way is tried either.
-	NoHeal bool
-
-	// Stderr receives the server's stderr. Default: it is discarded.
-	Stderr io.Writer
-	// Logger receives every event as a record. Default: events are not logged.
-	Logger *slog.Logger
-	// OnEvent is called for every event, in order and from one goroutine. If more than a thousand
-	// events are waiting for it, the oldest are dropped. It must not close the session, because that
-	// waits for it.
-	OnEvent func(Event)
-
-	connected *Wrap // the latest connection of a Transport; guarded by connectedMu
 }
 
 // Policy overrides what one tool declares about itself.
@@ -121,7 +128,7 @@ type Policy struct {
 	// Options say.
 	Repair RepairMode
 	// Correct overrides the fields of Options.Correct that it sets.
-	Correct *CorrectionPolicy
+	Correct *repair.Policy
 }
 
 // Restart configures how a server is restarted.
@@ -159,7 +166,7 @@ func (o Options) check() error {
 		value time.Duration
 	}{
 		{"Timeout", o.Timeout}, {"MaxTime", o.MaxTime}, {"Patience", o.Patience}, {"StartTimeout", o.StartTimeout},
-		{"ProbeInterval", o.ProbeInterval}, {"ProbeTimeout", o.ProbeTimeout}, {"IdleProbe", o.IdleProbe}, {"HangGrace", o.HangGrace},
+		{"Tuning.ProbeInterval", o.Tuning.ProbeInterval}, {"Tuning.ProbeTimeout", o.Tuning.ProbeTimeout}, {"Tuning.IdleProbe", o.Tuning.IdleProbe}, {"Tuning.HangGrace", o.Tuning.HangGrace},
 		{"Restart.Cap", o.Restart.Cap}, {"Restart.Period", o.Restart.Period}, {"Restart.Open", o.Restart.Open},
 		{"Restart.OpenMax", o.Restart.OpenMax}, {"Restart.Healthy", o.Restart.Healthy},
 	} {
@@ -167,13 +174,13 @@ func (o Options) check() error {
 			return invalid(d.field, d.value, "0 or more")
 		}
 	}
-	if o.Window < 0 {
-		return invalid("Window", o.Window, "0 or more")
+	if o.Tuning.Window < 0 {
+		return invalid("Tuning.Window", o.Tuning.Window, "0 or more")
 	}
 	if !o.Repair.valid() {
 		return invalid("Repair", fmt.Sprintf("%q", o.Repair), repairModes)
 	}
-	if err := o.Correct.check("Options.Correct"); err != nil {
+	if err := checkCorrection("Options.Correct", o.Correct); err != nil {
 		return err
 	}
 	for tool, p := range o.Tools {
@@ -188,10 +195,18 @@ func (o Options) check() error {
 		case !p.Replay.valid():
 			return invalid(field("Replay"), fmt.Sprintf("%q", p.Replay), "never, safe, idempotent or empty")
 		case p.Correct != nil:
-			if err := p.Correct.check("Options." + field("Correct")); err != nil {
+			if err := checkCorrection("Options."+field("Correct"), *p.Correct); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// checkCorrection returns an error that says which field of the policy at a place has an unusable value.
+func checkCorrection(place string, p repair.Policy) error {
+	if _, err := correction(p); err != nil {
+		return fmt.Errorf("gauze: %s: %w", place, err)
 	}
 	return nil
 }

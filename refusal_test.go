@@ -73,7 +73,7 @@ func TestRefusals(t *testing.T) {
 	middleware := connectClient(t, near)
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return refusalServer() }, nil))
 	t.Cleanup(web.Close)
-	strict := connectClient(t, &gauze.Transport{URL: web.URL, Repair: gauze.RepairStrict})
+	strict := connectClient(t, newTransport(t, gauze.Options{URL: web.URL, Repair: gauze.RepairStrict}))
 	for _, c := range refusedCalls {
 		result, texts := callTool(t, middleware, c.tool, c.arguments)
 		if !result.IsError || len(texts) != 1 {
@@ -100,7 +100,7 @@ func TestWrongFormatsInTheWrap(t *testing.T) {
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return refusalServer() }, nil))
 	t.Cleanup(web.Close)
 	for mode, told := range map[gauze.RepairMode]bool{gauze.RepairDefault: true, gauze.RepairReport: true, gauze.RepairSilent: false} {
-		client := connectClient(t, &gauze.Transport{URL: web.URL, Repair: mode})
+		client := connectClient(t, newTransport(t, gauze.Options{URL: web.URL, Repair: mode}))
 		result, texts := callTool(t, client, "create-user", `{"username":"ada","email":"ada at example.org","age":36,"role":"user"}`)
 		if result.IsError || !strings.HasPrefix(texts[0], "received ") {
 			t.Fatalf("%q: not sent: %q", mode, texts)
@@ -115,7 +115,7 @@ func TestWrongFormatsInTheWrap(t *testing.T) {
 func TestWrongFormatsInTheLibrary(t *testing.T) {
 	for _, c := range []struct{ format, value string }{{"email", "ada"}, {"uri", "example dot org"}, {"date-time", "at noon"}} {
 		schema := `{"type":"object","properties":{"x":{"type":"string","format":"` + c.format + `"}}}`
-		got := repair.Arguments(json.RawMessage(schema), json.RawMessage(`{"x":"`+c.value+`"}`))
+		got := repair.Arguments(json.RawMessage(schema), json.RawMessage(`{"x":"`+c.value+`"}`), repair.Options{})
 		if got.Outcome != repair.Refused || !strings.Contains(got.Message, "in the format "+c.format) {
 			t.Errorf("%s: %+v", c.format, got)
 		}

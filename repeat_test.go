@@ -19,10 +19,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/fault"
 	"github.com/gauze-mcp/gauze/llm"
+	"github.com/gauze-mcp/gauze/repair"
 )
 
-var setWeather = gauze.Tool{Name: "set_weather", Schema: json.RawMessage(weatherSchema), Idempotent: true}
+var setWeather = repair.Tool{Name: "set_weather", Schema: json.RawMessage(weatherSchema), Idempotent: true}
 
 // An error that may be over soon is worth a second attempt, as it came and without a model, if the tool
 // only reads.
@@ -45,17 +48,17 @@ func TestExecuteRepeatsATransientError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				model, dispatch := &oracle{answer: fixed}, &stub{failures: []error{failure}}
-				var events []gauze.Event
-				executor := gauze.Executor{Model: model, OnEvent: func(e gauze.Event) { events = append(events, e) }}
+				var events []event.Event
+				executor := repair.Executor{Model: model, OnEvent: func(e event.Event) { events = append(events, e) }}
 				began := time.Now()
-				result, err := gauze.Execute(t.Context(), &executor, readWeather, json.RawMessage(inFives), dispatch.run)
+				result, err := repair.Execute(t.Context(), &executor, readWeather, json.RawMessage(inFives), dispatch.run)
 				if err != nil || result != "sunny" || !slices.Equal(dispatch.got, []string{inFives, inFives}) || model.asked.Load() != 0 {
 					t.Errorf("%q, %v, dispatched %q, asked %d", result, err, dispatch.got, model.asked.Load())
 				}
 				if paused := time.Since(began); paused <= 0 || paused > time.Second {
 					t.Errorf("paused for %v", paused)
 				}
-				if len(events) != 1 || events[0].Kind != gauze.EventReplayed || events[0].Tool != "get_weather" {
+				if len(events) != 1 || events[0].Kind != event.Replayed || events[0].Tool != "get_weather" {
 					t.Errorf("%v", events)
 				}
 			})
@@ -66,20 +69,20 @@ func TestExecuteRepeatsATransientError(t *testing.T) {
 func TestExecuteDoesNotRepeat(t *testing.T) {
 	timeout := errors.New("TimeoutError")
 	for name, c := range map[string]struct {
-		tool    gauze.Tool
-		policy  gauze.CorrectionPolicy
+		tool    repair.Tool
+		policy  repair.Policy
 		failure error
 	}{
 		"a tool that writes":         {tool: bookTrip},
 		"an idempotent tool":         {tool: setWeather},
-		"when disabled":              {tool: readWeather, policy: gauze.CorrectionPolicy{Enabled: new(false)}},
-		"without retries":            {tool: readWeather, policy: gauze.CorrectionPolicy{MaxRetries: new(0)}},
-		"a kind that is not listed":  {tool: readWeather, policy: gauze.CorrectionPolicy{CorrectableErrors: []gauze.RejectionKind{gauze.RejectionConnection, gauze.RejectionModel}}},
+		"when disabled":              {tool: readWeather, policy: repair.Policy{Enabled: new(false)}},
+		"without retries":            {tool: readWeather, policy: repair.Policy{MaxRetries: new(0)}},
+		"a kind that is not listed":  {tool: readWeather, policy: repair.Policy{CorrectableErrors: []repair.RejectionKind{repair.RejectionConnection, repair.RejectionModel}}},
 		"what was cancelled":         {tool: readWeather, failure: context.Canceled},
-		"what gauze reports":         {tool: readWeather, failure: &gauze.Fault{Code: gauze.CodeCallTimeout, Delivery: gauze.DeliveryUnknown, Title: "timed out"}},
+		"what gauze reports":         {tool: readWeather, failure: &fault.Fault{Code: fault.CallTimeout, Delivery: fault.Unknown}},
 		"a host that does not exist": {tool: readWeather, failure: &net.DNSError{Name: "wether.example", IsNotFound: true}},
 		"a rejected key of a model":  {tool: readWeather, failure: &llm.Error{Kind: llm.Unauthorized}},
-		"what is about arguments":    {tool: readWeather, failure: gauze.ArgumentError(timeout)},
+		"what is about arguments":    {tool: readWeather, failure: repair.ArgumentError(timeout)},
 		"what was repeated already":  {tool: readWeather, failure: errors.New("TimeoutError\n\n[gauze] The call failed twice. The first attempt failed with a timeout. The call was sent again, because its tool only reads, and this is the second failure.")},
 		"any other error":            {tool: readWeather, failure: errors.New("the disk is full")},
 	} {
@@ -89,7 +92,7 @@ func TestExecuteDoesNotRepeat(t *testing.T) {
 					c.failure = timeout
 				}
 				dispatch := &stub{failures: []error{c.failure}}
-				_, err := gauze.Execute(t.Context(), &gauze.Executor{Policy: c.policy}, c.tool, json.RawMessage(inFives), dispatch.run)
+				_, err := repair.Execute(t.Context(), &repair.Executor{Policy: c.policy}, c.tool, json.RawMessage(inFives), dispatch.run)
 				if err != c.failure || len(dispatch.got) != 1 {
 					t.Errorf("%v, dispatched %q", err, dispatch.got)
 				}
@@ -102,7 +105,7 @@ func TestExecuteReturnsTheSecondFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		second := errors.New("the disk is full")
 		dispatch := &stub{failures: []error{errors.New("TimeoutError"), second}}
-		_, err := gauze.Execute(t.Context(), &gauze.Executor{}, readWeather, json.RawMessage(inFives), dispatch.run)
+		_, err := repair.Execute(t.Context(), &repair.Executor{}, readWeather, json.RawMessage(inFives), dispatch.run)
 		if !errors.Is(err, second) || len(dispatch.got) != 2 {
 			t.Errorf("%v, dispatched %q", err, dispatch.got)
 		}
@@ -131,7 +134,7 @@ func TestExecuteRepeatsOnlyInTime(t *testing.T) {
 				}
 				ran := 0
 				failure := errors.New("TimeoutError")
-				_, err := gauze.Execute(ctx, &gauze.Executor{}, readWeather, json.RawMessage(inFives), func(context.Context, json.RawMessage) (string, error) {
+				_, err := repair.Execute(ctx, &repair.Executor{}, readWeather, json.RawMessage(inFives), func(context.Context, json.RawMessage) (string, error) {
 					ran++
 					time.Sleep(c.takes)
 					return "", failure
@@ -148,7 +151,7 @@ func TestExecuteRepeatsOnlyInTime(t *testing.T) {
 func TestExecuteCorrectsWhatIsRejectedTheSecondTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model, dispatch := &oracle{answer: fixed}, &stub{failures: []error{errors.New("TimeoutError"), errBadDays}}
-		result, err := gauze.Execute(t.Context(), &gauze.Executor{Model: model}, readWeather, json.RawMessage(inWords), dispatch.run)
+		result, err := repair.Execute(t.Context(), &repair.Executor{Model: model}, readWeather, json.RawMessage(inWords), dispatch.run)
 		if err != nil || result != "sunny" || !slices.Equal(dispatch.got, []string{inWords, inWords, inFives}) || model.asked.Load() != 1 {
 			t.Errorf("%q, %v, dispatched %q", result, err, dispatch.got)
 		}
@@ -158,7 +161,7 @@ func TestExecuteCorrectsWhatIsRejectedTheSecondTime(t *testing.T) {
 func TestExecuteNotesTheRepetitionInAResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
-		result, err := gauze.Execute(t.Context(), &gauze.Executor{}, readWeather, json.RawMessage(inFives), func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+		result, err := repair.Execute(t.Context(), &repair.Executor{}, readWeather, json.RawMessage(inFives), func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 			if ran++; ran == 1 {
 				failed := text("TimeoutError: no reply")
 				failed.IsError = true

@@ -11,32 +11,41 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/gauze-mcp/gauze/health"
 )
 
 // Transport is an [mcp.Transport] that keeps its server usable: a client session over it stays
-// connected while the server is restarted. It has the fields of [Options].
+// connected while the server is restarted.
 //
-// Each Connect starts a server of its own. Health, Counters and Recoveries describe that of the
-// latest Connect, also after it was closed.
-type Transport Options
+// Each Connect starts a server of its own. The other methods describe that of the latest Connect, also
+// after it was closed.
+type Transport struct {
+	options Options
 
-// connectedMu guards Options.connected, so that Options can be copied.
-var connectedMu sync.Mutex
+	mu     sync.Mutex
+	latest *Wrap // of the latest Connect; nil before the first
+}
+
+// NewTransport returns a Transport. It returns an error if o is invalid. No server is started before
+// Connect.
+func NewTransport(o Options) (*Transport, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	return &Transport{options: o}, nil
+}
 
 // Connect implements [mcp.Transport]. The server runs until the connection is closed; canceling ctx
 // does not stop it.
 func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
-	connectedMu.Lock()
-	o := Options(*t)
-	connectedMu.Unlock()
-	o.connected = nil
-	wrap, err := New(o)
+	wrap, err := New(t.options)
 	if err != nil {
 		return nil, err
 	}
-	connectedMu.Lock()
-	t.connected = wrap
-	connectedMu.Unlock()
+	t.mu.Lock()
+	t.latest = wrap
+	t.mu.Unlock()
 	return newConnection(context.WithoutCancel(ctx), wrap.Serve), nil
 }
 
@@ -48,34 +57,51 @@ func (t *Transport) Reconnect(ctx context.Context) error {
 	return errors.New("gauze: Reconnect before Connect")
 }
 
-// Health returns the server's current state. It is StateDead before Connect.
-func (t *Transport) Health() Health {
+// Health returns the server's current state. It is dead before Connect.
+func (t *Transport) Health() (h health.Snapshot) {
 	if w := t.wrap(); w != nil {
-		return w.Health()
+		h = w.Health()
 	}
-	return Health{State: StateDead}
+	return h
+}
+
+// Failures returns the last failures of the server, oldest first.
+func (t *Transport) Failures() (all []health.Failure) {
+	if w := t.wrap(); w != nil {
+		all = w.Failures()
+	}
+	return all
+}
+
+// Outage returns why the server is unavailable. It is nil before Connect, and if the server is
+// connected or being started.
+func (t *Transport) Outage() (o *health.Outage) {
+	if w := t.wrap(); w != nil {
+		o = w.Outage()
+	}
+	return o
 }
 
 // Counters returns what happened to the calls so far.
-func (t *Transport) Counters() Counters {
+func (t *Transport) Counters() (c Counters) {
 	if w := t.wrap(); w != nil {
-		return w.Counters()
+		c = w.Counters()
 	}
-	return Counters{}
+	return c
 }
 
 // Recoveries returns the restarts of the server so far, oldest first.
-func (t *Transport) Recoveries() []Recovery {
+func (t *Transport) Recoveries() (all []health.Recovery) {
 	if w := t.wrap(); w != nil {
-		return w.Recoveries()
+		all = w.Recoveries()
 	}
-	return nil
+	return all
 }
 
 func (t *Transport) wrap() *Wrap {
-	connectedMu.Lock()
-	defer connectedMu.Unlock()
-	return t.connected
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.latest
 }
 
 // connection is the client's end of a Wrap. Its messages pass through channels, so that Read and

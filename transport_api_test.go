@@ -14,13 +14,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
-	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/health"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
-	"github.com/gauze-mcp/gauze/internal/verdict"
+	"github.com/gauze-mcp/gauze/task"
 )
 
 func TestWriteReturnsWhenItsContextIsDone(t *testing.T) {
-	conn, err := faulty(t.TempDir(), "both").Connect(t.Context())
+	conn, err := newTransport(t, faulty(t.TempDir(), "both")).Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,11 +36,11 @@ func TestWriteReturnsWhenItsContextIsDone(t *testing.T) {
 
 func TestCloseReturnsWhyTheServerCouldNotBeKeptRunning(t *testing.T) {
 	gaveUp := make(chan struct{}, 100)
-	transport := &gauze.Transport{Command: []string{"no-such-bin-xyz"}, OnEvent: func(e gauze.Event) {
+	transport := newTransport(t, gauze.Options{Command: []string{"no-such-bin-xyz"}, OnEvent: func(e event.Event) {
 		if e.Kind == "gave-up" {
 			gaveUp <- struct{}{}
 		}
-	}}
+	}})
 	conn, err := transport.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -50,12 +52,13 @@ func TestCloseReturnsWhyTheServerCouldNotBeKeptRunning(t *testing.T) {
 }
 
 func TestTransportReportsHealthCountersAndRecoveries(t *testing.T) {
-	transport := faulty(t.TempDir(), "both")
-	if h := transport.Health(); h.State != gauze.StateDead || transport.Counters() != (gauze.Counters{}) || transport.Recoveries() != nil {
+	options := faulty(t.TempDir(), "both")
+	transport := newTransport(t, options)
+	if h := transport.Health(); h.State != health.Dead || transport.Counters() != (gauze.Counters{}) || transport.Recoveries() != nil {
 		t.Errorf("before Connect: %+v", h)
 	}
 	session := connect(t, transport)
-	if h := transport.Health(); h.State != gauze.StateHealthy || h.Generation != 1 {
+	if h := transport.Health(); h.State != health.Healthy || h.Generation != 1 {
 		t.Errorf("after Connect: %+v", h)
 	}
 	if _, err := session.ListTools(t.Context(), nil); err != nil { // it says which tools only read
@@ -94,16 +97,17 @@ func (r *records) Handle(_ context.Context, record slog.Record) error {
 
 func TestLoggerReceivesEveryEvent(t *testing.T) {
 	logged := &records{}
-	transport := faulty(t.TempDir(), "both")
-	transport.Logger = slog.New(logged)
+	options := faulty(t.TempDir(), "both")
+	options.Logger = slog.New(logged)
 	var events []string
 	restored := make(chan struct{})
-	transport.OnEvent = func(e gauze.Event) {
+	options.OnEvent = func(e event.Event) {
 		events = append(events, "gauze: "+string(e.Kind))
-		if e.Kind == gauze.EventRestored {
+		if e.Kind == event.Restored {
 			close(restored)
 		}
 	}
+	transport := newTransport(t, options)
 	session := connect(t, transport)
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "die", Arguments: map[string]any{"when": "after-effect"}})
 	if err != nil || gauze.FaultOf(result) == nil {
@@ -135,14 +139,14 @@ func TestLoggerReceivesEveryEvent(t *testing.T) {
 
 func TestAnEventIsLoggedWithoutSecrets(t *testing.T) {
 	var text strings.Builder
-	slog.New(slog.NewTextHandler(&text, nil)).Info("m", "event", gauze.Event{Kind: gauze.EventStray, Detail: "password=hunter2", PID: 7})
+	slog.New(slog.NewTextHandler(&text, nil)).Info("m", "event", event.Event{Kind: event.Stray, Detail: "password=hunter2", PID: 7})
 	if got := text.String(); strings.Contains(got, "hunter2") || !strings.Contains(got, "event.kind=stray") || !strings.Contains(got, "event.pid=7") || strings.Contains(got, "tool") {
 		t.Error(got)
 	}
 }
 
 func TestTheCauseOfAnEventIsLogged(t *testing.T) {
-	e := gauze.Event{Kind: gauze.EventGaveUp, Detail: "it exited 3 times", Cause: &gauze.Cause{
+	e := event.Event{Kind: event.GaveUp, Detail: "it exited 3 times", Cause: fault.Cause{
 		Code: "env_not_set", Explanation: "The server requires KEY, password=hunter2.", Remedy: "Set it with --header-env Authorization=NAME."}}
 	var text strings.Builder
 	slog.New(slog.NewTextHandler(&text, nil)).Info("m", "event", e)
@@ -158,10 +162,11 @@ func TestTheCauseOfAnEventIsLogged(t *testing.T) {
 
 // Run with -race. A Transport may be connected and asked from several goroutines.
 func TestATransportMayBeUsedConcurrently(t *testing.T) {
-	transport := faulty(t.TempDir(), "both")
+	options := faulty(t.TempDir(), "both")
 	var all sync.WaitGroup
 	for range 3 {
 		all.Go(func() {
+			transport := newTransport(t, options)
 			conn, err := transport.Connect(t.Context())
 			if err != nil {
 				t.Error(err)
@@ -179,36 +184,37 @@ func TestATransportMayBeUsedConcurrently(t *testing.T) {
 // What a program reads about a server that cannot be kept running is filled: how often it failed, when, why
 // and what happens next.
 func TestTransportReportsWhyAServerCannotBeKeptRunning(t *testing.T) {
-	transport := faulty(t.TempDir(), "legacy")
-	transport.Command = append(transport.Command, "-exit-after-initialize=1000")
-	transport.Restart = gauze.Restart{Backoff: time.Millisecond, Limit: 5, Period: time.Hour, Healthy: time.Hour, Open: time.Hour, OpenMax: time.Hour}
+	options := faulty(t.TempDir(), "legacy")
+	options.Command = append(options.Command, "-exit-after-initialize=1000")
+	options.Restart = gauze.Restart{Backoff: time.Millisecond, Limit: 5, Period: time.Hour, Healthy: time.Hour, Open: time.Hour, OpenMax: time.Hour}
 	opened := make(chan struct{})
-	transport.OnEvent = func(e gauze.Event) {
-		if e.Kind == gauze.EventOpened {
+	options.OnEvent = func(e event.Event) {
+		if e.Kind == event.Opened {
 			close(opened)
 		}
 	}
 	began := time.Now()
+	transport := newTransport(t, options)
 	session := connect(t, transport)
 	<-opened
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo"})
-	if f := gauze.FaultOf(result); err != nil || f == nil || f.Code != gauze.CodeCrashLoop {
+	if f := gauze.FaultOf(result); err != nil || f == nil || f.Code != fault.CrashLoop {
 		t.Fatalf("%v, %+v", err, f)
 	}
 	h := transport.Health()
-	if h.State != gauze.StateDead || h.ConsecutiveFailures != 6 || h.LastFailure.Before(began) || h.LastSuccess.Before(began) || h.LastCause != "it exited (exit status 1)" || !h.NextTry.After(time.Now()) {
+	if h.State != health.Dead || h.ConsecutiveFailures != 6 || h.LastFailure.Before(began) || h.LastSuccess.Before(began) || h.LastCause != "it exited (exit status 1)" || !h.NextTry.After(time.Now()) {
 		t.Errorf("%+v", h)
 	}
-	s := transport.Situation()
-	if len(s.Failures) != 6 || s.NextTry != h.NextTry || s.Cause == nil {
+	s := task.Observe("", transport)
+	if len(s.Failures) != 6 || s.NextTry != h.NextTry || s.Cause.Code == "" {
 		t.Fatalf("%+v", s)
 	}
 	for _, f := range s.Failures {
-		if f.Kind != gauze.FailureExit || f.Detail != h.LastCause || f.At.Before(began) {
+		if f.Kind != health.Exited || f.Detail != h.LastCause || f.At.Before(began) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if v, err := gauze.EvaluateHealth(t.Context(), s, nil); err != nil || v.Action != gauze.ActionStopTask {
+	if v, err := task.Evaluate(t.Context(), s, nil); err != nil || v.Action != task.ActionStopTask {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -221,12 +227,13 @@ func TestTransportLooksAtAnIdleServer(t *testing.T) {
 	}
 	defer web.Close()
 	unresponsive := make(chan struct{}, 1000)
-	transport := &gauze.Transport{URL: web.URL(), IdleProbe: 10 * time.Millisecond, ProbeTimeout: 200 * time.Millisecond}
-	transport.OnEvent = func(e gauze.Event) {
-		if e.Kind == gauze.EventHealthChanged && e.To == gauze.StateUnresponsive {
+	options := gauze.Options{URL: web.URL(), Tuning: gauze.Tuning{IdleProbe: 10 * time.Millisecond, ProbeTimeout: 200 * time.Millisecond}}
+	options.OnEvent = func(e event.Event) {
+		if e.Kind == event.HealthChanged && e.To == health.Unresponsive.String() {
 			unresponsive <- struct{}{}
 		}
 	}
+	transport := newTransport(t, options)
 	connect(t, transport)
 	web.Arm(faultyhttp.SlowHeaders, 1<<30, faultyhttp.Match{Method: "ping"})
 	<-unresponsive
@@ -237,7 +244,8 @@ func TestTransportLooksAtAnIdleServer(t *testing.T) {
 
 // Reconnect replaces the server under a session that goes on.
 func TestTransportReconnects(t *testing.T) {
-	transport := faulty(t.TempDir(), "both")
+	options := faulty(t.TempDir(), "both")
+	transport := newTransport(t, options)
 	if err := transport.Reconnect(t.Context()); err == nil {
 		t.Error("reconnected before Connect")
 	}
@@ -245,7 +253,7 @@ func TestTransportReconnects(t *testing.T) {
 	if err := transport.Reconnect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if h := transport.Health(); h.State != gauze.StateHealthy || h.Generation != 2 || h.ConsecutiveFailures != 0 {
+	if h := transport.Health(); h.State != health.Healthy || h.Generation != 2 || h.ConsecutiveFailures != 0 {
 		t.Errorf("%+v", h)
 	}
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"text": "x"}})
@@ -256,14 +264,5 @@ func TestTransportReconnects(t *testing.T) {
 	cancel()
 	if err := transport.Reconnect(over); err == nil {
 		t.Error("reconnected after ctx ended")
-	}
-}
-
-// Every kind of failure that a server can have is one that a verdict knows.
-func TestFailuresAreOfKindsThatAVerdictKnows(t *testing.T) {
-	for _, kind := range health.Kinds {
-		if !slices.Contains(verdict.Kinds, verdict.Kind(kind)) {
-			t.Errorf("%s", kind)
-		}
 	}
 }

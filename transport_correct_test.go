@@ -12,6 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/repair"
 )
 
 // A Transport hands its model to the wrap, and each tool gets the policy and the model that the
@@ -32,22 +34,22 @@ func TestTransportCorrectsRejectedCalls(t *testing.T) {
 	t.Cleanup(web.Close)
 	for _, mode := range []gauze.RepairMode{gauze.RepairDefault, gauze.RepairStrict} {
 		var mu sync.Mutex
-		var kinds []gauze.EventKind
+		var kinds []event.Kind
 		model, own := &oracle{answer: fixed}, &oracle{answer: fixed}
-		client := connectClient(t, &gauze.Transport{
+		client := connectClient(t, newTransport(t, gauze.Options{
 			URL: web.URL, Repair: mode, Model: model,
 			Tools: map[string]gauze.Policy{
-				"off": {Correct: &gauze.CorrectionPolicy{Enabled: new(false)}},
-				"own": {Correct: &gauze.CorrectionPolicy{Model: own}},
+				"off": {Correct: &repair.Policy{Enabled: new(false)}},
+				"own": {Correct: &repair.Policy{Model: own}},
 			},
-			OnEvent: func(e gauze.Event) {
+			OnEvent: func(e event.Event) {
 				if e.Model != nil {
 					mu.Lock()
 					defer mu.Unlock()
 					kinds = append(kinds, e.Kind)
 				}
 			},
-		})
+		}))
 		if _, err := client.ListTools(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +63,7 @@ func TestTransportCorrectsRejectedCalls(t *testing.T) {
 			t.Errorf("%q: asked %d and %d times", mode, model.asked.Load(), own.asked.Load())
 		}
 		client.Close() // after which all events have been reported
-		if !slices.Equal(kinds, []gauze.EventKind{gauze.EventCorrected, gauze.EventCorrected}) {
+		if !slices.Equal(kinds, []event.Kind{event.Corrected, event.Corrected}) {
 			t.Errorf("%q: %q", mode, kinds)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
@@ -24,13 +25,23 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// faulty is a transport to the scripted server.
-func faulty(dir, era string) *gauze.Transport {
+// faulty are the options of a transport to the scripted server.
+func faulty(dir, era string) gauze.Options {
 	path, args, env := faultyserver.Command("-era", era, "-ledger", filepath.Join(dir, "ledger"), "-state", filepath.Join(dir, "state"))
-	return &gauze.Transport{
+	return gauze.Options{
 		Command: append([]string{path}, args...), Env: append(os.Environ(), env...),
 		Restart: gauze.Restart{Backoff: -1, Limit: -1},
 	}
+}
+
+// newTransport returns a transport with valid options.
+func newTransport(t *testing.T, o gauze.Options) *gauze.Transport {
+	t.Helper()
+	transport, err := gauze.NewTransport(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return transport
 }
 
 // kill ends a process as the system would.
@@ -46,14 +57,15 @@ func TestAnSDKClientStaysConnectedThroughKills(t *testing.T) {
 		t.Run(era, func(t *testing.T) {
 			ctx := patience.Context(t)
 			dir := t.TempDir()
-			transport := faulty(dir, era)
+			options := faulty(dir, era)
 			died := make(chan struct{}, 100)
-			transport.OnEvent = func(e gauze.Event) {
-				if e.Kind == gauze.EventDied {
+			options.OnEvent = func(e event.Event) {
+				if e.Kind == event.Died {
 					died <- struct{}{}
 				}
 			}
 			client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+			transport := newTransport(t, options)
 			session, err := client.Connect(ctx, transport, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -106,16 +118,17 @@ func TestAnSDKClientStaysConnectedThroughKills(t *testing.T) {
 
 func TestAClosedConnectionLeavesNothingBehind(t *testing.T) {
 	ctx := t.Context()
-	transport := faulty(t.TempDir(), "both")
+	options := faulty(t.TempDir(), "both")
 	var mu sync.Mutex
 	var pids []int
-	transport.OnEvent = func(e gauze.Event) {
+	options.OnEvent = func(e event.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		if e.Kind == gauze.EventStarted {
+		if e.Kind == event.Started {
 			pids = append(pids, e.PID)
 		}
 	}
+	transport := newTransport(t, options)
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, transport, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +151,7 @@ func TestAClosedConnectionLeavesNothingBehind(t *testing.T) {
 
 func TestAMissingCommandIsExplainedToTheProgram(t *testing.T) {
 	_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
-		Connect(t.Context(), &gauze.Transport{Command: []string{"no-such-bin-xyz"}}, nil)
+		Connect(t.Context(), newTransport(t, gauze.Options{Command: []string{"no-such-bin-xyz"}}), nil)
 	if err == nil || !strings.Contains(err.Error(), "no-such-bin-xyz") || !strings.Contains(err.Error(), "on the PATH") {
 		t.Errorf("error: %v", err)
 	}
@@ -152,12 +165,12 @@ func TestTransportFindsTheEndpointOfAURL(t *testing.T) {
 	defer server.Close()
 	wrong := strings.TrimSuffix(server.URL(), "/mcp") + "/wrong"
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &gauze.Transport{URL: wrong}, nil)
+	session, err := client.Connect(t.Context(), newTransport(t, gauze.Options{URL: wrong}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	session.Close()
-	if _, err := client.Connect(t.Context(), &gauze.Transport{URL: wrong, NoHeal: true}, nil); err == nil || !strings.Contains(err.Error(), "Tell the user") {
+	if _, err := client.Connect(t.Context(), newTransport(t, gauze.Options{URL: wrong, NoHeal: true}), nil); err == nil || !strings.Contains(err.Error(), "Tell the user") {
 		t.Error(err)
 	}
 }
@@ -176,7 +189,7 @@ func TestTransportHealsAServerBehindAURL(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &gauze.Transport{URL: server.URL()}, nil)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), newTransport(t, gauze.Options{URL: server.URL()}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

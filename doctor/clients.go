@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // HealthOptions configures [CheckHealth] and [Heal]. The zero value tests every server of every MCP

@@ -18,10 +18,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
 // Server is how a server is started or reached. Set Command or URL.
@@ -146,7 +146,8 @@ func Test(ctx context.Context, server Server, o TestOptions) (*Report, error) {
 		return nil, negative("TestOptions.Timeout", o.Timeout)
 	}
 	machine := doctor.ThisMachine().Until(ctx)
-	attempt, report := doctor.Examine(ctx, machine, spec, doctor.ExamineOptions{Heal: o.Heal, Timeout: o.Timeout, Version: version(), Tell: o.Progress})
+	attempt, report := doctor.Examine(ctx, machine, spec, doctor.ExamineOptions{
+		Heal: o.Heal, Timeout: o.Timeout, Version: version(), Tell: o.Progress})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

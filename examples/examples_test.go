@@ -78,7 +78,10 @@ import (
 
 	"github.com/gauze-mcp/gauze"
 	"github.com/gauze-mcp/gauze/doctor"
+	"github.com/gauze-mcp/gauze/fault"
 	"github.com/gauze-mcp/gauze/llm"
+	"github.com/gauze-mcp/gauze/repair"
+	"github.com/gauze-mcp/gauze/task"
 )
 
 var (

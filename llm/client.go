@@ -15,7 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/wrap/pause"
 )
 
 // Defaults and limits.
@@ -93,12 +94,18 @@ type client struct {
 	now    func() time.Time
 }
 
+// isBase reports whether a path can be added to a URL.
+func isBase(u *url.URL) bool {
+	isHTTP := u.Scheme == "http" || u.Scheme == "https"
+	return isHTTP && u.Host != "" && u.RawQuery+u.Fragment == ""
+}
+
 func newClient(o Options, d dialect, defaultURL string, header http.Header) (Model, error) {
 	base, err := url.Parse(strings.TrimRight(cmp.Or(o.URL, defaultURL), "/"))
 	switch {
 	case o.Model == "":
 		return nil, errors.New("missing the name of the model")
-	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.User != nil || base.RawQuery != "" || base.Fragment != "":
+	case err != nil || !isBase(base) || base.User != nil:
 		return nil, fmt.Errorf("invalid URL of the model %q: must be like https://example.com/v1", redact.Quote(redact.MaskAddress(o.URL)))
 	case strings.ContainsFunc(o.Key, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
 		return nil, errors.New("invalid key of the model: it contains a space or a character that is not ASCII")
@@ -199,14 +206,8 @@ func backoff(attempt int) time.Duration {
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	pause.For(ctx, d)
+	return ctx.Err()
 }
 
 // send sends a request once. again means that a second attempt may help.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
 )
 
 // Kind is why a question got no answer.

@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/wrap/pause"
 )
 
 // unsent returns the error for a request without a response.
@@ -63,16 +63,17 @@ func (c *client) failed(response *http.Response, body []byte) *Error {
 	if response.StatusCode >= 300 && response.StatusCode < 400 {
 		e.Detail += ", a redirect to " + redirectTarget(response)
 	}
-	e.RetryAfter, e.asked = retryAfter(response.Header.Get("Retry-After"), c.now())
+	e.RetryAfter, e.asked = pause.RetryAfter(response.Header, c.now())
 	return e
 }
 
 // kindOf returns the kind of an error by the status of the response. structured is whether the
 // response says in JSON what is wrong, as every API of a model does, and no proxy.
 func kindOf(status int, words string, structured bool) Kind {
+	ofProxy := !structured && words != ""
 	switch {
 	case status >= 300 && status < 400, status == http.StatusProxyAuthRequired,
-		!structured && words != "" && (status == http.StatusForbidden || status == http.StatusNotFound):
+		ofProxy && (status == http.StatusForbidden || status == http.StatusNotFound):
 		return NotAPI
 	case status == http.StatusUnauthorized, status == http.StatusForbidden,
 		status == http.StatusBadRequest && strings.Contains(strings.ToLower(words), "api key not valid"): // Gemini
@@ -127,21 +128,6 @@ func serverWords(body []byte) (words string, structured bool) {
 		}
 	}
 	return "", true
-}
-
-// retryAfter returns how long a Retry-After header asks to wait.
-func retryAfter(value string, now time.Time) (time.Duration, bool) {
-	value = strings.TrimSpace(value)
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		if !(seconds >= 0) {
-			return 0, false
-		}
-		return time.Duration(min(seconds, 24*60*60) * float64(time.Second)), true
-	}
-	if date, err := http.ParseTime(value); err == nil {
-		return max(date.Sub(now), 0), true
-	}
-	return 0, false
 }
 
 // count is a number of tokens. A server that sends something else sends 0.

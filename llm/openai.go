@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -70,12 +71,7 @@ func (openAI) unsupported(status int, words string) bool {
 // mentions reports whether a server's words contain one of the terms.
 func mentions(words string, terms ...string) bool {
 	words = strings.ToLower(words)
-	for _, term := range terms {
-		if strings.Contains(words, term) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(terms, func(term string) bool { return strings.Contains(words, term) })
 }
 
 func (openAI) read(body []byte) (reply, *Error) {

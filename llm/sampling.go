@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
 )
 
 // Sampling returns the model of a connected MCP client. create sends the params of

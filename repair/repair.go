@@ -1,12 +1,17 @@
 // Package repair repairs the arguments of MCP tool calls, or explains to the model what to change.
 // It links neither the MCP SDK nor the gauze supervisor, so that agents and gateways of any kind can
 // use it.
+//
+// [Arguments] validates and repairs the arguments of one call. [Execute] does for any function that
+// runs a tool what gauze does for a server's tools: it repairs arguments by rules, repeats a call that
+// failed for a reason that may be over soon, and asks a model once about a call that failed because of
+// its arguments.
 package repair
 
 import (
 	"encoding/json"
 
-	"github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/internal/mend/repair"
 )
 
 // Outcome is the result of checking the arguments of a call.
@@ -41,11 +46,11 @@ type Result struct {
 
 // Change is a receipt for one repair.
 type Change struct {
-	Path   string          `json:"path"`             // Path is where the value is, such as items.0.id.
-	Before json.RawMessage `json:"before,omitempty"` // Before is the value that was sent, or nil if there was none.
-	After  json.RawMessage `json:"after,omitempty"`  // After is the new value, or nil if the value was removed.
-	Rule   string          `json:"rule"`             // Rule describes the repair in a few words.
-	Tier   Tier            `json:"tier"`             // Tier is how certain the repair is.
+	Path   string          `json:"path"`             // where the value is, such as items.0.id
+	Before json.RawMessage `json:"before,omitempty"` // the value that was sent, or nil if there was none
+	After  json.RawMessage `json:"after,omitempty"`  // the new value, or nil if the value was removed
+	Rule   string          `json:"rule"`             // describes the repair in a few words
+	Tier   Tier            `json:"tier"`             // how certain the repair is
 }
 
 // String describes the change in one line.
@@ -61,34 +66,26 @@ const (
 	TierTold   Tier = 2 // there may be other readings, so the model should be told
 )
 
-// Option configures [Arguments].
-type Option func(*options)
-
-type options struct {
-	tool       string
-	silentOnly bool
-	explain    func(Explanation) string
+// Options configures [Arguments]. The zero value of each field is its default.
+type Options struct {
+	// Tool is the name of the tool. It is used in messages, and to recognize arguments that are
+	// wrapped in an object with that name.
+	Tool string
+	// SilentOnly allows only repairs of [TierSilent]. Use it for tools that are neither read-only nor
+	// idempotent.
+	SilentOnly bool
+	// Explain words Result.Message, for example in a different language. It gets the usual message,
+	// which it may return with an addition, and the details to word a different one. If it returns ""
+	// the usual message is used. Result.Details stays as it is.
+	Explain func(Explanation) string
 }
 
-// ForTool sets the name of the tool. It is used in messages, and to recognize arguments that are
-// wrapped in an object with that name.
-func ForTool(name string) Option { return func(o *options) { o.tool = name } }
-
-// SilentOnly allows only repairs of [TierSilent]. Use it for tools that are neither read-only nor
-// idempotent.
-func SilentOnly() Option { return func(o *options) { o.silentOnly = true } }
-
-// Explanation is why a call was refused.
+// Explanation is why a call was refused, or its arguments rejected by the server.
 type Explanation struct {
-	Tool    string          // Tool is the name of the tool that was called.
-	Message string          // Message is what the model reads, unless [Explain] says otherwise.
-	Details json.RawMessage // Details is Message for programs, as in Result.
+	Tool    string          // the name of the tool that was called
+	Message string          // what the model reads, unless Explain says otherwise
+	Details json.RawMessage // Message for programs, as in Result
 }
-
-// Explain sets a function that words Result.Message, for example in a different language. It gets the
-// usual message, which it may return with an addition, and the details to word a different one. If it
-// returns "" the usual message is used. Result.Details stays as it is.
-func Explain(word func(Explanation) string) Option { return func(o *options) { o.explain = word } }
 
 // Arguments validates the arguments of a tool call against the tool's input schema. Arguments that
 // do not match are repaired if that does not change their meaning: "5" becomes 5, Celsius becomes
@@ -97,23 +94,29 @@ func Explain(word func(Explanation) string) Option { return func(o *options) { o
 //
 // arguments is what a model wrote, and need not be JSON; it is nil if the call has none. If the schema
 // cannot be checked safely, the outcome is [Unverified]. Compiled schemas are cached.
-func Arguments(schema, arguments json.RawMessage, opts ...Option) Result {
-	var o options
-	for _, opt := range opts {
-		opt(&o)
-	}
-	gate := repair.Gate{Authoritative: true}
-	if o.explain != nil {
-		gate.Explain = func(e repair.Explanation) string { return o.explain(Explanation(e)) }
-	}
-	d := gate.Admit(repair.Call{Tool: o.tool, Arguments: arguments}, repair.Only{Schema: repair.Compile(schema), Safe: !o.silentOnly})
-	result := Result{Outcome: Outcome(d.Verdict.String()), Arguments: d.Arguments, Notes: d.Receipt.Notes, Reason: d.Reason}
-	for _, c := range d.Receipt.Changes {
-		result.Changes = append(result.Changes, Change{Path: c.Path, Before: c.Before, After: c.After, Rule: c.Rule, Tier: Tier(c.Tier)})
-	}
+func Arguments(schema, arguments json.RawMessage, o Options) Result {
+	gate := repair.Gate{Authoritative: true, Explain: wording(o.Explain)}
+	d := gate.Admit(repair.Call{Tool: o.Tool, Arguments: arguments}, repair.Only{Schema: repair.Compile(schema), Safe: !o.SilentOnly})
+	result := Result{Outcome: Outcome(d.Verdict.String()), Arguments: d.Arguments, Changes: changes(d.Receipt.Changes),
+		Notes: d.Receipt.Notes, Reason: d.Reason}
 	if d.Verdict == repair.Refused {
 		refusal := d.Refusal()
 		result.Arguments, result.Message, result.Details = nil, refusal.Message, refusal.Report
 	}
 	return result
+}
+
+// wording returns the function for a repair gate; nil: there is none.
+func wording(explain func(Explanation) string) func(repair.Explanation) string {
+	if explain == nil {
+		return nil
+	}
+	return func(e repair.Explanation) string { return explain(Explanation(e)) }
+}
+
+func changes(made []repair.Change) (public []Change) {
+	for _, c := range made {
+		public = append(public, Change{Path: c.Path, Before: c.Before, After: c.After, Rule: c.Rule, Tier: Tier(c.Tier)})
+	}
+	return public
 }

@@ -13,12 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/registry"
-	"github.com/gauze-mcp/gauze/internal/shell"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/shell"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+	"github.com/gauze-mcp/gauze/internal/workshop/registry"
 )
 
 // addFlags are the flags of gauze add.
@@ -86,7 +87,7 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 		return usage(cmd, f.ambiguous(ctx, fl))
 	}
 	fl.Machine.Until(ctx)
-	show := progressOn(cmd.ErrOrStderr(), false)
+	show := terminal.Progress(cmd.ErrOrStderr(), false)
 	f.Tell = func(is string) { show(f.Name + ": " + is) }
 	if agree := confirmFix(cmd, fl.Seen); agree != nil {
 		f.Agree = func(o fleet.Offer) bool {
@@ -103,13 +104,13 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	p := paint(useColor(out))
+	p := terminal.PaintFor(out)
 	for _, v := range got.Missing {
 		how := "--env " + v.Name + "=VALUE"
 		if got.Spec.URL != "" {
 			how = "--header '" + v.Name + ": VALUE'"
 		}
-		fmt.Fprintf(out, "%s According to the registry, this server requires %s%s. To set it, add:\n\n    %s\n\n", p.in("33", "!"), p.in("1", v.Name), aboutVariable(v), how)
+		fmt.Fprintf(out, "%s According to the registry, this server requires %s%s. To set it, add:\n\n    %s\n\n", p.Yellow("!"), p.Bold(v.Name), aboutVariable(v), how)
 	}
 	if got.Lasts { // nothing is left to do by hand
 		for i := range got.Report.Steps {

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
+	"github.com/gauze-mcp/gauze/internal/wrap/probe"
 )
 
 // After wrap, every server that worked still works; after unwrap, every file is unchanged.

@@ -1,29 +1,27 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/shell"
-	"github.com/gauze-mcp/gauze/internal/taskcli"
-	"github.com/gauze-mcp/gauze/internal/trust"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskcli"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/shell"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
+	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+	"github.com/gauze-mcp/gauze/internal/workshop/trust"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
 // consentFlags are the flags that confirm a change of files.
@@ -40,12 +38,10 @@ func (f *consentFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.consent, "consent", "", "make exactly the change that was shown with this `hash`")
 }
 
-func (f *consentFlags) check() error {
-	if f.yes && f.consent != "" || f.dryRun && (f.yes || f.consent != "") {
-		return errors.New("--dry-run, --yes and --consent cannot be combined")
-	}
-	return nil
-}
+func (f *consentFlags) check() error { return taskcli.CheckConsent(f.dryRun, f.yes, f.consent) }
+
+// given reports whether a flag is set.
+func (f *consentFlags) given() bool { return *f != consentFlags{} }
 
 // planner plans a change to the files as they are now.
 type planner func(*fleet.Fleet) (fleet.Plan, error)
@@ -87,17 +83,17 @@ func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan planner,
 // confirm shows a plan and asks the user to confirm it, or says how to.
 func (f *consentFlags) confirm(cmd *cobra.Command, plan fleet.Plan) error {
 	out := cmd.OutOrStdout()
-	p := paint(useColor(out))
+	p := terminal.PaintFor(out)
 	showPlan(out, plan, p)
 	switch {
 	case plan.Empty():
 		showNothing(out, plan)
 	case f.dryRun:
-		fmt.Fprintf(out, "\nNothing was changed. To make exactly this change:\n\n    %s\n", p.in("36", f.repeat(cmd, plan)))
+		fmt.Fprintf(out, "\nNothing was changed. To make exactly this change:\n\n    %s\n", p.Cyan(f.repeat(cmd, plan)))
 	case !interactive(cmd):
 		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: nothing was changed: confirmation requires a terminal. To make exactly this change:\n\n    %s\n", cmd.Name(), f.repeat(cmd, plan))
 		return exitStatus(1)
-	case !ask(cmd, fmt.Sprintf("\nMake this change to %s?", files(plan))):
+	case !ask(cmd, fmt.Sprintf("\nMake this change to %s?", changedFiles(plan))):
 		fmt.Fprintln(out, "Nothing was changed.")
 		return exitStatus(1)
 	}
@@ -120,7 +116,7 @@ func (f *consentFlags) carryOut(cmd *cobra.Command, fl *fleet.Fleet, plan planne
 		got.err = locked
 	}
 	out := cmd.OutOrStdout()
-	p := paint(useColor(out))
+	p := terminal.PaintFor(out)
 	showPlan(out, got.plan, p)
 	switch {
 	case errors.Is(got.err, fleet.ErrConsent):
@@ -187,7 +183,7 @@ func wasMade(c fleet.Change, made []backup.Entry) bool {
 func reportMade(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Plan, made []backup.Entry, err error) error {
 	out := cmd.OutOrStdout()
 	fl.SawPlan(plan, made)
-	showMade(out, fl, plan, made, paint(useColor(out)))
+	showMade(out, fl, plan, made, terminal.PaintFor(out))
 	if err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v\n", cmd.Name(), err)
 		return exitStatus(1)
@@ -196,7 +192,7 @@ func reportMade(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Plan, made []bac
 }
 
 // showPlan shows what a plan leaves as it is, and the diff of what it changes.
-func showPlan(w io.Writer, plan fleet.Plan, p paint) {
+func showPlan(w io.Writer, plan fleet.Plan, p terminal.Paint) {
 	showSkipped(w, plan.Skipped, p)
 	io.WriteString(w, showPatch(plan.Diff(), p)+showNotes(plan, p))
 }
@@ -218,7 +214,7 @@ func notChanged(p fleet.Plan) string {
 	return fmt.Sprintf("%d files were", len(p.Changes))
 }
 
-func files(p fleet.Plan) string {
+func changedFiles(p fleet.Plan) string {
 	if len(p.Changes) == 1 {
 		return plaintext.Clean(p.Changes[0].Path)
 	}
@@ -234,46 +230,27 @@ func (f *consentFlags) repeat(cmd *cobra.Command, plan fleet.Plan) string {
 // interactive reports whether the user is at a terminal, where they see the diff on stdout and can
 // confirm it.
 func interactive(cmd *cobra.Command) bool {
-	return isTerminal(cmd.InOrStdin()) && isTerminal(cmd.OutOrStdout())
+	return terminal.Is(cmd.InOrStdin()) && terminal.Is(cmd.OutOrStdout())
 }
 
-func isTerminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(file.Fd())
-}
-
-// terminal is where the user is shown something and asked about it.
-type terminal struct {
-	in  io.Reader
-	out io.Writer
-}
-
-// terminalOf returns the terminal of a command: stderr, or else stdout if no program reads it there. It
-// is nil if the user would not see a question or could not answer it.
-func terminalOf(cmd *cobra.Command) *terminal {
-	in, out := cmd.InOrStdin(), cmd.OutOrStdout()
+// askerOf returns a function that shows a text that ends with a question, and asks it: on stderr, or
+// else on stdout if no program reads it there. It is nil if the user would not see a question or could
+// not answer it.
+func askerOf(cmd *cobra.Command) func(text string) bool {
+	in, out := cmd.InOrStdin(), cmd.ErrOrStderr()
 	json := cmd.Flags().Lookup("json")
-	switch {
-	case !isTerminal(in):
-	case isTerminal(cmd.ErrOrStderr()):
-		return &terminal{in, cmd.ErrOrStderr()}
-	case isTerminal(out) && (json == nil || !json.Changed):
-		return &terminal{in, out}
+	if !terminal.Is(out) && (json == nil || !json.Changed) {
+		out = cmd.OutOrStdout()
 	}
-	return nil
-}
-
-// ask shows a text that ends with a question and reports whether the answer is yes.
-func (t terminal) ask(text string) bool {
-	fmt.Fprint(t.out, text+" [y/N] ")
-	line, _ := bufio.NewReader(t.in).ReadString('\n')
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes"
+	if !terminal.Is(in) || !terminal.Is(out) {
+		return nil
+	}
+	return func(text string) bool { return terminal.Ask(in, out, text) }
 }
 
 // ask asks a question about what stdout shows.
 func ask(cmd *cobra.Command, question string) bool {
-	return terminal{cmd.InOrStdin(), cmd.OutOrStdout()}.ask(question)
+	return terminal.Ask(cmd.InOrStdin(), cmd.OutOrStdout(), question)
 }
 
 // confirmProject returns a function that asks the user before a server of the project is run whose
@@ -282,7 +259,7 @@ func ask(cmd *cobra.Command, question string) bool {
 // entry. What the user agrees to is not asked again.
 func confirmProject(cmd *cobra.Command, named []string, consent string) func(*fleet.Server) error {
 	refused := map[trust.Thing]bool{} // ask once
-	at := terminalOf(cmd)
+	ask := askerOf(cmd)
 	return func(s *fleet.Server) error {
 		if !slices.Contains(named, s.ID()) || refused[s.Thing()] {
 			return s.NotAgreed()
@@ -296,12 +273,12 @@ func confirmProject(cmd *cobra.Command, named []string, consent string) func(*fl
 			return nil
 		}
 		shown := fleet.Fold(fleet.Visible(s.ID())+" belongs to the project:") + "\n\n  " + whole + "\n\n"
-		if at == nil {
+		if ask == nil {
 			refused[s.Thing()] = true
 			fmt.Fprintf(cmd.ErrOrStderr(), "%sTo allow gauze to use it as it is:\n\n    gauze test --consent %s %s\n\n", shown, s.Thing().Hash(), plaintext.Clean(shell.Here().Quote(s.ID())))
 			return s.NotAgreed()
 		}
-		if !at.ask(shown + startQuestion(s.Written(), whole)) {
+		if !ask(shown + startQuestion(s.Written(), whole)) {
 			refused[s.Thing()] = true
 			return errors.New("it belongs to the project, and you did not allow it to run")
 		}
@@ -326,8 +303,8 @@ func startQuestion(s launch.Spec, whole string) string {
 // confirmFix returns a function that asks the user before a fix is tried that uses a value of a
 // project, unless they have seen it before. Without a terminal it is nil, which refuses.
 func confirmFix(cmd *cobra.Command, seen *trust.Memory) func(*fleet.Server, fleet.Offer) bool {
-	at := terminalOf(cmd)
-	if at == nil {
+	ask := askerOf(cmd)
+	if ask == nil {
 		return nil
 	}
 	var mu sync.Mutex // servers are tested at the same time
@@ -342,7 +319,7 @@ func confirmFix(cmd *cobra.Command, seen *trust.Memory) func(*fleet.Server, flee
 		if err != nil {
 			return false
 		}
-		if !at.ask("\n" + indent(q.Whole) + "\n\n" + fold(q.Title)) {
+		if !ask("\n" + terminal.Indent(q.Whole) + "\n\n" + terminal.Fold(q.Title)) {
 			return false
 		}
 		seen.Agreed(thing, o.About)
@@ -368,9 +345,9 @@ func (q *fixQuestions) about(spec launch.Spec) func(doctor.Fix, launch.Spec) boo
 	})
 }
 
-func showSkipped(w io.Writer, skipped []fleet.Skip, p paint) {
+func showSkipped(w io.Writer, skipped []fleet.Skip, p terminal.Paint) {
 	for _, s := range skipped {
-		fmt.Fprintf(w, "%s %s not changed: %s\n", p.in("2", "–"), plaintext.Clean(s.Server), redact.Text(plaintext.Clean(s.Why)))
+		fmt.Fprintf(w, "%s %s not changed: %s\n", p.Faint("–"), plaintext.Clean(s.Server), redact.Text(plaintext.Clean(s.Why)))
 	}
 	if len(skipped) > 0 {
 		fmt.Fprintln(w)
@@ -378,23 +355,23 @@ func showSkipped(w io.Writer, skipped []fleet.Skip, p paint) {
 }
 
 // showNotes returns what the user must know about a plan beside its diff.
-func showNotes(plan fleet.Plan, p paint) (text string) {
+func showNotes(plan fleet.Plan, p terminal.Paint) (text string) {
 	for _, note := range plan.Notes() {
-		text += "\n" + plaintext.Wrap(p.in("33", "!")+" "+plaintext.Clean(note), "") + "\n"
+		text += "\n" + plaintext.Wrap(p.Yellow("!")+" "+plaintext.Clean(note), "") + "\n"
 	}
 	return text
 }
 
 // showMade shows which files were written, what makes the clients reload them, and how to undo the
 // change.
-func showMade(w io.Writer, fl *fleet.Fleet, plan fleet.Plan, made []backup.Entry, p paint) {
+func showMade(w io.Writer, fl *fleet.Fleet, plan fleet.Plan, made []backup.Entry, p terminal.Paint) {
 	if len(made) == 0 {
 		return
 	}
 	fmt.Fprintln(w)
 	var reloaded, logins []string
 	for _, e := range made {
-		fmt.Fprintf(w, "%s %s: %s\n", p.green("✓"), plaintext.Clean(fl.Tilde(e.Path)), plaintext.Clean(e.About))
+		fmt.Fprintf(w, "%s %s: %s\n", p.Green("✓"), fl.Tilde(e.Path), plaintext.Clean(e.About))
 	}
 	for _, c := range plan.Changes {
 		if !slices.ContainsFunc(made, func(e backup.Entry) bool { return e.Path == c.Path }) {
@@ -416,19 +393,19 @@ func showMade(w io.Writer, fl *fleet.Fleet, plan fleet.Plan, made []backup.Entry
 }
 
 // showPatch colors a diff.
-func showPatch(diff string, p paint) string {
+func showPatch(diff string, p terminal.Paint) string {
 	var b strings.Builder
 	for line := range strings.Lines(diff) {
 		text := strings.TrimSuffix(line, "\n")
 		switch {
 		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
-			text = p.in("1", text)
+			text = p.Bold(text)
 		case strings.HasPrefix(line, "+"):
-			text = p.green(text)
+			text = p.Green(text)
 		case strings.HasPrefix(line, "-"):
-			text = p.red(text)
+			text = p.Red(text)
 		case strings.HasPrefix(line, "@@"):
-			text = p.in("2", text)
+			text = p.Faint(text)
 		}
 		b.WriteString(text + "\n")
 	}

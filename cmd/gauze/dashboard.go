@@ -14,13 +14,14 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/dashboard"
-	"github.com/gauze-mcp/gauze/internal/gateway"
-	"github.com/gauze-mcp/gauze/internal/httpguard"
+	"github.com/gauze-mcp/gauze/internal/access/httpguard"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/views/dashboard"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
+	"github.com/gauze-mcp/gauze/internal/wrap/gateway"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
 const (
@@ -66,7 +67,7 @@ func listenDashboard(listen string) (net.Listener, error) {
 		return net.Listen("tcp", "127.0.0.1:0")
 	}
 	host, _, err := net.SplitHostPort(listen)
-	if err != nil || !loopback(host) {
+	if err != nil || !launch.IsLoopback(host) {
 		return nil, fmt.Errorf("invalid --listen %q: must be a loopback address and a port, such as %s", listen, dashboardAddress)
 	}
 	l, err := net.Listen("tcp", listen)
@@ -107,8 +108,8 @@ func serveDashboard(cmd *cobra.Command, listener net.Listener) error {
 
 // site is where a dashboard is served, and what gives access to it.
 type site struct {
-	url string // url is what everybody may know.
-	run string // run is the file that names this run of the dashboard, while it runs.
+	url string // what everybody may know
+	run string // the file that names this run of the dashboard, while it runs
 	in  dashboard.Entrance
 }
 
@@ -240,7 +241,7 @@ func (l *lazyDashboard) close() {
 func (f *serveFlags) mountDashboard(front *gateway.Options, addr net.Addr) (say, end func()) {
 	nothing := func() {}
 	host, _, _ := net.SplitHostPort(addr.String())
-	if f.noDashboard || !loopback(host) {
+	if f.noDashboard || !launch.IsLoopback(host) {
 		return nothing, nothing
 	}
 	site, err := beginSite(gateway.DashboardPath, addr)
@@ -251,7 +252,7 @@ func (f *serveFlags) mountDashboard(front *gateway.Options, addr net.Addr) (say,
 	front.Dashboard = lazy
 	return func() {
 		// A code is shown on a terminal only: stderr of a service is often a log.
-		if term.IsTerminal(os.Stderr.Fd()) {
+		if terminal.Is(os.Stderr) {
 			fmt.Fprintf(os.Stderr, "gauze: dashboard at %s (works once; for a new address: %s)\n", site.address(), site.in.Again)
 			return
 		}

@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/dashboard"
-	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/taskrun"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskrun"
+	"github.com/gauze-mcp/gauze/internal/views/dashboard"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // addWork lets a dashboard check servers and resume tasks as gauze doctor and gauze task resume do.

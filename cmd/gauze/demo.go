@@ -7,17 +7,17 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/dashboard"
-	"github.com/gauze-mcp/gauze/internal/demo"
-	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/httpguard"
-	"github.com/gauze-mcp/gauze/internal/modelconfig"
-	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/internal/access/httpguard"
+	"github.com/gauze-mcp/gauze/internal/mend/modelconfig"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/views/dashboard"
+	"github.com/gauze-mcp/gauze/internal/views/demo"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 )
 
 func demoCommand() *cobra.Command {
@@ -33,7 +33,7 @@ func demoCommand() *cobra.Command {
 			"first. On a terminal it stays until you press Ctrl-C.",
 		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o := demo.Options{Color: term.IsTerminal(os.Stdout.Fd()) && os.Getenv("NO_COLOR") == ""}
+			o := demo.Options{Color: terminal.PaintFor(os.Stdout)}
 			if withModel {
 				if err := useModel(&o); err != nil {
 					return err
@@ -42,7 +42,7 @@ func demoCommand() *cobra.Command {
 			ctx, release := untilSignal(cmd.Context(), func() { os.Exit(int(interrupted)) })
 			defer release()
 			if !noDashboard {
-				end, err := showDemo(cmd, &o, stay || term.IsTerminal(os.Stdin.Fd()) && term.IsTerminal(os.Stdout.Fd()))
+				end, err := showDemo(cmd, &o, stay || terminal.Is(os.Stdin) && terminal.Is(os.Stdout))
 				if err != nil {
 					return err
 				}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/demo"
 	"github.com/gauze-mcp/gauze/internal/testonly/dashlogin"
+	"github.com/gauze-mcp/gauze/internal/views/demo"
 )
 
 // What the dashboard of the demo changed in a client's file could not be undone after the demo.

@@ -10,20 +10,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
 	"github.com/gauze-mcp/gauze/llm"
 )
 
 // diagnoseFlags are the flags of gauze diagnose.
 type diagnoseFlags struct {
 	command, batch string
-	json           bool
+	json, explain  bool
 	model          adviserFlag
 }
 
@@ -53,6 +53,7 @@ func diagnoseCommand() *cobra.Command {
 	flags.StringVar(&f.command, "command", "", "`command` line of the server, as one string, or its URL")
 	flags.StringVar(&f.batch, "batch", "", "`file` of reports, one JSON object per line (id, command or entry, evidence); - for stdin")
 	flags.BoolVar(&f.json, "json", false, "print the diagnosis as JSON")
+	flags.BoolVar(&f.explain, "explain", false, "show which clue decided, and which cause came second")
 	f.model.add(cmd, ranksCauses)
 	forHarness(flags, "batch")
 	return cmd
@@ -81,16 +82,51 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, files, command []string) error {
 	if err != nil {
 		return err
 	}
-	d, out := doctor.Rank(cmd.Context(), model, c, doctor.Diagnose(c)), cmd.OutOrStdout()
-	if f.json {
-		_, err = out.Write(jsonLine(d))
-	} else {
-		_, err = io.WriteString(out, showDiagnosis(d, paint(useColor(out))))
+	d := grounded{Diagnosis: doctor.Rank(cmd.Context(), model, c, doctor.Diagnose(c))}
+	if f.explain {
+		d.Grounds = doctor.Explain(c)
 	}
+	err = present(cmd, f.json, d, func(p terminal.Paint) string {
+		text := showDiagnosis(d.Diagnosis, p)
+		if f.explain {
+			text += showGrounds(d.Grounds, p)
+		}
+		return text
+	})
 	if err == nil && d.Category == doctor.Unknown {
 		return exitStatus(1)
 	}
 	return err
+}
+
+// grounded is a diagnosis with what it rests on, if that was asked for.
+type grounded struct {
+	doctor.Diagnosis
+	Grounds []doctor.Ground `json:"grounds,omitempty"`
+}
+
+// showGrounds formats the clue that decided and that of the cause that came second.
+func showGrounds(grounds []doctor.Ground, p terminal.Paint) string {
+	if len(grounds) == 0 {
+		return "\nNo clue of any cause fits.\n"
+	}
+	var b strings.Builder
+	for i, header := range []string{"Decided by:", "Second:"} {
+		if i == len(grounds) {
+			b.WriteString("\nNo other cause has a clue.\n")
+			break
+		}
+		g := grounds[i]
+		name := g.Cause + " (" + doctor.Likelihood(g.Confidence) + ")"
+		if g.HiddenBy != "" {
+			name += ", only a consequence of " + g.HiddenBy
+		}
+		if g.Fact != "" {
+			name += ", fact " + g.Fact
+		}
+		fmt.Fprintf(&b, "\n%s %s\n\n    %s\n%s    %s\n", header, name, g.Clue, showReasons([]string{g.Line}, p), p.Faint(g.File))
+	}
+	return b.String()
 }
 
 // openModel returns the model that --model names, or nil: a command that needs no network uses none
@@ -111,7 +147,7 @@ func readLog(stdin io.Reader, files []string) (string, error) {
 		}
 		return string(text), nil
 	}
-	if f, ok := stdin.(*os.File); ok && term.IsTerminal(f.Fd()) {
+	if terminal.Is(stdin) {
 		return "", errors.New("missing FILE: pass a log file, or the log on stdin")
 	}
 	text, err := io.ReadAll(stdin)
@@ -119,21 +155,24 @@ func readLog(stdin io.Reader, files []string) (string, error) {
 }
 
 // showDiagnosis formats a diagnosis for a terminal: the cause, the evidence, what to do.
-func showDiagnosis(d doctor.Diagnosis, p paint) string {
+func showDiagnosis(d doctor.Diagnosis, p terminal.Paint) string {
 	var b strings.Builder
 	title := strings.ReplaceAll(string(d.Category), "_", " ")
-	fmt.Fprintf(&b, "%s %s %s\n\n", p.in("2", "──"), p.red(title), p.in("2", strings.Repeat("─", max(3, 74-len(title)))))
+	fmt.Fprintf(&b, "%s %s %s\n\n", p.Faint("──"), p.Red(title), p.Faint(strings.Repeat("─", max(3, 74-len(title)))))
 	if d.Tentative() {
-		b.WriteString(fold("Possible cause: "+d.Explanation) + "\n")
+		b.WriteString(terminal.Fold("Possible cause: "+d.Explanation) + "\n")
 	} else {
-		b.WriteString(fold(d.Explanation) + "\n")
+		b.WriteString(terminal.Fold(d.Explanation) + "\n")
 	}
 	if len(d.Reasons) > 0 {
 		b.WriteString("\nEvidence:\n\n" + showReasons(d.Reasons, p))
 	}
 	b.WriteString("\nWhat to do:\n\n" + showFix(doctor.WithCommand(d.Fix, d.Command), p))
+	if d.Probe != "" {
+		b.WriteString("\n" + showFix(d.Probe, p))
+	}
 	if d.Category != doctor.Unknown {
-		fmt.Fprintf(&b, "\n%s\n", p.in("2", fmt.Sprintf("cause: %s (%s)", d.Cause, doctor.Likelihood(d.Confidence))))
+		fmt.Fprintf(&b, "\n%s\n", p.Faint(fmt.Sprintf("cause: %s (%s)", d.Cause, doctor.Likelihood(d.Confidence))))
 	}
 	if len(d.Others) > 0 {
 		header := "Other possible causes:"
@@ -146,7 +185,7 @@ func showDiagnosis(d doctor.Diagnosis, p paint) string {
 			if i == 0 && (d.Tentative() || d.RankedBy != "") {
 				text += " " + other.Fix
 			}
-			b.WriteString(indent(fold(text)) + "\n")
+			b.WriteString(terminal.Indent(terminal.Fold(text)) + "\n")
 			if d.RankedBy != "" {
 				b.WriteString(showReasons(other.Reasons, p))
 			}
@@ -156,49 +195,22 @@ func showDiagnosis(d doctor.Diagnosis, p paint) string {
 }
 
 // showReasons formats lines of evidence.
-func showReasons(lines []string, p paint) string {
+func showReasons(lines []string, p terminal.Paint) string {
 	var b strings.Builder
 	for _, line := range lines {
-		b.WriteString("    " + p.in("2", "│") + " " + line + "\n")
+		b.WriteString("    " + p.Faint("│") + " " + line + "\n")
 	}
 	return b.String()
 }
 
 // showFix puts the command at the end of a fix on a line of its own, to be copied whole.
-func showFix(fix string, p paint) string {
+func showFix(fix string, p terminal.Paint) string {
 	step := fault.Steps(fix)[0]
 	if step.Command == "" {
-		return indent(fold(step.Text)) + "\n"
+		return terminal.Indent(terminal.Fold(step.Text)) + "\n"
 	}
-	return indent(fold(step.Text)) + "\n\n        " + p.in("36", step.Command) + "\n"
+	return terminal.Indent(terminal.Fold(step.Text)) + "\n\n        " + p.Cyan(step.Command) + "\n"
 }
-
-// fold wraps text at spaces for a terminal of 80 columns, after an indent of four. A long word
-// stays whole: a broken path cannot be copied.
-func fold(text string) string { return foldTo(text, 76) }
-
-// foldTo wraps text at spaces to lines of at most width columns.
-func foldTo(text string, width int) string {
-	var b strings.Builder
-	at := 0
-	for word := range strings.FieldsSeq(text) {
-		n := len([]rune(word))
-		switch {
-		case at == 0:
-		case at+1+n > width:
-			b.WriteByte('\n')
-			at = 0
-		default:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(word)
-		at += n
-	}
-	return b.String()
-}
-
-func indent(text string) string { return "    " + strings.ReplaceAll(text, "\n", "\n    ") }
 
 func (f *diagnoseFlags) runBatch(cmd *cobra.Command, files, command []string) error {
 	if len(files) > 0 || len(command) > 0 || f.command != "" {

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
 )
 
 // A command that requires privileges is shown only at a terminal: programs, and the models that use
@@ -14,7 +15,7 @@ func TestPrivilegedCommandsAreShownAtATerminalOnly(t *testing.T) {
 	seen := doctor.FromLog("docker run -i notes", "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock")
 	seen.OS = "linux"
 	d := doctor.Diagnose(seen)
-	if text := showDiagnosis(d, paint(false)); !strings.Contains(text, "\n        sudo usermod -aG docker $USER\n") {
+	if text := showDiagnosis(d, terminal.Paint(false)); !strings.Contains(text, "\n        sudo usermod -aG docker $USER\n") {
 		t.Error(text)
 	}
 	text, err := json.Marshal(d)
@@ -48,11 +49,44 @@ func TestABatchReadsTheEntryOfAReport(t *testing.T) {
 func TestATentativeCauseIsShownWithTheNextOne(t *testing.T) {
 	d := doctor.Diagnosis{Category: doctor.Timeout, Cause: "a", Confidence: 0.5, Explanation: "It was slow.", Fix: "Wait.",
 		Others: []doctor.Diagnosis{{Cause: "b", Explanation: "It was stopped.", Fix: "Start it."}}}
-	if text := showDiagnosis(d, paint(false)); !strings.Contains(text, "Possible cause: It was slow.") || !strings.Contains(text, "- It was stopped. Start it.") {
+	if text := showDiagnosis(d, terminal.Paint(false)); !strings.Contains(text, "Possible cause: It was slow.") || !strings.Contains(text, "- It was stopped. Start it.") {
 		t.Error(text)
 	}
 	d.Confidence = 0.9
-	if text := showDiagnosis(d, paint(false)); strings.Contains(text, "Possible cause:") || strings.Contains(text, "Start it.") {
+	if text := showDiagnosis(d, terminal.Paint(false)); strings.Contains(text, "Possible cause:") || strings.Contains(text, "Start it.") {
 		t.Error(text)
+	}
+}
+
+// --explain shows the clue that decided, the line it matched, and the cause that came second.
+func TestTheDecisiveClueIsShown(t *testing.T) {
+	seen := doctor.FromLog("npx -y notes", "Error: spawn npx ENOENT\nError: connect ECONNREFUSED 127.0.0.1:5432")
+	grounds := doctor.Explain(seen)
+	if len(grounds) < 2 || grounds[0].Cause != doctor.Diagnose(seen).Cause {
+		t.Fatalf("%+v", grounds)
+	}
+	text := showGrounds(grounds, terminal.Paint(false))
+	for _, want := range []string{"Decided by: gui_path_missing (likely), fact program-missing", "spawn(?:Sync)?", "│ Error: spawn npx ENOENT", "causes/01-facts.cause:", "Second: "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing\n%s", want, text)
+		}
+	}
+	if text := showGrounds(nil, terminal.Paint(false)); text != "\nNo clue of any cause fits.\n" {
+		t.Error(text)
+	}
+}
+
+func TestExplainIsPartOfTheJSON(t *testing.T) {
+	var out strings.Builder
+	cmd := diagnoseCommand()
+	cmd.SetArgs([]string{"--explain", "--json", "--command", "npx -y notes"})
+	cmd.SetIn(strings.NewReader("Error: spawn npx ENOENT"))
+	cmd.SetOut(&out)
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	var got grounded
+	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || got.Cause != "gui_path_missing" || len(got.Grounds) == 0 || got.Grounds[0].Line != "Error: spawn npx ENOENT" {
+		t.Errorf("%v\n%s", err, out.String())
 	}
 }

@@ -10,10 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/shell"
+	"github.com/gauze-mcp/gauze/internal/text/shell"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
 // doctorFlags are the flags of gauze doctor.
@@ -73,7 +74,7 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("invalid --timeout %v: must be a duration above zero, such as 30s", f.timeout)
 	case len(specs) > 0 && (len(names) > 0 || len(f.clients) > 0 || f.fix || f.static):
 		return errors.New("command lines and URLs cannot be combined with server names, --client, --fix or --static")
-	case !f.fix && (f.dryRun || f.yes || f.consent != ""):
+	case !f.fix && f.given():
 		return errors.New("--dry-run, --yes and --consent require --fix")
 	}
 	if err := f.consentFlags.check(); err != nil {
@@ -145,7 +146,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	if f.json {
 		return f.answerJSON(cmd, fl, view, h)
 	}
-	p := paint(useColor(out))
+	p := terminal.PaintFor(out)
 	if len(all) == 0 && len(h.Problems) == 0 {
 		clients, err := fleet.Clients(f.clients)
 		io.WriteString(out, showNone(fl, view, clients))

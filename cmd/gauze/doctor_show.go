@@ -7,11 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // invocation is the gauze doctor command that is being run, which must not be advised again.
@@ -22,24 +23,24 @@ type invocation struct {
 }
 
 // showHealth formats the result for a terminal: client by client, conflicts, totals.
-func showHealth(fl *fleet.Fleet, h fleet.Health, now invocation, p paint) string {
+func showHealth(fl *fleet.Fleet, h fleet.Health, now invocation, p terminal.Paint) string {
 	var b strings.Builder
-	mark := map[fleet.State]string{fleet.Works: p.green("✓"), fleet.Warned: p.in("33", "!"), fleet.Broken: p.red("✗"), fleet.Untried: p.in("2", "–"), fleet.Off: p.in("2", "–")}
+	mark := map[fleet.State]string{fleet.Works: p.Green("✓"), fleet.Warned: p.Yellow("!"), fleet.Broken: p.Red("✗"), fleet.Untried: p.Faint("–"), fleet.Off: p.Faint("–")}
 	wide := 0
 	for _, c := range h.Servers {
 		wide = max(wide, min(24, len([]rune(c.Name))))
 	}
 	for _, group := range h.Groups() {
-		fmt.Fprintf(&b, "[%s] %s %s\n", mark[group.State], p.in("1", group.Client.Name), p.in("2", group.Client.ID))
+		fmt.Fprintf(&b, "[%s] %s %s\n", mark[group.State], p.Bold(group.Client.Name), p.Faint(group.Client.ID))
 		for _, c := range group.Servers {
 			v := c.Verdict()
 			margin := fmt.Sprintf("\n      %-*s  ", wide, "")
-			fmt.Fprintf(&b, "    %s %-*s  %s\n", mark[v.State], wide, redact.Quote(c.Name), foldAfter(v.Cause, margin))
+			fmt.Fprintf(&b, "    %s %-*s  %s\n", mark[v.State], wide, redact.Quote(c.Name), terminal.FoldAfter(v.Cause, margin))
 			b.WriteString(showNext(v, now, c.ID(), margin, p))
 		}
 		for _, file := range group.Files {
 			const margin = "\n      "
-			fmt.Fprintf(&b, "    %s %s\n", mark[file.State], foldAfter(plaintext.Clean(fl.Tilde(file.File))+": "+file.Cause, margin))
+			fmt.Fprintf(&b, "    %s %s\n", mark[file.State], terminal.FoldAfter(fl.Tilde(file.File).String()+": "+file.Cause, margin))
 			b.WriteString(showNext(file.Verdict, now, "", margin, p))
 		}
 	}
@@ -69,7 +70,7 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, now invocation, p paint) string
 }
 
 // showNext formats what to do about a verdict: one command to run, or what only a person can do.
-func showNext(v fleet.Verdict, now invocation, server, margin string, p paint) string {
+func showNext(v fleet.Verdict, now invocation, server, margin string, p terminal.Paint) string {
 	switch {
 	case v.Next == "" || now.fix && (v.Action == fleet.Heal || v.Action == fleet.Repair):
 		return ""
@@ -77,23 +78,17 @@ func showNext(v fleet.Verdict, now invocation, server, margin string, p paint) s
 		return margin[1:] + "by hand: run this command in a terminal, so that gauze can ask you\n"
 	case v.Action == fleet.ByHand:
 		step := fault.Steps(doctor.WithCommand(v.Next, v.Command))[0]
-		text := margin[1:] + foldAfter("by hand: "+step.Text, margin) + "\n"
+		text := margin[1:] + terminal.FoldAfter("by hand: "+step.Text, margin) + "\n"
 		if step.Command != "" {
-			text += margin[1:] + "  " + p.in("36", step.Command) + "\n"
+			text += margin[1:] + "  " + p.Cyan(step.Command) + "\n"
 		}
 		return text
 	}
-	return margin[1:] + "next: " + p.in("36", v.Next) + "\n"
-}
-
-// foldAfter wraps text to 80 columns; every line but the first begins with margin, which begins
-// with a newline.
-func foldAfter(text, margin string) string {
-	return strings.ReplaceAll(foldTo(text, max(20, 80-len([]rune(margin))+1)), "\n", margin)
+	return margin[1:] + "next: " + p.Cyan(v.Next) + "\n"
 }
 
 // showConflicts formats one line for each set of servers that have tools of the same name.
-func showConflicts(all []fleet.Conflict, p paint) string {
+func showConflicts(all []fleet.Conflict, p terminal.Paint) string {
 	tools := map[string][]string{}
 	var order []string
 	for _, c := range all {
@@ -113,7 +108,7 @@ func showConflicts(all []fleet.Conflict, p paint) string {
 		if n := len(names); n > few {
 			names = append(names[:few:few], fmt.Sprintf("%d more", n-few))
 		}
-		text += fmt.Sprintf("    %s %s\n", p.in("33", "!"), foldAfter(who+": "+strings.Join(names, ", "), "\n      "))
+		text += fmt.Sprintf("    %s %s\n", p.Yellow("!"), terminal.FoldAfter(who+": "+strings.Join(names, ", "), "\n      "))
 	}
 	return text
 }
@@ -178,7 +173,7 @@ func (f *doctorFlags) answerJSON(cmd *cobra.Command, fl *fleet.Fleet, view *flee
 			broken = broken || !f.dryRun && !plan.Empty()
 		}
 	}
-	if _, err := cmd.OutOrStdout().Write(jsonLine(d)); err != nil {
+	if err := plaintext.WriteJSON(cmd.OutOrStdout(), d); err != nil {
 		return err
 	}
 	if broken {

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/probe"
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/probe"
 )
 
 // runSpecs checks command lines and URLs.
@@ -29,7 +29,7 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
-	show, agree := aroundQuestions(progressOn(cmd.ErrOrStderr(), f.json), confirmFix(cmd, nil))
+	show, agree := aroundQuestions(terminal.Progress(cmd.ErrOrStderr(), f.json), confirmFix(cmd, nil))
 	all := make([]examined, len(specs))
 	machine := doctor.ThisMachine().Until(ctx)
 	machine.Required = source.Required
@@ -41,7 +41,7 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 			defer func() { <-places }()
 			asks := &fixQuestions{heal: f.heal, agree: agree}
 			last, report := doctor.Examine(ctx, machine, spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(), Model: model, Agree: asks.about(spec),
-				Tell: func(line string) { show(fmt.Sprintf("%d/%d %s: %s", i+1, len(specs), shownServer(spec), line)) }})
+				Tell: func(line string) { show(fmt.Sprintf("%d/%d %s: %s", i+1, len(specs), string(shownServer(spec)), line)) }})
 			all[i] = examined{spec, last.Hidden(fleet.Hiding(spec)), report}
 		})
 	}
@@ -55,7 +55,7 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 		if !e.report.Healthy {
 			sick++
 		}
-		text := showExamined(e, paint(useColor(out)))
+		text := showExamined(e, terminal.PaintFor(out))
 		if f.json {
 			text = string(jsonLine(testedOf(e.spec, fleet.Final(e.spec, e.report.Spec), e.last, e.report)))
 		}
@@ -87,10 +87,10 @@ type examined struct {
 const maxParallel = 5
 
 // showExamined formats one server in a few lines.
-func showExamined(e examined, p paint) string {
-	name := redact.Quote(shownServer(e.spec))
+func showExamined(e examined, p terminal.Paint) string {
+	name := shownServer(e.spec).String()
 	if e.report.Healthy {
-		line := fmt.Sprintf("%s %s  %s\n", p.green("[✓]"), name, p.in("2", fmt.Sprintf("%d tools, %s", len(e.last.Found.Tools), e.last.Took.Round(time.Millisecond))))
+		line := fmt.Sprintf("%s %s  %s\n", p.Green("[✓]"), name, p.Faint(fmt.Sprintf("%d tools, %s", len(e.last.Found.Tools), e.last.Took.Round(time.Millisecond))))
 		for _, step := range e.report.Steps {
 			if step.Result != doctor.Undone {
 				line += "    healed: " + step.About + "\n    To make it permanent:\n" + showFix(step.Next, p)
@@ -98,16 +98,16 @@ func showExamined(e examined, p paint) string {
 		}
 		return line
 	}
-	text := p.red("[✗]") + " " + name + "\n"
+	text := p.Red("[✗]") + " " + name + "\n"
 	if d := e.report.Diagnosis; d != nil {
-		text += indent(fold(d.Explanation)) + "\n"
+		text += terminal.Indent(terminal.Fold(d.Explanation)) + "\n"
 		todo := doctor.WithCommand(e.report.Todo, e.report.Command)
 		if e.report.Todo == "" {
 			todo = doctor.WithCommand(d.Fix, d.Command)
 		}
 		text += showFix(todo, p)
 		if possible := d.Suggested(); possible != "" {
-			text += indent(fold(possible+" "+d.Others[0].Fix)) + "\n"
+			text += terminal.Indent(terminal.Fold(possible+" "+d.Others[0].Fix)) + "\n"
 		}
 	}
 	return text

@@ -3,16 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/catalogue"
-	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // explainCommand returns gauze explain, which says more about a code than fits into a message.
@@ -26,7 +25,7 @@ func explainCommand() *cobra.Command {
 		Example: "  gauze explain\n  gauze explain outcome-unknown",
 		Args:    atMost(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) (codes []string, _ cobra.ShellCompDirective) {
-			for _, e := range catalogue.All() {
+			for _, e := range fleet.Catalogue() {
 				codes = append(codes, string(e.Code))
 			}
 			return codes, cobra.ShellCompDirectiveNoFileComp
@@ -36,7 +35,7 @@ func explainCommand() *cobra.Command {
 			if len(args) == 0 {
 				return listCodes(out)
 			}
-			return explainCode(out, args[0], useColor(out))
+			return explainCode(out, args[0], bool(terminal.PaintFor(out)))
 		},
 	}
 }
@@ -45,7 +44,7 @@ func explainCommand() *cobra.Command {
 func listCodes(w io.Writer) error {
 	var b strings.Builder
 	kind := fault.Kind(-1)
-	for _, e := range catalogue.All() {
+	for _, e := range fleet.Catalogue() {
 		if e.Kind != kind {
 			kind = e.Kind
 			fmt.Fprintf(&b, "\n%sS\n", strings.ToUpper(kind.String()))
@@ -58,24 +57,18 @@ func listCodes(w io.Writer) error {
 }
 
 func explainCode(w io.Writer, code string, colour bool) error {
-	e, ok := catalogue.Lookup(code)
+	e, ok := fleet.Explain(code)
 	if !ok {
-		return unknownCode(code)
+		return unknownCode(redact.Foreign(code))
 	}
 	_, err := io.WriteString(w, e.Explain(colour))
 	return err
 }
 
-func unknownCode(code string) error {
-	near := catalogue.Nearest(code)
+func unknownCode(code redact.Foreign) error {
+	near := fleet.NearestCodes(string(code))
 	if len(near) == 0 {
-		return fmt.Errorf("unknown code %q; `gauze explain` lists all codes", redact.Quote(code))
+		return fmt.Errorf("unknown code %q; `gauze explain` lists all codes", code)
 	}
-	return fmt.Errorf("unknown code %q; did you mean %s?", redact.Quote(code), strings.Join(near, " or "))
-}
-
-// useColor reports whether w is a terminal and NO_COLOR is not set (no-color.org).
-func useColor(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && os.Getenv("NO_COLOR") == "" && term.IsTerminal(f.Fd())
+	return fmt.Errorf("unknown code %q; did you mean %s?", code, strings.Join(near, " or "))
 }

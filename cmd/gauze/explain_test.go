@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/catalogue"
-	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 func explain(args ...string) (string, error) {
@@ -26,7 +26,7 @@ func TestExplainWithoutACodeListsThemAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range catalogue.All() {
+	for _, e := range fleet.Catalogue() {
 		if !strings.Contains(out, "  "+string(e.Code)+"\n"+plaintext.Wrap(e.Title, "      ")) {
 			t.Errorf("%s is not listed", e.Code)
 		}

@@ -5,8 +5,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/otlp"
-	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/views/otlp"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 )
 
 // maxExportWait is how long the end of a wrap may wait for a collector. The tests set it.

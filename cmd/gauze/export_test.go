@@ -16,7 +16,7 @@ import (
 // collector receives what is exported.
 type collector struct {
 	mu     sync.Mutex
-	bodies map[string][]byte // bodies are by path.
+	bodies map[string][]byte // by path
 }
 
 func startCollector(t *testing.T) (c *collector, url string) {

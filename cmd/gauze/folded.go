@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/timeline"
+	"github.com/gauze-mcp/gauze/internal/views/timeline"
 )
 
 const (
@@ -23,11 +23,11 @@ type folded struct {
 
 // spoken is a text that was written, and what was held back since.
 type spoken struct {
-	key   string // key is the same for texts that repeat each other.
+	key   string // the same for texts that repeat each other
 	text  func(often string) string
 	last  time.Time
 	times int
-	held  bool // held: some of them were not written
+	held  bool // some of them were not written
 }
 
 // say writes a text, or holds it back. text returns it, with how often it was repeated unless that is

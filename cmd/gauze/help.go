@@ -11,8 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
 )
 
 // The groups of commands, in the order of the help.
@@ -164,6 +165,30 @@ func usage(cmd *cobra.Command, err error) error {
 	return &usageError{err, cmd}
 }
 
+// present prints a value as JSON, or for a person.
+func present(cmd *cobra.Command, asJSON bool, value any, text func(terminal.Paint) string) error {
+	out := cmd.OutOrStdout()
+	if asJSON {
+		return plaintext.WriteJSON(out, value)
+	}
+	_, err := io.WriteString(out, text(terminal.PaintFor(out)))
+	return err
+}
+
+// notFound returns the error about a name that is not known. It ends with the nearest name that is, or
+// else with rest.
+func notFound(what, name string, known []string, rest string) error {
+	if near := plaintext.Nearest(name, known); len(near) > 0 {
+		rest = fmt.Sprintf("; did you mean %q?", near[0])
+	}
+	return fmt.Errorf("%s %q%s", what, redact.Foreign(name), rest)
+}
+
+// invalid returns the error about a flag that has a wrong value. must says what is right.
+func invalid(flag, value, must string) error {
+	return fmt.Errorf("invalid --%s %q: %s", flag, redact.Foreign(value), must)
+}
+
 // mistyped adds the most similar flag to an error about an unknown flag.
 func mistyped(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
@@ -200,9 +225,5 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	for _, cmd := range root.Commands() {
 		names = append(names, cmd.Name())
 	}
-	err := fmt.Errorf("unknown command %q", redact.Quote(args[0]))
-	if near := plaintext.Nearest(args[0], names); len(near) > 0 {
-		err = fmt.Errorf("%w; did you mean %q?", err, near[0])
-	}
-	return usage(root, err)
+	return usage(root, notFound("unknown command", args[0], names, ""))
 }

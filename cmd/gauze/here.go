@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // clientFlag adds --client, which selects servers by client.

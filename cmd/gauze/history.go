@@ -8,15 +8,16 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/journal"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/timeline"
+	"github.com/gauze-mcp/gauze/internal/disk/journal"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/views/timeline"
 )
 
 // historyFlags are the flags of gauze history.
@@ -25,7 +26,7 @@ type historyFlags struct {
 	healed, all         bool
 	follow, json        bool
 	limit               int
-	color               bool
+	color               terminal.Paint
 }
 
 // followInterval is the time between two looks for new events.
@@ -40,7 +41,7 @@ func historyCommand() *cobra.Command {
 		Long: "Show what happened to wrapped servers and their calls, newest last: crashes and how the\n" +
 			"server came back, replayed, repaired and corrected calls, calls that failed, fixes.\n" +
 			"gauze run, gauze serve and gauze task record these events, without arguments and results.\n" +
-			"Events are kept for 30 days, and at most 64 MB of them.",
+			"Events are kept for 30 days, and at most 200,000 or 64 MB of them.",
 		Example: "gauze history\ngauze history --server notes --since 24h\ngauze history --healed --follow",
 		Args:    atMost(0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -61,7 +62,7 @@ func (f *historyFlags) run(cmd *cobra.Command) error {
 	if f.limit < 0 {
 		return usage(cmd, fmt.Errorf("invalid --limit %d: must be 0 or more", f.limit))
 	}
-	f.color = useColor(cmd.OutOrStdout())
+	f.color = terminal.PaintFor(cmd.OutOrStdout())
 	q := journal.Query{Tool: f.tool, Healed: f.healed, Limit: f.limit}
 	var err error
 	if q.Since, err = sinceTime(f.since, time.Now()); err != nil {
@@ -75,7 +76,16 @@ func (f *historyFlags) run(cmd *cobra.Command) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !f.follow {
 		return f.empty(out)
 	}
-	j, err := journal.OpenChecked(path)
+	err = f.open(cmd, journal.Open, path, q)
+	if errors.Is(err, journal.ErrDamaged) {
+		err = f.open(cmd, journal.OpenChecked, path, q) // keeps what is intact
+	}
+	return err
+}
+
+// open opens the journal and prints what q chooses.
+func (f *historyFlags) open(cmd *cobra.Command, open func(string) (*journal.Journal, error), path string, q journal.Query) error {
+	j, err := open(path)
 	if err != nil {
 		return err
 	}
@@ -108,11 +118,14 @@ func (f *historyFlags) show(cmd *cobra.Command, j *journal.Journal, q journal.Qu
 	if len(shown) == 0 && !f.follow {
 		return f.nothing(out, len(names) == 0)
 	}
-	w := &follower{f: f, q: q, out: out, known: read}
+	w := &follower{f: f, out: out, known: read}
 	if err := w.print(shown...); err != nil || !f.follow {
 		return err
 	}
-	w.q.After = max(lastOf(newest), lastOf(read))
+	if f.json {
+		w.q = q // the others are part of entries, of which those that q chooses are shown
+	}
+	w.q.After, w.q.Limit = max(lastOf(newest), lastOf(read)), 0
 	w.q.Servers = nil // a server that is started later may match
 	return w.watch(cmd, j, selects)
 }
@@ -121,7 +134,7 @@ func (f *historyFlags) show(cmd *cobra.Command, j *journal.Journal, q journal.Qu
 func (f *historyFlags) read(ctx context.Context, j *journal.Journal, q journal.Query) (lines [][]byte, records []journal.Record, err error) {
 	if f.json {
 		records, err = j.Events(ctx, q)
-		return f.lines(records, q, time.Now()), records, err
+		return f.lines(records, time.Now()), records, err
 	}
 	// Several events make one entry, so how many are needed is not known.
 	for limit := 20 * q.Limit; ; limit *= 8 {
@@ -129,7 +142,7 @@ func (f *historyFlags) read(ctx context.Context, j *journal.Journal, q journal.Q
 		if err != nil {
 			return nil, nil, err
 		}
-		lines = f.lines(records, q, time.Now())
+		lines = f.lines(records, time.Now())
 		if limit == 0 || len(records) < limit || len(lines) > q.Limit {
 			if q.Limit > 0 {
 				lines = lines[max(0, len(lines)-q.Limit):]
@@ -139,13 +152,11 @@ func (f *historyFlags) read(ctx context.Context, j *journal.Journal, q journal.Q
 	}
 }
 
-// lines returns what q chooses of the events, or the entries that the flags choose of what they mean.
-func (f *historyFlags) lines(records []journal.Record, q journal.Query, now time.Time) (lines [][]byte) {
+// lines returns the events, or the entries that the flags choose of what they mean.
+func (f *historyFlags) lines(records []journal.Record, now time.Time) (lines [][]byte) {
 	if f.json {
 		for _, r := range records {
-			if q.Chooses(r) {
-				lines = append(lines, jsonLine(r))
-			}
+			lines = append(lines, jsonLine(r))
 		}
 		return lines
 	}
@@ -180,7 +191,7 @@ func (f *historyFlags) entry(it timeline.Item, often string) []byte {
 	}
 	at := it.Time.Local().Format("02 Jan 15:04:05")
 	indent := strings.Repeat(" ", len(at)+2)
-	return []byte(paint(f.color).in("2", at) + strings.TrimPrefix(plaintext.Wrap(text, indent), indent[2:]) + "\n")
+	return []byte(f.color.Faint(at) + strings.TrimPrefix(plaintext.Wrap(text, indent), indent[2:]) + "\n")
 }
 
 // lastOf returns the number of the last record, 0 if there is none.
@@ -215,7 +226,7 @@ func (w *follower) watch(cmd *cobra.Command, j *journal.Journal, selects func(na
 			return w.finish()
 		case <-look.C:
 		}
-		records, err := j.Events(ctx, journal.Query{After: w.q.After})
+		records, err := j.Events(ctx, w.q)
 		if errors.Is(err, context.Canceled) {
 			return w.finish()
 		}
@@ -234,7 +245,7 @@ func (w *follower) watch(cmd *cobra.Command, j *journal.Journal, selects func(na
 // more than numbers.
 func (w *follower) take(added []journal.Record) error {
 	if w.f.json {
-		return w.print(w.f.lines(added, w.q, time.Time{})...)
+		return w.print(w.f.lines(added, time.Time{})...)
 	}
 	said := map[string]string{} // the gist of an item, by its id
 	for _, it := range w.f.items(w.known) {
@@ -298,9 +309,10 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	var days int
-	if n, err := fmt.Sscanf(text, "%dd", &days); err == nil && n == 1 && fmt.Sprintf("%dd", days) == text && days > 0 {
-		return now.AddDate(0, 0, -days), nil
+	if number, ok := strings.CutSuffix(text, "d"); ok {
+		if days, err := strconv.Atoi(number); err == nil && days > 0 && strconv.Itoa(days) == number {
+			return now.AddDate(0, 0, -days), nil
+		}
 	}
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return now.Add(-d), nil
@@ -310,5 +322,5 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("invalid --since %q: must be a duration such as 24h or 7d, or a date such as 2026-11-14", redact.Quote(text))
+	return time.Time{}, invalid("since", text, "must be a duration such as 24h or 7d, or a date such as 2026-11-14")
 }

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // selection returns which recorded names --server selects: those of the server that has this name or
@@ -33,10 +32,7 @@ func (f *historyFlags) chosen(names []string, selects func(name string) bool) ([
 	if len(chosen) > 0 || f.follow || len(names) == 0 {
 		return append(chosen, f.server), nil
 	}
-	if near := plaintext.Nearest(f.server, names); len(near) > 0 {
-		return nil, fmt.Errorf("no events of a server named %q; did you mean %q?", redact.Quote(f.server), near[0])
-	}
-	return nil, fmt.Errorf("no events of a server named %q; servers with events: %s", redact.Quote(f.server), plaintext.Cap(strings.Join(names, ", "), 300))
+	return nil, notFound("no events of a server named", f.server, names, "; servers with events: "+plaintext.Cap(strings.Join(names, ", "), 300))
 }
 
 // namesInHistory returns the names under which events of the servers are recorded that clients know

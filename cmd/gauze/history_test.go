@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/journal"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/internal/disk/journal"
 )
 
 // failures are calls of one tool that failed alike, a second apart. The last one was 3 s before now.
@@ -22,7 +22,7 @@ func failures(n int, now time.Time) (records []journal.Record) {
 func TestHistoryFoldsWhatRepeatsItself(t *testing.T) {
 	now := time.Now()
 	f := &historyFlags{}
-	lines := f.lines(failures(181, now), journal.Query{}, now)
+	lines := f.lines(failures(181, now), now)
 	const want = "  far: get: the server cannot be reached; answered with server-unreachable (181 times, last 3 s ago)\n"
 	if len(lines) != 1 || !strings.HasSuffix(strings.Join(strings.Fields(string(lines[0])), " ")+"\n", strings.TrimSpace(want)+"\n") {
 		t.Errorf("%d lines, want one that ends with %s%s", len(lines), want, lines)

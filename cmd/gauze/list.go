@@ -2,15 +2,15 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // listFlags are the flags of gauze list.
@@ -48,20 +48,14 @@ func (f *listFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	out := cmd.OutOrStdout()
 	if f.known {
 		if len(clients) == 0 {
 			clients = clientconfig.Clients()
 		}
-		return f.listClients(out, fl, clients)
+		return f.listClients(cmd, fl, clients)
 	}
 	view := fl.Look(clients...)
-	if f.json {
-		_, err = out.Write(jsonLine(listedOf(view)))
-		return err
-	}
-	_, err = io.WriteString(out, showList(fl, view, clients, paint(useColor(out))))
-	return err
+	return present(cmd, f.json, listedOf(view), func(p terminal.Paint) string { return showList(fl, view, clients, p) })
 }
 
 // listed is the output of --json.
@@ -122,7 +116,7 @@ func listedOf(view *fleet.View) listed {
 }
 
 // showList formats the list for a terminal, client by client.
-func showList(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client, p paint) string {
+func showList(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client, p terminal.Paint) string {
 	var b strings.Builder
 	wide := 0
 	for _, s := range view.Servers {
@@ -131,25 +125,25 @@ func showList(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client,
 	last := ""
 	for _, s := range view.Servers {
 		if s.Client.ID != last {
-			fmt.Fprintf(&b, "%s%s %s\n", blankLine(last), p.in("1", s.Client.Name), p.in("2", s.Client.ID))
+			fmt.Fprintf(&b, "%s%s %s\n", blankLine(last), p.Bold(s.Client.Name), p.Faint(s.Client.ID))
 			last = s.Client.ID
 		}
 		margin := fmt.Sprintf("\n  %-*s  ", wide, "")
-		fmt.Fprintf(&b, "  %-*s  %s\n", wide, redact.Quote(s.Name), foldAfter(s.Shown(), margin))
+		fmt.Fprintf(&b, "  %-*s  %s\n", wide, redact.Quote(s.Name), terminal.FoldAfter(s.Shown(), margin))
 		if standing := s.Standing(); len(standing) > 0 {
-			words := foldAfter(strings.Join(standing, ", "), margin)
+			words := terminal.FoldAfter(strings.Join(standing, ", "), margin)
 			if len(s.Errors()) > 0 {
-				words = p.red(words)
+				words = p.Red(words)
 			}
 			b.WriteString(margin[1:] + words + "\n")
 		}
-		fmt.Fprintf(&b, "%s%s\n", margin[1:], p.in("2", fmt.Sprintf("%s:%d", plaintext.Clean(fl.Tilde(s.File)), s.Line)))
+		fmt.Fprintf(&b, "%s%s\n", margin[1:], p.Faint(fmt.Sprintf("%s:%d", fl.Tilde(s.File), s.Line)))
 	}
 	for i, problem := range view.Problems {
 		if i == 0 {
 			b.WriteString(blankLine(last))
 		}
-		fmt.Fprintf(&b, "%s %s\n", p.red("✗"), foldAfter(plaintext.Clean(fl.Tilde(problem.File))+": "+problem.What, "\n  "))
+		fmt.Fprintf(&b, "%s %s\n", p.Red("✗"), terminal.FoldAfter(fl.Tilde(problem.File).String()+": "+problem.What, "\n  "))
 	}
 	switch {
 	case len(view.Servers) > 0:
@@ -175,10 +169,10 @@ func showNone(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client)
 	var b strings.Builder
 	b.WriteString("No MCP servers found.\n\n")
 	if used := inUse(fl); len(used) > 0 && len(clients) == 0 {
-		fmt.Fprintf(&b, "%s\n", foldTo("These clients are in use, but have no servers: "+strings.Join(used, ", "), 80))
+		fmt.Fprintf(&b, "%s\n", plaintext.Fold("These clients are in use, but have no servers: "+strings.Join(used, ", "), 80))
 	}
 	for _, c := range view.Configs {
-		fmt.Fprintf(&b, "  read: %s\n", plaintext.Clean(fl.Tilde(c.Path)))
+		fmt.Fprintf(&b, "  read: %s\n", fl.Tilde(c.Path))
 	}
 	for i, file := range fl.Home.Places(clients...) {
 		if i == 8 {
@@ -186,7 +180,7 @@ func showNone(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client)
 			break
 		}
 		if !file.Exists {
-			fmt.Fprintf(&b, "  not found: %s (%s)\n", plaintext.Clean(fl.Tilde(file.Path)), file.Client.Name)
+			fmt.Fprintf(&b, "  not found: %s (%s)\n", fl.Tilde(file.Path), file.Client.Name)
 		}
 	}
 	b.WriteString("\nTo find a server, and to add one:\n\n    gauze search WORDS\n    gauze add --client CLIENT NAME PACKAGE-or-URL\n")
@@ -209,39 +203,34 @@ type listedFile struct {
 	Old    string `json:"old,omitempty"` // why the client no longer reads it
 }
 
-func (f *listFlags) listClients(w io.Writer, fl *fleet.Fleet, clients []*clientconfig.Client) error {
+func (f *listFlags) listClients(cmd *cobra.Command, fl *fleet.Fleet, clients []*clientconfig.Client) error {
 	var b strings.Builder
-	p := paint(useColor(w))
+	p := terminal.PaintFor(cmd.OutOrStdout())
 	all := []listedClient{}
 	for _, c := range clients {
 		one := listedClient{ID: c.ID, Name: c.Name, InUse: fl.Home.Uses(c), Note: c.Message, Files: []listedFile{}}
-		mark := p.in("2", "–")
+		mark := p.Faint("–")
 		if one.InUse {
-			mark = p.green("✓")
+			mark = p.Green("✓")
 		}
-		fmt.Fprintf(&b, "%s %s %s\n", mark, p.in("1", c.Name), p.in("2", c.ID))
+		fmt.Fprintf(&b, "%s %s %s\n", mark, p.Bold(c.Name), p.Faint(c.ID))
 		if c.Message != "" {
-			fmt.Fprintf(&b, "    %s\n", foldAfter(c.Message, "\n    "))
+			fmt.Fprintf(&b, "    %s\n", terminal.FoldAfter(c.Message, "\n    "))
 		}
 		for _, file := range fl.Home.Places(c) {
 			one.Files = append(one.Files, listedFile{file.Path, string(file.Place.Scope), file.Exists, file.Place.Old})
 			if file.Place.Old != "" && !file.Exists {
 				continue
 			}
-			there := p.in("2", "missing")
+			there := p.Faint("missing")
 			if file.Exists {
 				there = "exists"
 			}
-			fmt.Fprintf(&b, "    %-7s  %s  %s\n", there, plaintext.Clean(fl.Tilde(file.Path)), p.in("2", string(file.Place.Scope)))
+			fmt.Fprintf(&b, "    %-7s  %s  %s\n", there, fl.Tilde(file.Path), p.Faint(string(file.Place.Scope)))
 		}
 		all = append(all, one)
 	}
-	text := []byte(b.String())
-	if f.json {
-		text = jsonLine(struct {
-			Clients []listedClient `json:"clients"`
-		}{all})
-	}
-	_, err := w.Write(text)
-	return err
+	return present(cmd, f.json, struct {
+		Clients []listedClient `json:"clients"`
+	}{all}, func(terminal.Paint) string { return b.String() })
 }

@@ -11,9 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // lockFlags are the flags of gauze lock; gauze verify and gauze restore share them.
@@ -130,7 +131,7 @@ func checked(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.Server, o fle
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
 	fl.Machine.Until(ctx)
-	show, agree := aroundQuestions(progressOn(cmd.ErrOrStderr(), quiet), o.Agree)
+	show, agree := aroundQuestions(terminal.Progress(cmd.ErrOrStderr(), quiet), o.Agree)
 	o.Tell = func(s *fleet.Server, is string) { show(s.ID() + ": " + s.Hide(is)) }
 	o.Agree = agree
 	all := fl.Check(ctx, servers, o)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 )
 
 func TestVerifyReportsChangedValues(t *testing.T) {

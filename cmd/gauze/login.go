@@ -14,15 +14,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/login"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/shell"
-	"github.com/gauze-mcp/gauze/internal/timeline"
+	"github.com/gauze-mcp/gauze/internal/access/login"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/shell"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/views/timeline"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
+	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
 // loginCommandFlags are the flags of gauze login.
@@ -107,23 +108,23 @@ func logins() (*login.Store, error) {
 
 // remote is a server at a URL, as the user named it.
 type remote struct {
-	name      string // name is that of a configured server, "" if the user gave a URL.
+	name      redact.Foreign // that of a configured server, "" if the user gave a URL
 	spec      launch.Spec
-	account   string   // account is the one that the entry of the server uses.
-	unwrapped []string // unwrapped are the servers of the name whose clients connect without gauze, as CLIENT/NAME.
+	account   string   // the one that the entry of the server uses
+	unwrapped []string // the servers of the name whose clients connect without gauze, as CLIENT/NAME
 }
 
 // shown returns the server for messages.
 func (r remote) shown() string {
 	if r.name == "" {
-		return redact.Quote(shownServer(r.spec))
+		return shownServer(r.spec).String()
 	}
-	return fmt.Sprintf("%s (%s)", redact.Quote(r.name), redact.Quote(shownServer(r.spec)))
+	return fmt.Sprintf("%s (%s)", r.name, shownServer(r.spec))
 }
 
 // command returns the command line that logs in to a server, as the user would type it.
 func (r remote) command() string {
-	return launch.LoginCommand(cmp.Or(r.name, redact.Quote(shownServer(r.spec))), r.spec.Login.Account)
+	return launch.LoginCommand(cmp.Or(string(r.name), shownServer(r.spec).String()), r.spec.Login.Account)
 }
 
 // toWrap says how clients that connect to servers without gauze get to use a login.
@@ -137,7 +138,7 @@ func toWrap(servers []string) string {
 	}
 	text := fmt.Sprintf("Not wrapped: %s. This login has no effect there, because %s without gauze. To wrap:", redact.Quote(strings.Join(servers, ", ")), of)
 	command := shell.Here().Line(append([]string{"gauze", "wrap", "--remote"}, servers...)...)
-	return "\n" + fold(text) + "\n\n" + indent(plaintext.Clean(command)) + "\n"
+	return "\n" + terminal.Fold(text) + "\n\n" + terminal.Indent(plaintext.Clean(command)) + "\n"
 }
 
 // toChoose says how a server gets to use an account that its entry does not name.
@@ -146,8 +147,8 @@ func (r remote) toChoose() string {
 	if r.name == "" || account == r.account {
 		return ""
 	}
-	return "\n" + fold(fmt.Sprintf("The entry of %s uses %s. To use this login there, add --account=%s to its arguments, after run.",
-		redact.Quote(r.name), accountWords(r.account), redact.Quote(account))) + "\n"
+	return "\n" + terminal.Fold(fmt.Sprintf("The entry of %s uses %s. To use this login there, add --account=%s to its arguments, after run.",
+		r.name, accountWords(r.account), redact.Foreign(account))) + "\n"
 }
 
 // remoteServer returns the server that the user named by its URL, or by its name in a client's file.
@@ -170,11 +171,11 @@ func remoteServer(word string) (r remote, err error) {
 		}
 		return r, err
 	}
-	return oneRemote(word, servers)
+	return oneRemote(redact.Foreign(word), servers)
 }
 
 // oneRemote returns the only server at a URL among those of a name.
-func oneRemote(word string, servers []*fleet.Server) (r remote, err error) {
+func oneRemote(word redact.Foreign, servers []*fleet.Server) (r remote, err error) {
 	var ids []string
 	for _, s := range servers {
 		spec := s.Real()
@@ -187,7 +188,7 @@ func oneRemote(word string, servers []*fleet.Server) (r remote, err error) {
 		}
 		ids = append(ids, redact.Quote(s.ID()))
 		if r.spec.URL != "" && (login.Resource(r.spec.URL) != login.Resource(spec.URL) || r.spec.Login.Account != spec.Login.Account) {
-			return r, fmt.Errorf("several servers named %q have different URLs or accounts: %s; use one of these names", redact.Quote(word), strings.Join(ids, ", "))
+			return r, fmt.Errorf("several servers named %q have different URLs or accounts: %s; use one of these names", word, strings.Join(ids, ", "))
 		}
 		if r.spec.URL == "" || !r.spec.LogsIn() && spec.LogsIn() {
 			r.name, r.spec, r.account = word, spec, spec.Login.Account
@@ -197,7 +198,7 @@ func oneRemote(word string, servers []*fleet.Server) (r remote, err error) {
 		}
 	}
 	if r.spec.URL == "" {
-		return r, fmt.Errorf("%s is started by a command, and manages its credentials itself; gauze login is for servers at URLs", redact.Quote(word))
+		return r, fmt.Errorf("%s is started by a command, and manages its credentials itself; gauze login is for servers at URLs", word)
 	}
 	return r, nil
 }
@@ -247,7 +248,7 @@ func (f *loginCommandFlags) logIn(cmd *cobra.Command, at remote, config login.Co
 		return nil
 	}
 	fmt.Fprintf(errOut, "\ngauze login: you are logged in, but the server does not work:\n\n")
-	io.WriteString(errOut, showTest(at.spec, last.Hidden(fleet.Hiding(at.spec)), report, false, "", paint(useColor(errOut))))
+	io.WriteString(errOut, showTest(at.spec, last.Hidden(fleet.Hiding(at.spec)), report, false, "", terminal.PaintFor(errOut)))
 	return exitStatus(1)
 }
 
@@ -263,7 +264,7 @@ func (f *loginCommandFlags) failed(ctx context.Context, cmd *cobra.Command, at r
 	}
 	errOut := cmd.ErrOrStderr()
 	if d := report.Diagnosis; d != nil && d.Category != doctor.AuthFailed && d.Category != doctor.Unknown {
-		fmt.Fprint(errOut, "gauze login: not logged in, because the server does not work:\n\n"+showDiagnosis(*d, paint(useColor(errOut))))
+		fmt.Fprint(errOut, "gauze login: not logged in, because the server does not work:\n\n"+showDiagnosis(*d, terminal.PaintFor(errOut)))
 		return exitStatus(1)
 	}
 	says := redact.Passage(at.spec.Secrets().Redact(failure.Error()))
@@ -291,7 +292,7 @@ func (f *loginCommandFlags) show(cmd *cobra.Command) login.Show {
 			fmt.Fprintf(out, "The browser could not be opened: %s\n", redact.Passage(err.Error()))
 			return paste(ctx, p)
 		}
-		fmt.Fprintf(out, "\nYour browser opens. If it does not, open this address yourself:\n\n%s\n\nWaiting for the browser. Press Ctrl-C to cancel.\n", indent(p.Address))
+		fmt.Fprintf(out, "\nYour browser opens. If it does not, open this address yourself:\n\n%s\n\nWaiting for the browser. Press Ctrl-C to cancel.\n", terminal.Indent(p.Address))
 		return nil
 	}
 }
@@ -305,7 +306,7 @@ func agree(cmd *cobra.Command, p login.Page) error {
 	case !interactive(cmd):
 		return login.Unanswered(warning + " If that is what you want, run the command again with " + shell.Here().Line(p.Flags()...))
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n\n", fold(warning))
+	fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n\n", terminal.Fold(warning))
 	if !ask(cmd, "Log in nevertheless?") {
 		return errors.New("you did not agree")
 	}
@@ -342,22 +343,22 @@ func showLoggedIn(at remote, l login.Login, now time.Time) string {
 	}
 	fmt.Fprintf(&b, "\nLogged in%s at %s%s.\n", as(s.Who), redact.Quote(s.Issuer), account)
 	if len(s.Scopes) > 0 {
-		fmt.Fprintln(&b, fold("Scopes: "+shownScopes(s.Scopes)))
+		fmt.Fprintln(&b, terminal.Fold("Scopes: "+shownScopes(s.Scopes)))
 	}
 	if missing := l.Missing(); len(missing) > 0 {
-		fmt.Fprintln(&b, fold("Not granted, although asked for: "+shownScopes(missing)))
+		fmt.Fprintln(&b, terminal.Fold("Not granted, although asked for: "+shownScopes(missing)))
 	}
 	switch renewed := s.Renewable; {
 	case at.spec.Login.Grant != "":
-		fmt.Fprintln(&b, fold("Gauze renews the login automatically where it runs with the same --grant, --client-id and secret."))
+		fmt.Fprintln(&b, terminal.Fold("Gauze renews the login automatically where it runs with the same --grant, --client-id and secret."))
 	case renewed && s.Expires.IsZero():
 		fmt.Fprintln(&b, "Gauze renews the login automatically.")
 	case renewed:
 		fmt.Fprintf(&b, "The access token expires in %s. Gauze renews it automatically.\n", timeline.Age(s.Expires.Sub(now)))
 	case s.Expires.IsZero():
-		fmt.Fprintln(&b, fold("The server did not say when the login expires, and issued no refresh token. If it expires, gauze cannot renew it, and you have to log in again."))
+		fmt.Fprintln(&b, terminal.Fold("The server did not say when the login expires, and issued no refresh token. If it expires, gauze cannot renew it, and you have to log in again."))
 	default:
-		fmt.Fprintln(&b, fold(fmt.Sprintf("The login expires in %s. The server issued no refresh token, so gauze cannot renew it: you will have to log in again.", timeline.Age(s.Expires.Sub(now)))))
+		fmt.Fprintln(&b, terminal.Fold(fmt.Sprintf("The login expires in %s. The server issued no refresh token, so gauze cannot renew it: you will have to log in again.", timeline.Age(s.Expires.Sub(now)))))
 	}
 	return b.String()
 }

@@ -12,8 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
 // loginFlags are the flags about the login to a server at a URL, which gauze run, gauze serve, gauze
@@ -23,7 +22,7 @@ type loginFlags struct {
 	launch.Login
 	secretEnv  string
 	secretFile string
-	mayShare   bool // mayShare allows LoginShared.
+	mayShare   bool // allows LoginShared
 }
 
 // modes lists the modes that --login accepts.
@@ -99,12 +98,12 @@ func (f *loginFlags) normalize() error {
 	if host, ok := hostOnly(f.Issuer); ok {
 		f.Issuer = host
 	} else if f.Issuer != "" && !isURL {
-		return fmt.Errorf("invalid --login-issuer %q: must be a host such as login.example.com, or the https URL of an authorization server", redact.Quote(f.Issuer))
+		return invalid("login-issuer", f.Issuer, "must be a host such as login.example.com, or the https URL of an authorization server")
 	}
 	for i, given := range f.Endpoints {
 		host, ok := hostOnly(given)
 		if !ok {
-			return fmt.Errorf("invalid --login-endpoint %q: must be a host such as login.example.com", redact.Quote(given))
+			return invalid("login-endpoint", given, "must be a host such as login.example.com")
 		}
 		f.Endpoints[i] = host
 	}
@@ -127,7 +126,7 @@ func (f *loginFlags) login() (l launch.Login, err error) {
 	switch {
 	case l.Mode == launch.LoginShared && f.mayShare:
 	case !slices.Contains([]string{"", launch.LoginAsk, launch.LoginAuto, launch.LoginOff}, l.Mode):
-		return l, fmt.Errorf("invalid --login %q: must be %s", redact.Quote(l.Mode), f.modes())
+		return l, invalid("login", l.Mode, "must be "+f.modes())
 	}
 	switch {
 	case l.Mode == launch.LoginOff && f.given() != "":
@@ -137,7 +136,7 @@ func (f *loginFlags) login() (l launch.Login, err error) {
 	case (f.secretEnv != "" || f.secretFile != "") && l.ClientID == "":
 		return l, errors.New("--client-secret-env and --client-secret-file require --client-id")
 	case !slices.Contains([]string{"", launch.GrantClient, launch.GrantAssertion}, l.Grant):
-		return l, fmt.Errorf("invalid --grant %q: must be %s or %s", redact.Quote(l.Grant), launch.GrantClient, launch.GrantAssertion)
+		return l, invalid("grant", l.Grant, "must be "+launch.GrantClient+" or "+launch.GrantAssertion)
 	case l.Grant == launch.GrantClient && f.secretEnv == "" && f.secretFile == "" && l.ClientSecret == "":
 		return l, fmt.Errorf("--grant %s requires --client-id, and --client-secret-env or --client-secret-file", launch.GrantClient)
 	case (l.Grant == launch.GrantAssertion) != (l.AssertionFile != ""):
@@ -158,14 +157,21 @@ func (f *loginFlags) login() (l launch.Login, err error) {
 	return l, err
 }
 
+// isLoopbackPath reports whether u is an http address with a port on the loopback interface, and nothing
+// but a path after it.
+func isLoopbackPath(u *url.URL) bool {
+	isLoopback := u.Scheme == "http" && launch.IsLoopback(u.Hostname()) && u.Port() != ""
+	return isLoopback && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
 // checkRedirect rejects an address at which gauze cannot wait for the browser.
 func checkRedirect(address string) error {
 	if address == "" {
 		return nil
 	}
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" || !launch.IsLoopback(u.Hostname()) || u.Port() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf("invalid --redirect-url %q: must be a loopback address with a port, such as http://127.0.0.1:8976/callback", redact.Quote(address))
+	if err != nil || !isLoopbackPath(u) {
+		return invalid("redirect-url", address, "must be a loopback address with a port, such as http://127.0.0.1:8976/callback")
 	}
 	return nil
 }
@@ -174,7 +180,7 @@ func checkRedirect(address string) error {
 func scopes(values []string) (all []string, err error) {
 	for _, one := range strings.Fields(strings.Join(values, " ")) {
 		if strings.ContainsFunc(one, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
-			return nil, fmt.Errorf("invalid --scope %q: a scope has only ASCII characters, without quotes and backslashes", redact.Quote(one))
+			return nil, invalid("scope", one, "a scope has only ASCII characters, without quotes and backslashes")
 		}
 		if !slices.Contains(all, one) {
 			all = append(all, one)

@@ -3,25 +3,25 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/login"
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/timeline"
+	"github.com/gauze-mcp/gauze/internal/access/login"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/views/timeline"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
 // shownLogin is a login in the output of gauze login --status. It has no field for a token.
 type shownLogin struct {
 	login.Status
-	Servers   []string `json:"servers"`             // Servers are the configured servers that use it, as CLIENT/NAME.
-	Unwrapped []string `json:"unwrapped,omitempty"` // Unwrapped are those at its URL that do not, because their clients connect without gauze.
-	Store     string   `json:"store"`               // Store is "keyring" or "file".
+	Servers   []string `json:"servers"`             // the configured servers that use it, as CLIENT/NAME
+	Unwrapped []string `json:"unwrapped,omitempty"` // those at its URL that do not, because their clients connect without gauze
+	Store     string   `json:"store"`               // "keyring" or "file"
 	Command   string   `json:"command,omitempty"`
 }
 
@@ -45,7 +45,8 @@ func (f *loginCommandFlags) showStatus(cmd *cobra.Command, args []string) error 
 	shown := []shownLogin{}
 	wrapped, unwrapped := namesByLogin()
 	for _, l := range all {
-		if len(args) > 0 && l.Resource != login.Resource(at.spec.URL) || f.Account != "" && l.Account != f.Account {
+		otherServer := len(args) > 0 && l.Resource != login.Resource(at.spec.URL)
+		if otherServer || f.Account != "" && l.Account != f.Account {
 			continue
 		}
 		key := login.Key{Resource: l.Resource, Account: l.Account}
@@ -58,17 +59,14 @@ func (f *loginCommandFlags) showStatus(cmd *cobra.Command, args []string) error 
 		}
 		shown = append(shown, s)
 	}
-	out := cmd.OutOrStdout()
-	switch {
-	case f.json:
-		_, err = out.Write(jsonLine(struct {
-			Logins []shownLogin `json:"logins"`
-		}{shown}))
-	case len(shown) == 0 && unreadable == nil:
-		_, err = io.WriteString(out, showNoLogin(at, args))
-	default:
-		_, err = io.WriteString(out, showLogins(shown, time.Now(), paint(useColor(out))))
-	}
+	err = present(cmd, f.json, struct {
+		Logins []shownLogin `json:"logins"`
+	}{shown}, func(p terminal.Paint) string {
+		if len(shown) == 0 && unreadable == nil {
+			return showNoLogin(at, args)
+		}
+		return showLogins(shown, time.Now(), p)
+	})
 	if err == nil && unreadable != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "gauze login: %s\n", redact.Passage(unreadable.Error()))
 		return exitStatus(1)
@@ -77,7 +75,7 @@ func (f *loginCommandFlags) showStatus(cmd *cobra.Command, args []string) error 
 }
 
 // showLogins formats logins for a terminal.
-func showLogins(all []shownLogin, now time.Time, p paint) string {
+func showLogins(all []shownLogin, now time.Time, p terminal.Paint) string {
 	var b strings.Builder
 	for i, s := range all {
 		if i > 0 {
@@ -105,8 +103,8 @@ func namesByLogin() (wrapped, unwrapped map[login.Key][]string) {
 		return wrapped, unwrapped
 	}
 	for _, s := range fl.Look().Servers {
-		if !s.Wrapped && (s.Foreign() || s.Disabled || s.Config.Place.Old != "") {
-			continue // not an entry to wrap
+		if notToWrap := s.Foreign() || s.Disabled || s.Config.Place.Old != ""; notToWrap && !s.Wrapped {
+			continue
 		}
 		if spec := s.Real(); spec.URL != "" && spec.LogsIn() {
 			names := unwrapped
@@ -129,16 +127,17 @@ func showNoLogin(at remote, args []string) string {
 }
 
 // show formats a login for a terminal.
-func (s shownLogin) show(now time.Time, p paint) string {
+func (s shownLogin) show(now time.Time, p terminal.Paint) string {
 	var b strings.Builder
-	mark := p.green("✓")
-	if s.Ended != "" || !s.Renewable && s.Grant == "" && !s.Expires.IsZero() && s.Expires.Before(now) {
-		mark = p.red("✗")
+	mark := p.Green("✓")
+	expired := !s.Expires.IsZero() && s.Expires.Before(now)
+	if renewed := s.Renewable || s.Grant != ""; s.Ended != "" || expired && !renewed {
+		mark = p.Red("✗")
 	}
-	fmt.Fprintf(&b, "%s %s\n", mark, p.in("1", redact.Quote(s.Resource)))
+	fmt.Fprintf(&b, "%s %s\n", mark, p.Bold(redact.Quote(s.Resource)))
 	row := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "    %-9s  %s\n", name, foldAfter(text, "\n"+strings.Repeat(" ", 15)))
+			fmt.Fprintf(&b, "    %-9s  %s\n", name, terminal.FoldAfter(text, "\n"+strings.Repeat(" ", 15)))
 		}
 	}
 	row("servers", strings.Join(s.Servers, ", "))
@@ -160,7 +159,7 @@ func (s shownLogin) show(now time.Time, p paint) string {
 	}
 	row("stored", map[string]string{"keyring": "in a file that is encrypted with a key in the system keyring", "file": "in a file that only you can read"}[s.Store])
 	if next := toWrap(s.Unwrapped); next != "" {
-		b.WriteString("\n" + strings.ReplaceAll(indent(strings.TrimSpace(next)), "\n    \n", "\n\n") + "\n")
+		b.WriteString("\n" + strings.ReplaceAll(terminal.Indent(strings.TrimSpace(next)), "\n    \n", "\n\n") + "\n")
 	}
 	return b.String()
 }

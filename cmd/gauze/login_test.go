@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/login"
+	"github.com/gauze-mcp/gauze/internal/access/login"
 	"github.com/gauze-mcp/gauze/internal/testonly/logintest"
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
 // browser is a browser and its user: it opens an address in the background, as real ones do, and

@@ -10,8 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/login"
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/access/login"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
 )
 
 // logoutFlags are the flags of gauze logout.
@@ -134,7 +135,7 @@ func (f *logoutFlags) logOut(cmd *cobra.Command, store *login.Store, l login.Log
 	case l.Ended != "" || l.Access == "":
 		fmt.Fprintf(out, "Removed the login to %s, which could no longer be used.\n", server)
 	case revoked != nil:
-		fmt.Fprintf(out, "Logged out of %s on this machine. The tokens may remain valid until they expire:\n%s\n", server, fold(redact.Passage(revoked.Error())))
+		fmt.Fprintf(out, "Logged out of %s on this machine. The tokens may remain valid until they expire:\n%s\n", server, terminal.Fold(redact.Passage(revoked.Error())))
 	case l.RevocationURL == "":
 		fmt.Fprintf(out, "Logged out of %s on this machine. The authorization server cannot revoke\ntokens, so they remain valid until they expire.\n", server)
 	default:

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/demo/breakable"
-	"github.com/gauze-mcp/gauze/internal/login"
+	"github.com/gauze-mcp/gauze/internal/access/login"
+	"github.com/gauze-mcp/gauze/internal/views/demo/breakable"
 )
 
 // version is set by the release build.

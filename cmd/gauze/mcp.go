@@ -6,15 +6,15 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/agenttools"
-	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/registry"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/internal/agent/agenttools"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
+	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+	"github.com/gauze-mcp/gauze/internal/workshop/registry"
 )
 
 // mcpFlags are the flags of gauze mcp.
@@ -58,10 +58,10 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if term.IsTerminal(os.Stdin.Fd()) {
+	if terminal.Is(os.Stdin) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "gauze mcp serves MCP on stdin and stdout. Add it to the configuration of an agent's client, as in\n\n  claude mcp add gauze -- gauze mcp")
 	}
-	reduceMemory()
+	reduceMemory(busyWrap)
 	surviveReaders()                                      // save tasks and stop servers even if the client is gone
 	ctx, release := untilSignal(cmd.Context(), func() {}) // the end is limited: a second signal does not cut it off
 	defer release()

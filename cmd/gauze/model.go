@@ -13,9 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/modelconfig"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/shell"
+	"github.com/gauze-mcp/gauze/internal/mend/modelconfig"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/shell"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
 	"github.com/gauze-mcp/gauze/llm"
 )
 
@@ -71,7 +72,7 @@ func (f *modelFlags) run(cmd *cobra.Command) error {
 	}
 	var err error
 	if f.json {
-		_, err = cmd.OutOrStdout().Write(jsonLine(checked))
+		err = plaintext.WriteJSON(cmd.OutOrStdout(), checked)
 	} else {
 		err = checked.show(cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
@@ -194,10 +195,10 @@ func (c checkedModel) show(out, problems io.Writer) error {
 		}
 		b.WriteString("\n")
 	}
-	p := paint(useColor(out))
+	p := terminal.PaintFor(out)
 	if r := c.Reply; r != nil {
 		took := (time.Duration(r.Milliseconds) * time.Millisecond).String()
-		fmt.Fprintf(&b, "\n%s %s answered in %s\n", p.green("✓"), r.Model, took)
+		fmt.Fprintf(&b, "\n%s %s answered in %s\n", p.Green("✓"), r.Model, took)
 		fmt.Fprintf(&b, "  tokens       %d in, %d out\n", r.InputTokens, r.OutputTokens)
 		if r.Cost > 0 {
 			fmt.Fprintf(&b, "  cost         $%.6f\n", r.Cost)

@@ -8,14 +8,13 @@ import (
 	"os"
 	"time"
 
-	"github.com/charmbracelet/x/term"
-
-	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/health"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/timeline"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/health"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/views/timeline"
 )
 
 // narrate writes to w what gauze did: one line per event that a person should know about, and none
@@ -24,7 +23,7 @@ import (
 func narrate(events *event.Stream, w *os.File) (finish func() fault.Code) {
 	received, stop := events.Subscribe(256)
 	done := make(chan struct{})
-	n := newNarrator(w, useColor(w))
+	n := newNarrator(w, bool(terminal.PaintFor(w)))
 	go func() {
 		defer close(done)
 		for e := range received {
@@ -168,7 +167,7 @@ func explained(err error, told fault.Code, w *os.File) error {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			fmt.Fprintln(w, f.Terminal(useColor(w)))
+			fmt.Fprintln(w, f.Terminal(bool(terminal.PaintFor(w))))
 		}()
 		within(done)
 	}
@@ -191,7 +190,7 @@ func within(done <-chan struct{}) bool {
 
 // serverLog returns a writer for the server's stderr. On a terminal it removes control characters.
 func serverLog(w *os.File) io.Writer {
-	if term.IsTerminal(w.Fd()) {
+	if terminal.Is(w) {
 		return cleaner{w}
 	}
 	return w

@@ -7,13 +7,13 @@ import (
 	"os"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/gateway"
-	"github.com/gauze-mcp/gauze/internal/live"
-	"github.com/gauze-mcp/gauze/internal/metrics"
-	"github.com/gauze-mcp/gauze/internal/proxy"
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/views/live"
+	"github.com/gauze-mcp/gauze/internal/views/metrics"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
+	"github.com/gauze-mcp/gauze/internal/wrap/gateway"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
+	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
 )
 
 // maxRestartWait is how long a restart that the user asked for waits for the calls in flight.
@@ -106,19 +106,20 @@ func (o observed) metrics() http.Handler {
 }
 
 func (o observed) server(seen proxy.Observation, sessions int) live.Server {
-	s := live.Server{
+	return live.Server{
 		Name: o.name(), Client: seen.Client, PID: os.Getpid(), Via: o.via, Version: versionText(),
 		State: seen.State, Since: o.since, Up: seen.Up, ServerPID: seen.PID, Sessions: sessions,
-		Restarts: seen.Restarts, ToolCount: seen.ToolCount,
-		Calls: seen.Calls, Failed: seen.Failed, Unknown: seen.Unknown, Cancelled: seen.Cancelled, Open: seen.Open,
-		Healed: seen.Healed, Replayed: seen.Replayed, Repaired: seen.Repaired, Corrected: seen.Corrected, Saved: seen.Saved,
-		Latency: seen.Latency, P95: float64(seen.Latency.Quantile(0.95)) / float64(time.Millisecond), Recovery: seen.Recovery,
-		Closures: seen.Closures, Rules: seen.Rules, Faults: seen.Faults, Verdicts: seen.Verdicts, LastReason: upstream.ReasonText(seen.LastReason), LastDeath: seen.LastDeath,
+		Restarts: seen.Restarts, LastReason: upstream.ReasonText(seen.LastReason), LastDeath: seen.LastDeath,
 		ConsecutiveFailures: seen.Health.ConsecutiveFailures, LastFailure: seen.Health.LastFailure, LastCause: seen.Health.LastCause,
 		LastSuccess: seen.Health.LastSuccess, NextTry: seen.Health.NextTry,
-		Unrecorded: o.recorded.missed(), NotRecorded: o.recorded.off(),
+		Counts: live.Counts{
+			ToolCount: seen.ToolCount, Calls: seen.Calls, Failed: seen.Failed, Unknown: seen.Unknown, Cancelled: seen.Cancelled, Open: seen.Open,
+			Healed: seen.Healed, Replayed: seen.Replayed, Repaired: seen.Repaired, Corrected: seen.Corrected, Saved: seen.Saved,
+			Latency: seen.Latency, P95: float64(seen.Latency.Quantile(0.95)) / float64(time.Millisecond), Recovery: seen.Recovery,
+			Closures: seen.Closures, Rules: seen.Rules, Faults: seen.Faults, Verdicts: seen.Verdicts,
+			Unrecorded: o.recorded.missed(), NotRecorded: o.recorded.off(),
+		},
 	}
-	return s
 }
 
 func (o observed) detail(seen proxy.Observation, sessions int) live.Detail {

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/journal"
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/live"
-	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/internal/disk/journal"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
+	"github.com/gauze-mcp/gauze/internal/views/live"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 )
 
 // announced waits until as many wraps are announced in dir, and returns them.
@@ -44,8 +44,8 @@ func TestARunningWrapAnswersForItself(t *testing.T) {
 	w.call("echo", `{"text":"x"}`)
 	w.response()
 	s := announced(t, dir, 1)[0]
-	if s.Name != "notes" || s.PID != w.cmd.Process.Pid || s.Via != "run" || s.State != "healthy" || s.Calls != 2 || s.Sessions != 1 || s.ServerPID == 0 ||
-		s.Since.IsZero() || s.Up.IsZero() || s.Latency.Count() != 2 || s.P95 <= 0 || s.Version == "" {
+	if s.Name != "notes" || s.PID != w.cmd.Process.Pid || s.Via != "run" || s.State != "healthy" || s.Counts.Calls != 2 || s.Sessions != 1 || s.ServerPID == 0 ||
+		s.Since.IsZero() || s.Up.IsZero() || s.Counts.Latency.Count() != 2 || s.Counts.P95 <= 0 || s.Version == "" {
 		t.Errorf("%+v", s)
 	}
 	if err := live.Restart(t.Context(), dir, s.ID); err != nil {
@@ -54,7 +54,7 @@ func TestARunningWrapAnswersForItself(t *testing.T) {
 	w.call("pid", `{}`)
 	w.response()
 	d, err := live.One(t.Context(), dir, s.ID)
-	if err != nil || d.ServerPID == s.ServerPID || d.Restarts != 1 || d.Healed != 0 || d.Closures["restart"] != 1 || d.Command != "faultyserver" || len(d.Recent) != 3 || d.Recent[0].Tool != "echo" {
+	if err != nil || d.Server.ServerPID == s.ServerPID || d.Server.Restarts != 1 || d.Server.Counts.Healed != 0 || d.Server.Counts.Closures["restart"] != 1 || d.Command != "faultyserver" || len(d.Recent) != 3 || d.Recent[0].Tool != "echo" {
 		t.Errorf("%+v, %v", d, err)
 	}
 	for _, tool := range d.Tools {
@@ -128,7 +128,7 @@ func TestAWrapThatIsAskedHasRecorded(t *testing.T) {
 	}
 	for n, ask := range []func() live.Server{asked.Server, func() live.Server { return asked.Detail().Server }} {
 		events.Emit(event.Event{Kind: event.Restored, Server: "files"})
-		if s := ask(); s.NotRecorded {
+		if s := ask(); s.Counts.NotRecorded {
 			t.Error("it says that nothing is recorded")
 		}
 		j, err := journal.Open(path)
@@ -141,7 +141,7 @@ func TestAWrapThatIsAskedHasRecorded(t *testing.T) {
 			t.Errorf("%d events are recorded, want %d: %v", len(records), n+1, err)
 		}
 	}
-	if s := observeSession(session, "run", recordEvents(event.New(), true)).asked().Server(); !s.NotRecorded {
+	if s := observeSession(session, "run", recordEvents(event.New(), true)).asked().Server(); !s.Counts.NotRecorded {
 		t.Error("it does not say that nothing is recorded")
 	}
 }

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v4"
 
-	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 )
 
 // readPolicies reads the policies of tools from a file and from flags, which take precedence. An
@@ -33,8 +36,17 @@ func readPolicies(file string, flags []string) (map[string]proxy.Policy, error) 
 		var content struct {
 			Tools map[string]map[string]any `yaml:"tools"`
 		}
-		if err := yaml.UnmarshalWithOptions(text, &content, yaml.Strict()); err != nil {
-			return nil, fmt.Errorf("policy file %s: %s", file, yaml.FormatError(err, false, true))
+		loader, err := yaml.NewLoader(bytes.NewReader(text), yaml.WithKnownFields())
+		if err == nil {
+			err = loader.Load(&content)
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			var at *yaml.LoadError
+			if !errors.As(err, &at) {
+				return nil, fmt.Errorf("policy file %s: %w", file, err)
+			}
+			message, _, _ := strings.Cut(at.Message, " in type ")
+			return nil, fmt.Errorf("policy file %s, line %d, column %d: %s", file, at.Mark.Line, at.Mark.Column, message)
 		}
 		for tool, settings := range content.Tools {
 			var policy proxy.Policy

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/filelock"
+	"github.com/gauze-mcp/gauze/internal/disk/files"
 )
 
 // A journal that another process keeps to itself does not respond, like a disk that hangs.
@@ -17,7 +17,7 @@ func TestAJournalThatHangsDoesNotKeepGauzeFromExiting(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := os.Create(filepath.Join(dir, "journal.db.lock"))
 	if err == nil {
-		err = filelock.Try(lock, true)
+		err = files.TryLock(lock)
 	}
 	if err != nil {
 		t.Fatal(err)

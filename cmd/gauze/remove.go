@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // removeCommand returns gauze remove, which removes servers from clients' files.

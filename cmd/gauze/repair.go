@@ -10,11 +10,11 @@ import (
 	"os"
 	"strings"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/internal/mend/repair"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
 )
 
 // repairFlags are the flags of gauze repair.
@@ -62,12 +62,8 @@ func (f *repairFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	answer, out := call.judge(tier), cmd.OutOrStdout()
-	if f.json {
-		_, err = out.Write(answer.line())
-	} else {
-		_, err = io.WriteString(out, answer.show(call.Called, sent, paint(useColor(out))))
-	}
+	answer := call.judge(tier)
+	err = present(cmd, f.json, answer, func(p terminal.Paint) string { return answer.show(call.Called, sent, p) })
 	if err == nil && answer.Outcome == repair.Refused.String() {
 		return exitStatus(1)
 	}
@@ -187,7 +183,7 @@ func (f *repairFlags) pick(source string, call *repairCall) error {
 }
 
 func readArguments(stdin io.Reader) (string, error) {
-	if f, ok := stdin.(*os.File); ok && term.IsTerminal(f.Fd()) {
+	if terminal.Is(stdin) {
 		return "", errors.New("missing ARGS: pass the arguments on the command line, in quotes, or on stdin")
 	}
 	text, err := io.ReadAll(stdin)

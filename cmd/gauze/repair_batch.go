@@ -13,9 +13,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/internal/mend/repair"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 )
 
 // maxBatchLine limits the bytes of a line of a batch.
@@ -161,9 +161,6 @@ func compile(schema json.RawMessage) *repair.Schema {
 	return repair.Compile(schema)
 }
 
-// line encodes the answer as one line of JSON.
-func (a repairAnswer) line() []byte { return jsonLine(a) }
-
 // jsonLine encodes what every command prints with --json: one line, in which < and & are not escaped
 // and every character is visible.
 func jsonLine(value any) []byte {
@@ -248,7 +245,7 @@ func answerLine(number int, line []byte, tooLong bool, tier repair.Tier) batchRe
 	if problem != "" {
 		return batchResult{brokenLine(call.ID, fmt.Sprintf("line %d: %s", number, problem)), true}
 	}
-	return batchResult{call.judge(tier).line(), false}
+	return batchResult{jsonLine(call.judge(tier)), false}
 }
 
 // explainLine describes what is wrong with a line.

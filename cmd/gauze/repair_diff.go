@@ -6,21 +6,22 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/internal/mend/repair"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
 )
 
 // show formats the answer for a terminal. sent is the arguments as they were written.
-func (a repairAnswer) show(called, sent string, p paint) string {
+func (a repairAnswer) show(called, sent string, p terminal.Paint) string {
 	var b strings.Builder
 	if a.Tool != "" && a.Tool != called {
 		fmt.Fprintf(&b, "tool %s resolved to %s, the only match\n\n", plaintext.Clean(called), plaintext.Clean(a.Tool))
 	}
 	switch a.Outcome {
 	case repair.Valid.String():
-		b.WriteString(p.green("valid") + ": the arguments are sent unchanged\n")
+		b.WriteString(p.Green("valid") + ": the arguments are sent unchanged\n")
 	case repair.Repaired.String():
-		b.WriteString(p.green("repaired") + ": the arguments match the schema after " + plaintext.Count(len(a.Changes), "change") + "\n\n")
+		b.WriteString(p.Green("repaired") + ": the arguments match the schema after " + plaintext.Count(len(a.Changes), "change") + "\n\n")
 		b.WriteString(showDiff(sent, a.Args, p) + "\n")
 		for _, change := range a.Changes {
 			b.WriteString(showChange(change) + "\n")
@@ -47,7 +48,7 @@ func showChange(c repair.Change) string {
 }
 
 // showDiff returns a diff of two texts with three lines of context.
-func showDiff(before string, after []byte, p paint) string {
+func showDiff(before string, after []byte, p terminal.Paint) string {
 	const around = 3
 	lines := diff(prettyLines(before), prettyLines(string(after)))
 	near := make([]bool, len(lines))
@@ -63,9 +64,9 @@ func showDiff(before string, after []byte, p paint) string {
 			b.WriteString("  …\n")
 		case !near[i]:
 		case line.mark == '-':
-			b.WriteString(p.red(text) + "\n")
+			b.WriteString(p.Red(text) + "\n")
 		case line.mark == '+':
-			b.WriteString(p.green(text) + "\n")
+			b.WriteString(p.Green(text) + "\n")
 		default:
 			b.WriteString(text + "\n")
 		}
@@ -141,16 +142,3 @@ func marked(mark rune, texts []string) (lines []diffLine) {
 
 // sameLine compares lines without the comma that depends on whether another line follows.
 func sameLine(a, b string) bool { return strings.TrimSuffix(a, ",") == strings.TrimSuffix(b, ",") }
-
-// paint reports whether to use colors.
-type paint bool
-
-func (p paint) red(s string) string   { return p.in("31", s) }
-func (p paint) green(s string) string { return p.in("32", s) }
-
-func (p paint) in(code, s string) string {
-	if !p {
-		return s
-	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}

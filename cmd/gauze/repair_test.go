@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/internal/mend/repair"
 )
 
 // Lines are checked concurrently, and the answers are in the order of the lines.

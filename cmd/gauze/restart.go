@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/live"
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/views/live"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
 )
 
 // oneServer requires the name of a server.

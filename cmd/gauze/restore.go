@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // restoreCommand returns gauze restore, which restores the entries in a lock file.

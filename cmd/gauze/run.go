@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 )
 
 // runFlags are the flags of gauze run.
@@ -56,14 +56,14 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return usage(cmd, err)
 	}
 	o.Stderr = serverLog(os.Stderr)
-	o.FinishGrace, o.ReaderGone = -1, untilUnread
+	o.Timing.FinishGrace, o.ReaderGone = -1, untilUnread
 	o.Events = event.New()
 	recorded := recordEvents(o.Events, f.noJournal)
 	finish := func() fault.Code { return "" }
 	if !f.quiet {
 		finish = narrate(o.Events, os.Stderr)
 	}
-	if term.IsTerminal(os.Stdin.Fd()) && !f.quiet {
+	if terminal.Is(os.Stdin) && !f.quiet {
 		fmt.Fprintln(os.Stderr, "gauze: waiting for an MCP client on stdin. This command belongs in a client's configuration; press Ctrl-C to stop.")
 	}
 	exporter := newExporter(&o, "pipe")

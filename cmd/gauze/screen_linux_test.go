@@ -28,11 +28,11 @@ type screen struct {
 	mu      sync.Mutex
 	cells   [][]byte
 	x, y    int
-	full    bool // full: the alternate screen is shown
-	colored bool // colored: a text had a color
-	insert  bool // insert: characters move the rest of the line
+	full    bool // the alternate screen is shown
+	colored bool // a text had a color
+	insert  bool // characters move the rest of the line
 	unknown []string
-	read    chan struct{} // read is closed when the program has closed the terminal.
+	read    chan struct{} // closed when the program has closed the terminal
 }
 
 // openTerminal returns the two sides of a terminal.

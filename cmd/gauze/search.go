@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -11,9 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/registry"
-	"github.com/gauze-mcp/gauze/internal/shell"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/shell"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/workshop/registry"
 )
 
 // searchFlags are the flags of gauze search.
@@ -71,12 +71,7 @@ func (f *searchFlags) run(cmd *cobra.Command, args []string) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "gauze search: %v\nTo search cached responses:\n\n    gauze search --offline %s\n", err, redact.Quote(strings.Join(args, " ")))
 		return exitStatus(1)
 	}
-	out := cmd.OutOrStdout()
-	if f.json {
-		_, err = out.Write(jsonLine(searchedOf(found)))
-	} else {
-		_, err = io.WriteString(out, showFound(found, strings.Join(args, " "), f.offline, paint(useColor(out))))
-	}
+	err = present(cmd, f.json, searchedOf(found), func(p terminal.Paint) string { return showFound(found, strings.Join(args, " "), f.offline, p) })
 	if err == nil && len(found.Servers) == 0 {
 		return exitStatus(1)
 	}
@@ -138,7 +133,7 @@ func searchedOf(found registry.Found) searched {
 }
 
 // showFound formats servers for a terminal: what each is, what it requires, how to add it.
-func showFound(found registry.Found, words string, offline bool, p paint) string {
+func showFound(found registry.Found, words string, offline bool, p terminal.Paint) string {
 	var b strings.Builder
 	for _, server := range found.Servers {
 		showServer(&b, server, p)
@@ -159,27 +154,27 @@ func showFound(found registry.Found, words string, offline bool, p paint) string
 	return b.String()
 }
 
-func showServer(b *strings.Builder, server registry.Server, p paint) {
-	fmt.Fprintf(b, "%s  %s", p.in("1", server.Name), p.in("2", server.Version))
+func showServer(b *strings.Builder, server registry.Server, p terminal.Paint) {
+	fmt.Fprintf(b, "%s  %s", p.Bold(server.Name), p.Faint(server.Version))
 	if server.Deprecated {
-		b.WriteString("  " + p.red("deprecated"))
+		b.WriteString("  " + p.Red("deprecated"))
 	}
 	fmt.Fprintf(b, "\n  %s\n", server.About)
 	required, optional := needs(server)
 	for _, v := range required {
-		fmt.Fprintf(b, "  requires %s%s\n", p.in("1", v.Name), p.in("2", aboutVariable(v)))
+		fmt.Fprintf(b, "  requires %s%s\n", p.Bold(v.Name), p.Faint(aboutVariable(v)))
 	}
 	const few = 6
 	if n := len(optional); n > few {
 		optional = append(optional[:few], fmt.Sprintf("%d more", n-few))
 	}
 	if len(optional) > 0 {
-		fmt.Fprintf(b, "  %s\n", p.in("2", "optional: "+strings.Join(optional, ", ")))
+		fmt.Fprintf(b, "  %s\n", p.Faint("optional: "+strings.Join(optional, ", ")))
 	}
 	for _, way := range server.Ways {
-		fmt.Fprintf(b, "    %s\n", p.in("36", addLine(server, way)))
+		fmt.Fprintf(b, "    %s\n", p.Cyan(addLine(server, way)))
 		if args := argumentsOf(way); args != "" {
-			fmt.Fprintf(b, "      %s\n", p.in("2", "arguments that the publisher uses: "+args))
+			fmt.Fprintf(b, "      %s\n", p.Faint("arguments that the publisher uses: "+args))
 		}
 	}
 	if len(server.Ways) == 0 {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/gauze-mcp/gauze/internal/registry"
+	"github.com/gauze-mcp/gauze/internal/workshop/registry"
 )
 
 // someServers are the servers of the test registry. The last one is malicious.

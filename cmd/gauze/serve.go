@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,12 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/gateway"
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/proxy"
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/internal/wrap/gateway"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
+	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
 )
 
 // serveFlags are the flags of gauze serve.
@@ -159,7 +158,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	url := "http://" + listener.Addr().String() + gateway.Path
 	fmt.Fprintln(os.Stderr, "gauze: listening on", url)
 	if own.file != "" {
-		own.announce(os.Stdout, os.Stderr, f.Name, url)
+		own.announce(os.Stdout, os.Stderr, f.wrap.Name, url)
 	}
 	f.oauth.announce(front.OAuth)
 	announceLogin(os.Stderr, o.Spec, &front)
@@ -216,7 +215,7 @@ func (f *serveFlags) open(chosen bool) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("invalid --listen %q: must be HOST:PORT, such as 127.0.0.1:7300", f.listen)
 	}
-	if !loopback(host) && !chosen {
+	if !launch.IsLoopback(host) && !chosen {
 		return nil, fmt.Errorf("%s can be reached from other machines: choose a token with --token-env or --token-file, use --oauth-issuer, or listen on 127.0.0.1", f.listen)
 	}
 	listener, err := net.Listen("tcp", f.listen)
@@ -224,16 +223,6 @@ func (f *serveFlags) open(chosen bool) (net.Listener, error) {
 		return nil, fmt.Errorf("cannot listen on %s: %w; set a different address with --listen (port 0 for any free port)", f.listen, errors.Unwrap(err))
 	}
 	return listener, nil
-}
-
-// loopback reports whether host is on the loopback interface. A name other than localhost may
-// resolve to any address.
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && address.Unmap().IsLoopback()
 }
 
 // resolvable returns an error if the server's command does not exist.

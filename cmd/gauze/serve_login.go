@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/gateway"
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/login"
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/access/login"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
+	"github.com/gauze-mcp/gauze/internal/wrap/gateway"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
 // checkLogins rejects the flags for a login of the operator's own if each client has one of its own.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/gateway"
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/login"
+	"github.com/gauze-mcp/gauze/internal/access/login"
+	"github.com/gauze-mcp/gauze/internal/wrap/gateway"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
 func TestServeTellsWhoseLoginAllClientsUse(t *testing.T) {

@@ -12,9 +12,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/gauze-mcp/gauze/internal/bearer"
-	"github.com/gauze-mcp/gauze/internal/gateway"
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/access/bearer"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/wrap/gateway"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
 // oauthFlags are the flags of gauze serve for access tokens of an authorization server.
@@ -47,22 +48,23 @@ func (f *oauthFlags) add(flags *pflag.FlagSet) {
 func (f *oauthFlags) check(listen string, withTokens bool) error {
 	introspection := f.clientID != "" || f.secretEnv != "" || f.secretFile != ""
 	if f.issuer == "" {
-		if f.audience != "" || f.publicURL != "" || len(f.scopes) > 0 || f.introspect || introspection {
+		given := f.audience != "" || f.publicURL != "" || len(f.scopes) > 0
+		if given || f.introspect || introspection {
 			return errors.New("--public-url and the flags that begin with --oauth require --oauth-issuer")
 		}
 		return nil
 	}
 	if err := bearer.CheckURL(f.issuer); err != nil {
-		return fmt.Errorf("invalid --oauth-issuer %q: %w", redact.Quote(f.issuer), err)
+		return invalid("oauth-issuer", f.issuer, err.Error())
 	}
 	if f.publicURL != "" {
 		if err := bearer.CheckURL(f.publicURL); err != nil {
-			return fmt.Errorf("invalid --public-url %q: %w", redact.Quote(f.publicURL), err)
+			return invalid("public-url", f.publicURL, err.Error())
 		}
 	}
 	for _, scope := range f.scopes {
 		if scope == "" || strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
-			return fmt.Errorf("invalid --oauth-scope %q: must be one scope, of ASCII characters without spaces, quotes and backslashes", redact.Quote(scope))
+			return invalid("oauth-scope", scope, "must be one scope, of ASCII characters without spaces, quotes and backslashes")
 		}
 	}
 	host, _, err := net.SplitHostPort(listen)
@@ -73,7 +75,7 @@ func (f *oauthFlags) check(listen string, withTokens bool) error {
 		return errors.New("--oauth-client-id, --oauth-client-secret-env and --oauth-client-secret-file require --oauth-introspect")
 	case f.introspect && (f.clientID == "" || (f.secretEnv == "") == (f.secretFile == "")):
 		return errors.New("--oauth-introspect requires --oauth-client-id, and one of --oauth-client-secret-env and --oauth-client-secret-file")
-	case err == nil && !loopback(host) && f.publicURL == "":
+	case err == nil && !launch.IsLoopback(host) && f.publicURL == "":
 		return fmt.Errorf("%s can be reached from other machines: --oauth-issuer requires --public-url, the URL of the endpoint as clients configure it", listen)
 	}
 	return nil

@@ -15,7 +15,8 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/gauze-mcp/gauze/internal/backup"
+	"github.com/gauze-mcp/gauze/internal/disk/files"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
 )
 
 // chosenTokens returns the tokens that the flags name. Clients must send one of
@@ -163,23 +164,9 @@ func createToken(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	// Another gauze may start at the same time, so the file must appear with its content.
-	file, err := os.CreateTemp(filepath.Dir(path), ".token-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name())
 	var random [32]byte
 	rand.Read(random[:]) // never fails
-	_, err = fmt.Fprintln(file, hex.EncodeToString(random[:]))
-	if err := errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	err = os.Link(file.Name(), path)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = os.Rename(file.Name(), path) // a file system without links
-	}
-	return err
+	return files.Create(path, []byte(hex.EncodeToString(random[:])+"\n"))
 }
 
 // announce shows how clients authenticate. It shows a new token once, on stdout, as an entry to

@@ -4,24 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/proxy"
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/remembered"
+	"github.com/gauze-mcp/gauze/internal/disk/remembered"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
+	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 )
 
 // serverFlags are the flags about the server and its supervision, which gauze run and gauze serve
 // share.
 type serverFlags struct {
-	proxy.Options
+	wrap           proxy.Options
 	login          loginFlags
 	headers        []string
 	headersFromEnv []string
@@ -38,40 +37,40 @@ type serverFlags struct {
 
 func (f *serverFlags) add(flags *pflag.FlagSet) {
 	f.addServer(flags)
-	flags.DurationVar(&f.Timeout, "timeout", 0, "maximum `time` without progress for a call (default: no limit; gauze always ends calls to a hung server)")
-	flags.DurationVar(&f.MaxTime, "max-time", 0, "maximum total `time` for a call, even with progress (default: no limit)")
-	flags.DurationVar(&f.Patience, "patience", 30*time.Second, "maximum `time` to hold a call while the server is down")
-	flags.DurationVar(&f.StartTimeout, "start-timeout", 0, "idle `time` before a starting server is considered stuck (default: 1m, or longer if earlier starts took longer)")
-	flags.DurationVar(&f.ProbeInterval, "probe-interval", 15*time.Second, "idle `time` before a liveness probe while a call is pending")
-	flags.DurationVar(&f.ProbeTimeout, "probe-timeout", 5*time.Second, "`time` to wait for the response to a liveness probe")
-	flags.DurationVar(&f.HangGrace, "hang-grace", 10*time.Second, "`time` without CPU use, or stopped, after which a server that does not respond to probes is considered hung")
-	flags.DurationVar(&f.ConfirmAfter, "confirm-after", 5*time.Second, "`time` since the last request after which a server at a URL is asked whether it knows the session and accepts the login, before a call that may write (-1ns: before every such call)")
-	flags.DurationVar(&f.ResumedRead, "resumed-read", 30*time.Second, "`time` of silence after which a call that only reads is sent again if its answer was cut off and the stream was resumed (-1ns: never)")
-	flags.DurationVar(&f.ResumedWrite, "resumed-write", 5*time.Minute, "the same `time` for other calls, which are then reported as unknown (-1ns: never)")
+	flags.DurationVar(&f.wrap.Timing.Timeout, "timeout", 0, "maximum `time` without progress for a call (default: no limit; gauze always ends calls to a hung server)")
+	flags.DurationVar(&f.wrap.Timing.MaxTime, "max-time", 0, "maximum total `time` for a call, even with progress (default: no limit)")
+	flags.DurationVar(&f.wrap.Timing.Patience, "patience", 30*time.Second, "maximum `time` to hold a call while the server is down")
+	flags.DurationVar(&f.wrap.StartTimeout, "start-timeout", 0, "idle `time` before a starting server is considered stuck (default: 1m, or longer if earlier starts took longer)")
+	flags.DurationVar(&f.wrap.Timing.ProbeInterval, "probe-interval", 15*time.Second, "idle `time` before a liveness probe while a call is pending")
+	flags.DurationVar(&f.wrap.Timing.ProbeTimeout, "probe-timeout", 5*time.Second, "`time` to wait for the response to a liveness probe")
+	flags.DurationVar(&f.wrap.Timing.HangGrace, "hang-grace", 10*time.Second, "`time` without CPU use, or stopped, after which a server that does not respond to probes is considered hung")
+	flags.DurationVar(&f.wrap.ConfirmAfter, "confirm-after", 5*time.Second, "`time` since the last request after which a server at a URL is asked whether it knows the session and accepts the login, before a call that may write (-1ns: before every such call)")
+	flags.DurationVar(&f.wrap.Timing.ResumedRead, "resumed-read", 30*time.Second, "`time` of silence after which a call that only reads is sent again if its answer was cut off and the stream was resumed (-1ns: never)")
+	flags.DurationVar(&f.wrap.Timing.ResumedWrite, "resumed-write", 5*time.Minute, "the same `time` for other calls, which are then reported as unknown (-1ns: never)")
 	flags.StringArrayVar(&f.tools, "tool", nil, "`policy` for one tool: NAME:replay=never|safe|idempotent, timeout=5m, max-in-flight=2, repair=off|silent|report|strict, correct.enabled=false, separated by commas; NAME * with correct.KEY means all tools (repeatable)")
-	flags.StringVar(&f.Repair, "repair", "", "`mode` for calls whose arguments do not match the tool's schema: off (send them unchanged), silent (repair without telling the model), report (report every change) or strict (reject what cannot be repaired). Default: repair, report anything beyond spelling, and send the rest unchanged")
+	flags.StringVar(&f.wrap.Repair, "repair", "", "`mode` for calls whose arguments do not match the tool's schema: off (send them unchanged), silent (repair without telling the model), report (report every change) or strict (reject what cannot be repaired). Default: repair, report anything beyond spelling, and send the rest unchanged")
 	flags.StringVar(&f.model, "model", "", modelUsage("a model that corrects calls that the server rejects, or sampling for the client's own"))
 	flags.StringVar(&f.policy, "policy", "", "YAML `file` with tool policies")
 	f.maxMessage = proxy.DefaultMaxMessage
 	flags.Var(&f.maxMessage, "max-message", "`size` of the longest message that passes; it bounds memory, which may be a few times as much while one passes")
-	flags.IntVar(&f.Window, "window", 0, "maximum `number` of calls with side effects in flight (default: no limit; 1 after a crash, then slowly increasing)")
+	flags.IntVar(&f.wrap.Limits.Window, "window", 0, "maximum `number` of calls with side effects in flight (default: no limit; 1 after a crash, then slowly increasing)")
 	flags.DurationVar(&f.restartBackoff, "restart-backoff", 200*time.Millisecond, "base `time` between restarts; 0 restarts immediately")
 	flags.IntVar(&f.restartLimit, "restart-limit", 5, "maximum `number` of failed starts per minute before a pause; 0 means no limit")
 	flags.IntVar(&f.retryBudget, "retry-budget", 256, "maximum `number` of calls replayed in a burst; 0 means no limit")
 	flags.BoolVar(&f.noQuarantine, "no-quarantine", false, "replay a call even if the server crashed twice while running that call")
 	flags.BoolVar(&f.noHeal, "no-heal", false, "do not try other ways to start or reach a server that cannot be kept running")
-	flags.StringVar(&f.Name, "name", "", "`name` of the server in messages (default: its command line or URL)")
+	flags.StringVar(&f.wrap.Name, "name", "", "`name` of the server in messages (default: its command line or URL)")
 }
 
 // addServer adds the flags that identify the server.
 func (f *serverFlags) addServer(flags *pflag.FlagSet) {
 	flags.SetInterspersed(false) // arguments after the command are the command's
-	flags.StringVar(&f.Spec.URL, "url", "", "`URL` of a server to connect to, instead of a command")
+	flags.StringVar(&f.wrap.Spec.URL, "url", "", "`URL` of a server to connect to, instead of a command")
 	flags.StringArrayVar(&f.headers, "header", nil, "`header` for every request to the URL, as 'Name: value' (repeatable)")
 	flags.StringArrayVar(&f.headersFromEnv, "header-env", nil, "header whose value comes from the environment, as `Name=VARIABLE` or 'Name=Bearer ${VARIABLE}' (repeatable)")
 	f.login.add(flags)
 	f.login.addMode(flags)
-	flags.StringVar(&f.Spec.Dir, "cwd", "", "working `directory` of the server")
+	flags.StringVar(&f.wrap.Spec.Dir, "cwd", "", "working `directory` of the server")
 }
 
 // options returns the options that the flags and args, the command of the server, select. command is
@@ -80,10 +79,14 @@ func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []strin
 	if err := f.check(flags); err != nil {
 		return o, err
 	}
-	reduceMemory()
-	o = f.Options
+	if command == "serve" {
+		reduceMemory(busyGateway)
+	} else {
+		reduceMemory(busyWrap)
+	}
+	o = f.wrap
 	if flags.Changed("max-message") { // otherwise, the default depends on the command
-		o.MaxMessage = int(f.maxMessage)
+		o.Limits.MaxMessage = int(f.maxMessage)
 	}
 	if o.Spec, err = f.spec(command, args); err != nil {
 		return o, err
@@ -100,7 +103,7 @@ func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []strin
 	if dir, err := backup.StateDir(); err == nil {
 		o.Shelf = remembered.In(dir)
 	}
-	o.Restart.Backoff, o.Restart.Limit, o.RetryBudget = f.restartBackoff, f.restartLimit, f.retryBudget
+	o.Restart.Backoff, o.Restart.Limit, o.Limits.RetryBudget = f.restartBackoff, f.restartLimit, f.retryBudget
 	if f.restartBackoff == 0 {
 		o.Restart.Backoff = -1
 	}
@@ -108,10 +111,10 @@ func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []strin
 		o.Restart.Limit = -1
 	}
 	if f.retryBudget == 0 {
-		o.RetryBudget = -1
+		o.Limits.RetryBudget = -1
 	}
 	if f.noQuarantine {
-		o.Quarantine = -1
+		o.Limits.Quarantine = -1
 	}
 	return o, nil
 }
@@ -125,16 +128,9 @@ func callLog() doctor.CallLog {
 	return doctor.CallLogIn(dir)
 }
 
-// reduceMemory trades CPU time for memory: people run dozens of these processes.
-func reduceMemory() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
-	}
-}
-
 // spec returns the server: a command or a URL.
 func (f *serverFlags) spec(command string, args []string) (spec launch.Spec, err error) {
-	spec = f.Spec
+	spec = f.wrap.Spec
 	switch {
 	case spec.URL != "" && len(args) > 0:
 		return spec, fmt.Errorf("--url cannot be combined with a command (%q)", redact.Quote(args[0]))
@@ -202,7 +198,7 @@ func (f *serverFlags) check(flags *pflag.FlagSet) error {
 	for _, name := range []string{"timeout", "max-time", "patience", "probe-interval", "probe-timeout", "hang-grace", "start-timeout"} {
 		d, err := flags.GetDuration(name)
 		unlimited := d == 0 && (name == "timeout" || name == "max-time")
-		if err == nil && d <= 0 && flags.Changed(name) && !unlimited {
+		if given := err == nil && flags.Changed(name); given && d <= 0 && !unlimited {
 			return fmt.Errorf("invalid --%s %v: must be a duration above zero, such as 30s or 5m", name, d)
 		}
 	}
@@ -211,8 +207,8 @@ func (f *serverFlags) check(flags *pflag.FlagSet) error {
 			return fmt.Errorf("invalid --%s %d: must be 0 or more", name, n)
 		}
 	}
-	if f.Repair != "" {
-		if err := proxy.CheckRepair(f.Repair); err != nil {
+	if f.wrap.Repair != "" {
+		if err := proxy.CheckRepair(f.wrap.Repair); err != nil {
 			return fmt.Errorf("invalid --repair: %w", err)
 		}
 	}

@@ -30,7 +30,7 @@ func (s *size) Set(text string) error {
 	digits := strings.TrimRight(text, "kmgib")
 	unit, ok := units[strings.TrimSuffix(strings.TrimSuffix(text[len(digits):], "b"), "i")]
 	n, err := strconv.Atoi(digits)
-	if !ok || err != nil || n < 1 || n > math.MaxInt>>(10*unit) {
+	if inRange := n >= 1 && n <= math.MaxInt>>(10*unit); !ok || err != nil || !inRange {
 		return errors.New("must be a number of bytes with a unit, such as 64MiB")
 	}
 	*s = size(n << (10 * unit))

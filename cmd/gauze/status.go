@@ -11,16 +11,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/health"
-	"github.com/gauze-mcp/gauze/internal/journal"
-	"github.com/gauze-mcp/gauze/internal/live"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/timeline"
+	"github.com/gauze-mcp/gauze/health"
+	"github.com/gauze-mcp/gauze/internal/disk/journal"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/views/live"
+	"github.com/gauze-mcp/gauze/internal/views/timeline"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
 )
 
 // statusFlags are the flags of gauze status.
@@ -109,10 +108,7 @@ func named(all []live.Server, name string) (chosen []live.Server, err error) {
 	if len(chosen) > 0 {
 		return chosen, nil
 	}
-	if near := plaintext.Nearest(name, names); len(near) > 0 {
-		return nil, fmt.Errorf("no running server is named %q; did you mean %q?", redact.Quote(name), near[0])
-	}
-	return nil, fmt.Errorf("no running server is named %q\nTo see those that run: gauze status", redact.Quote(name))
+	return nil, notFound("no running server is named", name, names, "\nTo see those that run: gauze status")
 }
 
 // text returns the whole output.
@@ -123,26 +119,13 @@ func (f *statusFlags) text(out io.Writer, servers []live.Server, sums string) []
 		}
 		return jsonLine(servers)
 	}
-	width, _ := sizeOf(out)
-	t := statusTable{now: time.Now(), color: paint(useColor(out)), width: width, detail: f.server != ""}
+	width, _ := terminal.Size(out)
+	t := statusTable{now: time.Now(), color: terminal.PaintFor(out), width: width, detail: f.server != ""}
 	text := t.text(servers)
 	if sums != "" {
-		text += "\n" + brokenAtCommas(sums, "", t.lineWidth()) + "\n"
+		text += "\n" + terminal.FoldList(sums, "", t.lineWidth()) + "\n"
 	}
 	return []byte(text)
-}
-
-// sizeOf returns the columns and lines of a terminal; 0: it is not one.
-func sizeOf(out io.Writer) (width, height int) {
-	file, isFile := out.(*os.File)
-	if !isFile || !term.IsTerminal(file.Fd()) {
-		return 0, 0
-	}
-	width, height, err := term.GetSize(file.Fd())
-	if err != nil || width <= 0 || height <= 0 {
-		return 80, 24
-	}
-	return width, height
 }
 
 // statusInterval is the time between two looks of gauze status --watch.
@@ -169,7 +152,7 @@ func (f *statusFlags) keepShowing(cmd *cobra.Command, dir string, w *week) error
 		case f.json:
 			text = f.text(out, servers, "")
 		default:
-			if _, height := sizeOf(out); height > 0 {
+			if _, height := terminal.Size(out); height > 0 {
 				text = redrawn(f.text(out, servers, w.sentence(cmd, servers, f.server)), height, first)
 			} else {
 				text = changedLines(servers, shown, time.Now())

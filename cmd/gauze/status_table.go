@@ -5,20 +5,20 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
-	"github.com/gauze-mcp/gauze/internal/health"
-	"github.com/gauze-mcp/gauze/internal/live"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/timeline"
+	"github.com/gauze-mcp/gauze/health"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/views/live"
+	"github.com/gauze-mcp/gauze/internal/views/timeline"
 )
 
 // statusTable formats the wraps that run: a table if it fits, otherwise a paragraph for each.
 type statusTable struct {
 	now    time.Time
-	color  paint
-	width  int  // width is that of the terminal; 0: no limit.
-	detail bool // detail: always paragraphs, with more facts.
+	color  terminal.Paint
+	width  int  // that of the terminal; 0: no limit
+	detail bool // always paragraphs, with more facts
 }
 
 const (
@@ -59,38 +59,19 @@ func (t statusTable) table(servers []live.Server) (text string, widest int) {
 		if s.State == live.StateSilent {
 			row = append(row, "-", "-", "-", "-", "-", "-")
 		} else {
-			row = append(row, t.up(s), fmt.Sprint(s.ToolCount), fmt.Sprint(s.Calls), p95(s), fmt.Sprint(s.Healed), restarts(s))
+			row = append(row, t.up(s), fmt.Sprint(s.Counts.ToolCount), fmt.Sprint(s.Counts.Calls), p95(s), fmt.Sprint(s.Counts.Healed), restarts(s))
 		}
 		rows = append(rows, row)
 	}
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+	return terminal.Table(rows, func(row, column int, cell string) string {
+		switch {
+		case row == 0:
+			return t.color.Faint(cell)
+		case column == 2:
+			return t.state(cell)
 		}
-	}
-	var b strings.Builder
-	for n, row := range rows {
-		used := 0
-		for i, cell := range row {
-			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
-			used += widths[i] + 2
-			switch {
-			case n == 0:
-				cell = t.color.in("2", cell)
-			case i == 2:
-				cell = t.state(cell)
-			}
-			if i == len(row)-1 {
-				gap = ""
-				used -= 2
-			}
-			b.WriteString(cell + gap)
-		}
-		b.WriteByte('\n')
-		widest = max(widest, used)
-	}
-	return b.String(), widest
+		return cell
+	})
 }
 
 // lineWidth is the width of lines of prose.
@@ -117,15 +98,15 @@ func (t statusTable) paragraph(s live.Server) string {
 		if !s.LastDeath.IsZero() {
 			parts = append(parts, "last ended "+timeline.Age(t.now.Sub(s.LastDeath))+" ago")
 		}
-		if s.Unrecorded > 0 {
-			parts = append(parts, plaintext.Count(s.Unrecorded, "event")+" not recorded")
+		if s.Counts.Unrecorded > 0 {
+			parts = append(parts, plaintext.Count(s.Counts.Unrecorded, "event")+" not recorded")
 		}
-		if s.NotRecorded {
+		if s.Counts.NotRecorded {
 			parts = append(parts, "not recorded")
 		}
 	}
 	name := short(label(s), max(8, width-len(s.State)-2))
-	return name + ": " + t.state(s.State) + "\n" + brokenAtCommas(strings.Join(parts, ", "), "  ", width) + "\n"
+	return name + ": " + t.state(s.State) + "\n" + terminal.FoldList(strings.Join(parts, ", "), "  ", width) + "\n"
 }
 
 // failing returns a line for each server of the table that fails.
@@ -133,7 +114,7 @@ func (t statusTable) failing(servers []live.Server) string {
 	var b strings.Builder
 	for _, s := range servers {
 		if parts := t.failures(s); len(parts) > 0 {
-			b.WriteString(brokenAtCommas(short(s.Name, maxStatusName)+": "+strings.Join(parts, ", "), "", t.lineWidth()) + "\n")
+			b.WriteString(terminal.FoldList(short(s.Name, maxStatusName)+": "+strings.Join(parts, ", "), "", t.lineWidth()) + "\n")
 		}
 	}
 	return b.String()
@@ -161,38 +142,15 @@ func (t statusTable) failures(s live.Server) (parts []string) {
 	return parts
 }
 
-// brokenAtCommas breaks a list after its commas into lines of a width.
-func brokenAtCommas(list, indent string, width int) string {
-	var b strings.Builder
-	used := 0
-	for i, part := range strings.Split(list, ", ") {
-		n := utf8.RuneCountInString(part) + 1
-		switch {
-		case i == 0:
-			b.WriteString(indent)
-			used = len(indent)
-		case used+2+n > width:
-			b.WriteString(",\n" + indent)
-			used = len(indent)
-		default:
-			b.WriteString(", ")
-			used += 2
-		}
-		b.WriteString(part)
-		used += n - 1
-	}
-	return b.String()
-}
-
 // state returns a state in its color. Its word says the same.
 func (t statusTable) state(state string) string {
 	switch state {
 	case health.Healthy.String():
-		return t.color.green(state)
+		return t.color.Green(state)
 	case health.Dead.String(), health.Unresponsive.String(), live.StateSilent:
-		return t.color.red(state)
+		return t.color.Red(state)
 	case health.Degraded.String():
-		return t.color.in("33", state)
+		return t.color.Yellow(state)
 	}
 	return state
 }
@@ -214,20 +172,20 @@ func (t statusTable) upText(s live.Server) string {
 
 // facts returns the numbers of a server that are not zero, and always those of tools and calls.
 func facts(s live.Server) string {
-	parts := []string{plaintext.Count(s.ToolCount, "tool"), plaintext.Count(int(s.Calls), "call")}
+	parts := []string{plaintext.Count(s.Counts.ToolCount, "tool"), plaintext.Count(int(s.Counts.Calls), "call")}
 	add := func(n uint64, text string) {
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, text))
 		}
 	}
-	if s.P95 > 0 {
+	if s.Counts.P95 > 0 {
 		parts = append(parts, "p95 "+p95(s))
 	}
-	add(s.Failed, "failed")
-	add(s.Healed, "healed")
-	add(s.Repaired, "repaired")
-	add(s.Corrected, "corrected")
-	add(s.Saved, "saved")
+	add(s.Counts.Failed, "failed")
+	add(s.Counts.Healed, "healed")
+	add(s.Counts.Repaired, "repaired")
+	add(s.Counts.Corrected, "corrected")
+	add(s.Counts.Saved, "saved")
 	if s.Restarts > 0 {
 		parts = append(parts, plaintext.Count(int(s.Restarts), "restart")+reason(s))
 	} else if why := reason(s); why != "" {
@@ -252,10 +210,10 @@ func reason(s live.Server) string {
 }
 
 func p95(s live.Server) string {
-	if s.P95 <= 0 {
+	if s.Counts.P95 <= 0 {
 		return "-"
 	}
-	return timeline.Duration(time.Duration(s.P95 * float64(time.Millisecond)))
+	return timeline.Duration(time.Duration(s.Counts.P95 * float64(time.Millisecond)))
 }
 
 // label names a server and its client.
@@ -276,10 +234,4 @@ func clientOf(s live.Server) string {
 }
 
 // short returns at most a number of characters of a text, on one line.
-func short(text string, limit int) string {
-	runes := []rune(plaintext.Clean(text))
-	if len(runes) <= limit {
-		return string(runes)
-	}
-	return string(runes[:limit-1]) + "…"
-}
+func short(text string, limit int) string { return terminal.Short(plaintext.Clean(text), limit) }

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/gauze-mcp/gauze/internal/live"
+	"github.com/gauze-mcp/gauze/internal/views/live"
 )
 
 var statusNow = time.Date(2026, 11, 14, 12, 0, 0, 0, time.UTC)
@@ -17,10 +17,10 @@ var statusNow = time.Date(2026, 11, 14, 12, 0, 0, 0, time.UTC)
 // many clients, and one whose name is meant to break the output.
 func statusServers() []live.Server {
 	return []live.Server{
-		{ID: "1-1", Name: "notes", Client: "claude-code", PID: 1, State: "healthy", Up: statusNow.Add(-3 * time.Hour), ToolCount: 12, Calls: 340, P95: 23.4, Healed: 2, Repaired: 1, Restarts: 3, LastReason: "exit"},
+		{ID: "1-1", Name: "notes", Client: "claude-code", PID: 1, State: "healthy", Up: statusNow.Add(-3 * time.Hour), Counts: live.Counts{ToolCount: 12, Calls: 340, P95: 23.4, Healed: 2, Repaired: 1}, Restarts: 3, LastReason: "exit"},
 		{ID: "2-1", Name: "npx -y @modelcontextprotocol/server-everything --with many --more arguments", Client: "Visual Studio Code - Insiders", PID: 2, State: "dead", Since: statusNow.Add(-time.Hour), LastReason: "start-failed"},
 		{ID: "3-1", Name: "stuck", PID: 3, State: live.StateSilent, Since: statusNow.Add(-time.Minute)},
-		{ID: "4-1", Name: "shared", Sessions: 3, PID: 4, State: "degraded", Up: statusNow.Add(-5 * time.Second), ToolCount: 1, Calls: 1},
+		{ID: "4-1", Name: "shared", Sessions: 3, PID: 4, State: "degraded", Up: statusNow.Add(-5 * time.Second), Counts: live.Counts{ToolCount: 1, Calls: 1}},
 		{ID: "5-1", Name: "evil\x1b[2J\nname\u202e" + strings.Repeat("x", 200), Client: "c\r\x07", PID: 5, State: "healthy", Since: statusNow.Add(-time.Hour)},
 	}
 }
@@ -89,7 +89,7 @@ func TestStatusPrintsOnlyWhatChanges(t *testing.T) {
 	if again := changedLines(servers, shown, statusNow.Add(time.Second)); len(again) != 0 {
 		t.Errorf("%q", again)
 	}
-	servers[0].Healed++
+	servers[0].Counts.Healed++
 	if next := string(changedLines(servers[:1], shown, statusNow)); !strings.Contains(next, "notes (claude-code): healthy, 12 tools, 340 calls, p95 23 ms, 3 healed") || !strings.Contains(next, "arguments (Visual Studio Code - Insiders): ended\n") {
 		t.Errorf("%q", next)
 	}

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
-	"github.com/rogpeppe/go-internal/robustio"
-
-	"github.com/gauze-mcp/gauze/internal/gateway"
-	"github.com/gauze-mcp/gauze/internal/health"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/health"
+	"github.com/gauze-mcp/gauze/internal/disk/files"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/wrap/gateway"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 )
 
 // status is the content of the --status-file of gauze run.
@@ -81,17 +79,5 @@ func replaceFile(path string, content []byte) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file", path)
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".gauze-*.tmp") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(content)
-	err = errors.Join(err, temp.Close())
-	if err == nil {
-		err = robustio.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(temp.Name())
-	}
-	return err
+	return files.Swap(path, content)
 }

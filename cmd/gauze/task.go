@@ -10,15 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/proxy"
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/task"
-	"github.com/gauze-mcp/gauze/internal/taskcli"
-	"github.com/gauze-mcp/gauze/internal/taskrun"
-	"github.com/gauze-mcp/gauze/internal/trust"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/internal/tasks/task"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskcli"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskrun"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
+	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
+	"github.com/gauze-mcp/gauze/internal/workshop/trust"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 	"github.com/gauze-mcp/gauze/llm"
 )
 
@@ -129,7 +129,7 @@ var taskBackoff time.Duration
 func (f *taskFlags) options(events *event.Stream, recorded recording) (o taskrun.Options, finish func()) {
 	machine := doctor.ThisMachine()
 	o = taskrun.Options{Model: f.chooser, Events: events, Backoff: taskBackoff, Wrap: proxy.Options{
-		Timeout: f.timeout, StartTimeout: f.startTimeout, Patience: f.patience, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
+		Timing: proxy.Timing{Timeout: f.timeout, Patience: f.patience}, StartTimeout: f.startTimeout, Doctor: doctor.Live(machine, true), Calls: &doctor.CallDoctor{Machine: machine, Log: callLog()},
 	}}
 	exporter := newExporter(&o.Wrap, "")
 	o.Wrap.Opened = func(s *proxy.Session) func() {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/journal"
+	"github.com/gauze-mcp/gauze/internal/disk/journal"
 )
 
 func TestTaskRemove(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/task"
-	"github.com/gauze-mcp/gauze/internal/taskcli"
-	"github.com/gauze-mcp/gauze/internal/taskrun"
+	"github.com/gauze-mcp/gauze/internal/tasks/task"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskcli"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskrun"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // reviewPlan returns the review of a plan that would run here.
@@ -36,10 +36,7 @@ func reviewFile(plan *task.Plan, file string) (*taskcli.Review, error) {
 
 // confirm reports whether a plan may run, after it asked about one that no one has seen.
 func (f *taskFlags) confirm(cmd *cobra.Command, review *taskcli.Review, id string) (run bool, err error) {
-	desk := taskcli.Desk{Command: cmd.CommandPath(), Flags: cmd.Flags(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Seen: f.seen}
-	if at := terminalOf(cmd); at != nil {
-		desk.Ask = func(shown, question string) bool { return at.ask(shown + "\n\n" + question) }
-	}
+	desk := taskcli.Desk{Command: cmd.CommandPath(), Flags: cmd.Flags(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Seen: f.seen, Ask: askerOf(cmd)}
 	run, err = f.consent.Confirm(desk, review, id)
 	if errors.Is(err, taskcli.ErrNotConfirmed) {
 		err = exitStatus(1)

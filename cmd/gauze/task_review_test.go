@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
+	"github.com/gauze-mcp/gauze/internal/text/shell"
 )
 
 const oneStep = "steps: [{id: a, server: s, tool: append, arguments: {key: one}}]\n"

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/task"
-	"github.com/gauze-mcp/gauze/internal/taskcli"
-	"github.com/gauze-mcp/gauze/internal/taskrun"
+	"github.com/gauze-mcp/gauze/internal/tasks/task"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskcli"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskrun"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
 )
 
 // taskRunFlags are the flags of gauze task run.

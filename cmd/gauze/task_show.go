@@ -2,17 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/task"
-	"github.com/gauze-mcp/gauze/internal/taskcli"
-	"github.com/gauze-mcp/gauze/internal/taskrun"
+	"github.com/gauze-mcp/gauze/internal/tasks/task"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskcli"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskrun"
 )
 
 func taskListCommand() *cobra.Command {
@@ -29,50 +24,12 @@ func taskListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return listTasksJSON(cmd.OutOrStdout(), all)
-				}
-				return listTasks(cmd.OutOrStdout(), all)
+				return taskcli.List(cmd.OutOrStdout(), all, asJSON)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object for each task")
 	return cmd
-}
-
-func listTasksJSON(w io.Writer, all []taskrun.Listed) error {
-	for _, one := range all {
-		shown := taskcli.Task{ID: one.ID, Status: one.Trouble(), Changed: one.Last}
-		if one.State != nil {
-			shown = taskcli.Shown(taskcli.Ref{ID: one.ID}, one.State, one.Active)
-		} else {
-			shown.Error = redact.Passage(one.Err.Error())
-		}
-		if err := taskcli.WriteJSON(w, shown); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func listTasks(w io.Writer, all []taskrun.Listed) error {
-	if len(all) == 0 {
-		_, err := fmt.Fprintln(w, "No tasks yet. Run one with:\n  gauze task run FILE")
-		return err
-	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tSTATUS\tCALLS\tLAST CHANGE")
-	for _, one := range all {
-		status, calls, last := one.Trouble(), "-", "-"
-		if one.State != nil {
-			status, calls = taskcli.Status(one.State, one.Active), fmt.Sprint(len(one.State.Calls))
-		}
-		if !one.Last.IsZero() {
-			last = one.Last.Local().Format(time.DateTime)
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", one.ID, status, calls, last)
-	}
-	return table.Flush()
 }
 
 func taskShowCommand() *cobra.Command {

@@ -6,15 +6,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/task"
-	"github.com/gauze-mcp/gauze/internal/taskcli"
-	"github.com/gauze-mcp/gauze/internal/taskrun"
+	"github.com/gauze-mcp/gauze/internal/tasks/task"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskcli"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskrun"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
 )
 
 // taskProgress shows a task while it runs: a line for each call that ended and, on a terminal, a bar
@@ -28,7 +27,7 @@ func newTaskProgress(w io.Writer, quiet bool) *taskProgress {
 	if quiet {
 		w = io.Discard
 	}
-	return &taskProgress{w, progressOn(w, quiet)}
+	return &taskProgress{w, terminal.Progress(w, quiet)}
 }
 
 // tell shows an entry.
@@ -36,7 +35,7 @@ func (p *taskProgress) tell(state *task.State, e task.Entry) {
 	if line := taskcli.Progress(state, e); line != "" {
 		p.line(line)
 	}
-	p.show(taskBar(state))
+	p.show(taskcli.Bar(state))
 }
 
 // line prints a line above the bar.
@@ -47,24 +46,6 @@ func (p *taskProgress) line(text string) {
 
 // end removes the bar.
 func (p *taskProgress) end() { p.show("") }
-
-// taskBar returns the bar of a task, or nothing if it is not running.
-func taskBar(s *task.State) string {
-	const width = 24
-	if s.Done != nil || s.Stopped != nil {
-		return ""
-	}
-	text := plaintext.Count(len(s.Calls), "call")
-	if total := len(s.Plan.Steps); total > 0 {
-		done := total - len(s.Remaining())
-		full := done * width / total
-		text = fmt.Sprintf("[%s%s] %d of %s", strings.Repeat("#", full), strings.Repeat(".", width-full), done, plaintext.Count(total, "step"))
-	}
-	if n := len(s.Calls); n > 0 && s.Calls[n-1].Outcome == nil {
-		text += "  " + strings.TrimSuffix(s.Line(s.Calls[n-1]), "  outcome unknown")
-	}
-	return text
-}
 
 func taskWatchCommand() *cobra.Command {
 	asJSON := false
@@ -123,7 +104,7 @@ func watchTask(ctx context.Context, cmd *cobra.Command, s *taskrun.Store, id str
 		if !active {
 			break
 		}
-		progress.show(taskBar(state))
+		progress.show(taskcli.Bar(state))
 		select {
 		case <-look.C:
 		case <-ctx.Done():

@@ -11,8 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/task"
-	"github.com/gauze-mcp/gauze/internal/taskrun"
+	"github.com/gauze-mcp/gauze/internal/tasks/task"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskcli"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskrun"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 
@@ -87,11 +88,11 @@ func TestWatchFollowsARunningTask(t *testing.T) {
 
 func TestTaskBar(t *testing.T) {
 	s := &task.State{Plan: task.Plan{Goal: "x"}, Calls: []*task.Call{{Intent: task.Intent{Call: 1, Server: "s", Tool: "echo", Attempt: 1}}}}
-	if got := taskBar(s); got != "1 call  call 1  s/echo" {
+	if got := taskcli.Bar(s); got != "1 call  call 1  s/echo" {
 		t.Errorf("%q", got)
 	}
 	s.Stopped = &task.Stopped{}
-	if got := taskBar(s); got != "" {
+	if got := taskcli.Bar(s); got != "" {
 		t.Errorf("%q", got)
 	}
 }

@@ -2,25 +2,24 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/probe"
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/registry"
-	"github.com/gauze-mcp/gauze/internal/shell"
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/shell"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+	"github.com/gauze-mcp/gauze/internal/workshop/registry"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/probe"
+	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
 	"github.com/gauze-mcp/gauze/llm"
 )
 
@@ -106,9 +105,9 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && f.server.Spec.URL == "" {
+	if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && f.server.wrap.Spec.URL == "" {
 		if strings.Contains(args[0], "://") {
-			f.server.Spec.URL, args = args[0], nil
+			f.server.wrap.Spec.URL, args = args[0], nil
 		} else if done, err := f.runConfigured(cmd, args[0], model, source); done || err != nil {
 			return err
 		}
@@ -119,9 +118,8 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
-	out := cmd.OutOrStdout()
 	asks := &fixQuestions{heal: f.heal}
-	show, agree := aroundQuestions(progressOn(cmd.ErrOrStderr(), f.json), confirmFix(cmd, nil))
+	show, agree := aroundQuestions(terminal.Progress(cmd.ErrOrStderr(), f.json), confirmFix(cmd, nil))
 	asks.agree = agree
 	machine := doctor.ThisMachine().Until(ctx)
 	machine.Required = source.Required
@@ -132,11 +130,9 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	if ctx.Err() != nil {
 		return interrupted
 	}
-	if f.json {
-		_, err = out.Write(jsonLine(testedOf(spec, fleet.Final(spec, report.Spec), last, report)))
-	} else {
-		_, err = io.WriteString(out, showTest(spec, last, report, f.heal, "", paint(useColor(out))))
-	}
+	err = present(cmd, f.json, testedOf(spec, fleet.Final(spec, report.Spec), last, report), func(p terminal.Paint) string {
+		return showTest(spec, last, report, f.heal, "", p)
+	})
 	if err == nil && !report.Healthy {
 		return exitStatus(1)
 	}
@@ -173,10 +169,10 @@ func (f *testFlags) runConfigured(cmd *cobra.Command, name string, model llm.Mod
 		case f.json:
 			t := testedOf(c.Real(), c.Final(), c.Attempt, c.Report)
 			t.Server = c.Shown()
-			_, err = out.Write(jsonLine(t))
+			err = plaintext.WriteJSON(out, t)
 		default:
 			fix := "gauze doctor --fix " + plaintext.Clean(shell.Here().Quote(c.ID()))
-			text := showTest(c.Real(), c.Attempt, c.Report, f.heal, fix, paint(useColor(out)))
+			text := showTest(c.Real(), c.Attempt, c.Report, f.heal, fix, terminal.PaintFor(out))
 			_, err = fmt.Fprintf(out, "%s: %s", plaintext.Clean(c.ID()), c.Hide(text))
 		}
 		if err != nil {
@@ -191,7 +187,7 @@ func (f *testFlags) runConfigured(cmd *cobra.Command, name string, model llm.Mod
 
 // testedOf returns the result of a test. final is how the server works, as it would be written.
 func testedOf(spec, final launch.Spec, a probe.Result, report doctor.Report) tested {
-	t := tested{Works: report.Healthy, Server: shownServer(spec), Stage: a.Stage.String(), Took: a.Took.Round(time.Millisecond).String(), Report: &report, Attempts: 1 + len(report.Steps)}
+	t := tested{Works: report.Healthy, Server: string(shownServer(spec)), Stage: a.Stage.String(), Took: a.Took.Round(time.Millisecond).String(), Report: &report, Attempts: 1 + len(report.Steps)}
 	if report.Healthy && len(report.Steps) > 0 {
 		t.Configuration = fleet.Hiding(spec)(fleet.Describe(final))
 	}
@@ -208,8 +204,8 @@ func testedOf(spec, final launch.Spec, a probe.Result, report doctor.Report) tes
 }
 
 // shownServer returns the server's command line or URL, without the secrets in it.
-func shownServer(spec launch.Spec) string {
-	return fleet.Hiding(spec)(spec.Shown())
+func shownServer(spec launch.Spec) redact.Foreign {
+	return redact.Foreign(fleet.Hiding(spec)(spec.Shown()))
 }
 
 // lastOutput returns the last lines that a server wrote. Its secrets are already hidden.
@@ -244,12 +240,12 @@ var testSteps = []struct {
 
 // showTest formats a test for a terminal: its steps, the fixes that were tried, what to do. fix is
 // the command that fixes a configured server, or "".
-func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bool, fix string, p paint) string {
+func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bool, fix string, p terminal.Paint) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", p.in("1", redact.Quote(shownServer(spec))))
+	fmt.Fprintf(&b, "%s\n\n", p.Bold(shownServer(spec).String()))
 	for _, step := range testSteps {
 		if a.Stage < step.stage {
-			fmt.Fprintf(&b, "  %s %s\n", p.red("✗"), step.no)
+			fmt.Fprintf(&b, "  %s %s\n", p.Red("✗"), step.no)
 			break
 		}
 		line := step.yes
@@ -257,13 +253,13 @@ func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bo
 			line = "connected"
 		}
 		if fact := factOf(step.stage, a); fact != "" {
-			line = fmt.Sprintf("%-16s%s", step.yes, p.in("2", fact))
+			line = fmt.Sprintf("%-16s%s", step.yes, p.Faint(fact))
 		}
-		fmt.Fprintf(&b, "  %s %s\n", p.green("✓"), line)
+		fmt.Fprintf(&b, "  %s %s\n", p.Green("✓"), line)
 	}
 	for _, step := range report.Steps {
-		mark := map[string]string{doctor.Healed: p.green("✚"), doctor.Helped: p.green("+"), doctor.Undone: p.in("2", "–")}[step.Result]
-		fmt.Fprintf(&b, "\n  %s %s\n", mark, foldAfter(step.Result+": "+step.About, "\n    "))
+		mark := map[string]string{doctor.Healed: p.Green("✚"), doctor.Helped: p.Green("+"), doctor.Undone: p.Faint("–")}[step.Result]
+		fmt.Fprintf(&b, "\n  %s %s\n", mark, terminal.FoldAfter(step.Result+": "+step.About, "\n    "))
 	}
 	switch {
 	case report.Healthy && len(report.Steps) == 0 && a.Found.Toolless:
@@ -271,7 +267,7 @@ func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bo
 		if words := lastOutput(a); len(words) > 0 {
 			b.WriteString("\nIts last output:\n\n")
 			for _, line := range words {
-				fmt.Fprintf(&b, "    %s %s\n", p.in("2", "│"), line)
+				fmt.Fprintf(&b, "    %s %s\n", p.Faint("│"), line)
 			}
 		}
 	case report.Healthy && len(report.Steps) == 0:
@@ -279,7 +275,7 @@ func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bo
 	case report.Healthy:
 		b.WriteString("\nIt works with this fix.")
 		if fix != "" {
-			b.WriteString(" To make it permanent:\n\n" + indent(fix) + "\n")
+			b.WriteString(" To make it permanent:\n\n" + terminal.Indent(fix) + "\n")
 			break
 		}
 		steps := ""
@@ -299,7 +295,7 @@ func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bo
 		}
 		if d.Category == doctor.Unknown {
 			d.Explanation = "It stopped here without giving a reason: " + redact.Quote(a.Stopped) + "."
-			d.Fix = "Start it in a terminal, without gauze, to see its output: `" + redact.Quote(shownServer(spec)) + "`"
+			d.Fix = "Start it in a terminal, without gauze, to see its output: `" + shownServer(spec).String() + "`"
 			if words := lastOutput(a); len(words) > 0 {
 				d.Reasons = words
 			}
@@ -308,13 +304,13 @@ func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bo
 		}
 		b.WriteString("\n" + showDiagnosis(d, p))
 		if !healing && report.Fixable && fix != "" {
-			b.WriteString("\nTo fix the entry of this server:\n\n" + indent(fix) + "\n")
+			b.WriteString("\nTo fix the entry of this server:\n\n" + terminal.Indent(fix) + "\n")
 		} else if !healing && report.Fixable {
 			how := "-- "
 			if spec.URL != "" {
 				how = "--url "
 			}
-			b.WriteString("\nTo try a fix without changing any file:\n\n    gauze test --heal " + how + redact.Quote(shownServer(spec)) + "\n")
+			b.WriteString("\nTo try a fix without changing any file:\n\n    gauze test --heal " + how + shownServer(spec).String() + "\n")
 		}
 	}
 	return b.String()
@@ -335,25 +331,4 @@ func factOf(stage upstream.Stage, a probe.Result) string {
 		return redact.Quote(text)
 	}
 	return ""
-}
-
-// progressOn returns a function that shows a line of progress on a terminal, as wide as that is.
-func progressOn(w io.Writer, quiet bool) func(string) {
-	file, ok := w.(*os.File)
-	if quiet || !ok || !term.IsTerminal(file.Fd()) {
-		return func(string) {}
-	}
-	return func(line string) {
-		width, _, err := term.GetSize(file.Fd())
-		if err != nil {
-			width = 80
-		}
-		fmt.Fprint(file, progressLine(line, width))
-	}
-}
-
-// progressLine replaces the current line of a terminal that has this width. It leaves the last
-// column free, because some terminals wrap there.
-func progressLine(line string, width int) string {
-	return "\r\x1b[K" + plaintext.Cap(redact.Quote(line), max(width-1, 10))
 }

@@ -10,11 +10,11 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/top"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/views/top"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
 )
 
 // topCommand returns gauze top, the live view.
@@ -46,13 +46,13 @@ func runTop(ctx context.Context) error {
 	}
 	m := &top.Machine{StateDir: dir, Journal: path, Check: checkServer}
 	defer m.Close()
-	return top.Run(ctx, m, useColor(os.Stdout))
+	return top.Run(ctx, m, bool(terminal.PaintFor(os.Stdout)))
 }
 
 // fullScreen returns why the terminal cannot show a live view, nil if it can.
 func fullScreen() error {
 	const instead = "\nTo print the same once:\n\n    gauze status"
-	if !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stdout.Fd()) {
+	if !terminal.Is(os.Stdin) || !terminal.Is(os.Stdout) {
 		return errors.New("the live view requires a terminal as input and output" + instead)
 	}
 	if kind := os.Getenv("TERM"); kind == "dumb" || kind == "" && runtime.GOOS != "windows" {

@@ -8,10 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // undoFlags are the flags of gauze undo.
@@ -42,7 +43,7 @@ func (f *undoFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	p := paint(useColor(out))
+	p := terminal.PaintFor(out)
 	changes, err := fl.Store.List()
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (f *undoFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // each undoes changes, or shows them, until one fails.
-func (f *undoFlags) each(cmd *cobra.Command, fl *fleet.Fleet, ids []string, p paint) error {
+func (f *undoFlags) each(cmd *cobra.Command, fl *fleet.Fleet, ids []string, p terminal.Paint) error {
 	for _, id := range ids {
 		var err error
 		if f.diff {
@@ -92,7 +93,7 @@ func (f *undoFlags) each(cmd *cobra.Command, fl *fleet.Fleet, ids []string, p pa
 	return nil
 }
 
-func (f *undoFlags) showOne(cmd *cobra.Command, fl *fleet.Fleet, id string, p paint) error {
+func (f *undoFlags) showOne(cmd *cobra.Command, fl *fleet.Fleet, id string, p terminal.Paint) error {
 	group, err := fl.Group(id)
 	if err != nil {
 		return unknownChange(id, err)
@@ -110,7 +111,7 @@ func (f *undoFlags) showOne(cmd *cobra.Command, fl *fleet.Fleet, id string, p pa
 func (f *undoFlags) restore(cmd *cobra.Command, fl *fleet.Fleet, id string) error {
 	made, err := fl.Revert(id, f.force)
 	for _, e := range made {
-		fmt.Fprintf(cmd.OutOrStdout(), "Restored %s to its content before change %s.\n", plaintext.Clean(fl.Tilde(e.Path)), plaintext.Clean(e.Undoes))
+		fmt.Fprintf(cmd.OutOrStdout(), "Restored %s to its content before change %s.\n", fl.Tilde(e.Path), plaintext.Clean(e.Undoes))
 	}
 	switch {
 	case errors.Is(err, backup.ErrUnknown):
@@ -135,11 +136,11 @@ func unknownChange(id string, err error) error {
 	return err
 }
 
-func showChanges(fl *fleet.Fleet, changes []backup.Entry, p paint) string {
+func showChanges(fl *fleet.Fleet, changes []backup.Entry, p terminal.Paint) string {
 	var b strings.Builder
 	const few = 20
 	for _, c := range changes[:min(few, len(changes))] {
-		fmt.Fprintf(&b, "%4s  %s  %s  %s\n", c.ID, p.in("2", c.Time.Local().Format("2006-01-02 15:04")), plaintext.Clean(fl.Tilde(c.Path)), plaintext.Clean(c.About))
+		fmt.Fprintf(&b, "%4s  %s  %s  %s\n", c.ID, p.Faint(c.Time.Local().Format("2006-01-02 15:04")), fl.Tilde(c.Path), plaintext.Clean(c.About))
 	}
 	if len(changes) > few {
 		fmt.Fprintf(&b, "      and %d older ones\n", len(changes)-few)

@@ -2,14 +2,14 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // verifyFlags are the flags of gauze verify.
@@ -70,19 +70,17 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	drifts, uncompared := fl.Verify(lock, all), fl.Uncompared(lock)
-	out := cmd.OutOrStdout()
-	if f.json {
-		_, err = out.Write(jsonLine(struct {
-			Same       bool          `json:"same"`
-			Drifts     []fleet.Drift `json:"drifts"`
-			Uncompared string        `json:"uncompared,omitempty"` // why values were not compared
-		}{len(drifts) == 0, append([]fleet.Drift{}, drifts...), uncompared}))
-	} else {
-		_, err = io.WriteString(out, showDrifts(drifts, len(lock.Servers), f.file, fl.Recorded(lock), paint(useColor(out))))
-		if uncompared != "" && err == nil {
-			_, err = io.WriteString(out, fold(redact.Passage(uncompared))+"\n")
+	err = present(cmd, f.json, struct {
+		Same       bool          `json:"same"`
+		Drifts     []fleet.Drift `json:"drifts"`
+		Uncompared string        `json:"uncompared,omitempty"` // why values were not compared
+	}{len(drifts) == 0, append([]fleet.Drift{}, drifts...), uncompared}, func(p terminal.Paint) string {
+		text := showDrifts(drifts, len(lock.Servers), f.file, fl.Recorded(lock), p)
+		if uncompared != "" {
+			text += terminal.Fold(redact.Passage(uncompared)) + "\n"
 		}
-	}
+		return text
+	})
 	if err == nil && len(drifts) > 0 {
 		return exitStatus(1)
 	}
@@ -91,9 +89,9 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 
 // showDrifts returns the differences and what to do. own is whether the user recorded the lock file on
 // this machine: anyone else's could make clients run anything.
-func showDrifts(drifts []fleet.Drift, locked int, file string, own bool, p paint) string {
+func showDrifts(drifts []fleet.Drift, locked int, file string, own bool, p terminal.Paint) string {
 	if len(drifts) == 0 {
-		return fmt.Sprintf("%s Compared %s with %s: no differences.\n", p.green("✓"), plaintext.Count(locked, "server"), plaintext.Clean(file))
+		return fmt.Sprintf("%s Compared %s with %s: no differences.\n", p.Green("✓"), plaintext.Count(locked, "server"), plaintext.Clean(file))
 	}
 	var b strings.Builder
 	for _, k := range kinds {
@@ -103,16 +101,16 @@ func showDrifts(drifts []fleet.Drift, locked int, file string, own bool, p paint
 				continue
 			}
 			if first {
-				fmt.Fprintf(&b, "%s %s\n", p.red("✗"), p.in("1", k.title))
+				fmt.Fprintf(&b, "%s %s\n", p.Red("✗"), p.Bold(k.title))
 				first = false
 			}
-			fmt.Fprintf(&b, "    %s\n", foldAfter(plaintext.Clean(d.Client+"/"+d.Server)+": "+plaintext.Clean(d.What), "\n      "))
+			fmt.Fprintf(&b, "    %s\n", terminal.FoldAfter(plaintext.Clean(d.Client+"/"+d.Server)+": "+plaintext.Clean(d.What), "\n      "))
 		}
 	}
 	if own {
 		b.WriteString("\nTo accept all these differences, or to restore the entries:\n\n    gauze lock\n    gauze restore\n")
 	} else {
-		b.WriteString("\n" + fold("You did not record all of this lock file on this machine. If you trust its author, review what gauze restore would write; otherwise, record your own servers:") + "\n\n    gauze restore --dry-run\n    gauze lock\n")
+		b.WriteString("\n" + terminal.Fold("You did not record all of this lock file on this machine. If you trust its author, review what gauze restore would write; otherwise, record your own servers:") + "\n\n    gauze restore --dry-run\n    gauze lock\n")
 	}
 	return b.String()
 }

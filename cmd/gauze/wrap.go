@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // wrapFlags are the flags of gauze wrap and gauze unwrap.
@@ -47,7 +47,8 @@ func wrapCommand() *cobra.Command {
 // plan returns the plan of gauze wrap. At a terminal, --all asks once about the remote servers.
 func (f *wrapFlags) plan(cmd *cobra.Command, v *fleet.View, servers []*fleet.Server) fleet.Plan {
 	plan := v.Wrap(servers, f.remote)
-	if f.remote || f.asked || !f.all || f.dryRun || f.yes || f.consent != "" || !interactive(cmd) {
+	decided := f.remote || f.asked || f.given()
+	if decided || !f.all || !interactive(cmd) {
 		return plan
 	}
 	with := v.Wrap(servers, true)

@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/fault"
 )
 
 func main() {
@@ -34,8 +35,12 @@ func main() {
 }
 
 func run(ctx context.Context, command []string) (err error) {
+	transport, err := gauze.NewTransport(gauze.Options{Command: command})
+	if err != nil {
+		return err
+	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1.0.0"}, nil)
-	session, err := client.Connect(ctx, &gauze.Transport{Command: command}, nil)
+	session, err := client.Connect(ctx, transport, nil)
 	if err != nil {
 		return err
 	}
@@ -73,8 +78,8 @@ func addNote(ctx context.Context, session *mcp.ClientSession, text string) error
 		if f == nil {
 			return toolError(result)
 		}
-		switch f.Retry {
-		case gauze.AdviceVerifyFirst: // CodeOutcomeUnknown, above all
+		switch f.Advice() {
+		case fault.VerifyFirst: // CodeOutcomeUnknown, above all
 			notes, err := listNotes(ctx, session)
 			if err != nil {
 				return err
@@ -84,7 +89,7 @@ func addNote(ctx context.Context, session *mcp.ClientSession, text string) error
 				return nil
 			}
 			fmt.Printf("%s: %q was not added, trying again\n", f.Code, text)
-		case gauze.AdviceRetryNow, gauze.AdviceRetryLater:
+		case fault.RetryNow, fault.RetryLater:
 			if err := wait(ctx, f.NextTry); err != nil {
 				return err
 			}

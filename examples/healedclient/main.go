@@ -30,19 +30,23 @@ func main() {
 	if err := run(ctx, os.Args[1:]); err != nil {
 		// A fault says what failed and what to do about it. Other errors are the server's own.
 		if f := gauze.FaultOf(err); f != nil {
-			log.Fatalf("%s: %s (%s)", f.Code, f.Detail, f.Retry)
+			log.Fatalf("%s: %s (%s)", f.Code, f.Detail, f.Advice())
 		}
 		log.Fatal(err)
 	}
 }
 
 func run(ctx context.Context, args []string) (err error) {
-	transport := &gauze.Transport{
+	options := gauze.Options{
 		Command: args,
 		Logger:  slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	if strings.Contains(args[0], "://") {
-		transport.Command, transport.URL = nil, args[0]
+		options.Command, options.URL = nil, args[0]
+	}
+	transport, err := gauze.NewTransport(options)
+	if err != nil {
+		return err
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "healedclient", Version: "1.0.0"}, nil)
 	session, err := client.Connect(ctx, transport, nil)

@@ -3,7 +3,7 @@ package flow
 import (
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/internal/tasks/task"
 )
 
 // Signals are the signals that were received and not acted on yet.

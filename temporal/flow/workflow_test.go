@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/internal/tasks/task"
 )
 
 var threeCalls = []string{`read{"n":1}`, `write{"n":"ok"}`, `write{"n":3}`}

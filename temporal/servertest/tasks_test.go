@@ -11,7 +11,7 @@ import (
 
 	enums "go.temporal.io/api/enums/v1"
 
-	"github.com/gauze-mcp/gauze/internal/task"
+	"github.com/gauze-mcp/gauze/internal/tasks/task"
 	"github.com/gauze-mcp/gauze/temporal/flow"
 )
 

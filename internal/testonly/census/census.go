@@ -97,7 +97,7 @@ func runsOurs(stack string) bool {
 			continue
 		}
 		file, _, _ := strings.Cut(fields[3], ".go:")
-		if !strings.HasSuffix(file, "_test") && !strings.HasSuffix(file, "/upstream/tied_linux") { // the thread that starts all servers never ends
+		if !strings.HasSuffix(file, "_test") && !strings.HasSuffix(file, "/upstream/process/tied_linux") { // the thread that starts all servers never ends
 			return true
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
-	"github.com/gauze-mcp/gauze/internal/wire"
+	"github.com/gauze-mcp/gauze/internal/wrap/wire"
 )
 
 const behaveEnv = "GAUZE_TEST_BEHAVE"
@@ -97,12 +97,12 @@ func TestGoroutinesOfTestsDoNotCount(t *testing.T) {
 		return "1 @ 0x1 0x2\n#\t0x1\tio.(*pipe).read+0x1\t/go/src/io/pipe.go:1\n#\t0x2\t" + function + "+0x2\t" + file + ":2"
 	}
 	for stack, want := range map[string]bool{
-		line(module+"internal/proxy.(*Session).watch", "/x/internal/proxy/watch.go"):                            true,
-		line(module+"internal/proxy.(*story).end", "/x/internal/proxy/story_test.go"):                           false,
-		line(module+"internal/testonly/faultyserver.(*Gate).Open", "/x/internal/testonly/faultyserver/gate.go"): false,
-		line(module+"internal/upstream.init.0.func1", "/x/internal/upstream/tied_linux.go"):                     false,
-		line("example.com/other.Serve", "/x/other/serve.go"):                                                    false,
-		line(module+"internal/upstream.(*Upstream).Serve", module+"internal/upstream/upstream.go"):              true,
+		line(module+"internal/wrap/proxy.(*Session).watch", "/x/internal/wrap/proxy/watch.go"):                        true,
+		line(module+"internal/wrap/proxy.(*story).end", "/x/internal/wrap/proxy/story_test.go"):                       false,
+		line(module+"internal/testonly/faultyserver.(*Gate).Open", "/x/internal/testonly/faultyserver/gate.go"):       false,
+		line(module+"internal/wrap/upstream/process.init.0.func1", "/x/internal/wrap/upstream/process/tied_linux.go"): false,
+		line("example.com/other.Serve", "/x/other/serve.go"):                                                          false,
+		line(module+"internal/wrap/upstream.(*Upstream).Serve", module+"internal/wrap/upstream/upstream.go"):          true,
 	} {
 		if got := runsOurs(stack); got != want {
 			t.Errorf("%v for %s", got, stack)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
 // client is a program that may ask for tokens.

@@ -6,36 +6,39 @@ type exemption struct {
 	names  []string
 }
 
-// tests lists functions that call Skip, as "internal/proxy.TestName" or, for one subtest,
-// "internal/proxy.TestName/subtest". Helpers that skip for their callers are listed by their own
+// tests lists functions that call Skip, as "internal/wrap/kernel.TestName" or, for one subtest,
+// "internal/wrap/kernel.TestName/subtest". Helpers that skip for their callers are listed by their own
 // name.
 var tests = []exemption{
 	{"Windows has no POSIX signals", []string{
 		"cmd/gauze.TestLoginIsCancelled",
 		"cmd/gauze.TestRunOverAURLEndsAtOnce/SIGTERM",
 		"internal/testonly/faultyserver.TestServerThatIgnoresSIGTERMAnswersAfterIt",
-		"internal/probe.TestKeepsHowAServerFailed/-exit-on-initialize=KILL",
+		"internal/wrap/probe.TestKeepsHowAServerFailed/-exit-on-initialize=KILL",
 	}},
 	{"Windows files have no permission bits", []string{
-		"internal/backup.TestAModeIsKept",
-		"internal/backup.TestAnOpenStoreIsClosed",
-		"internal/journal.TestOnlyTheUserMayReadTheJournal",
-		"internal/live.TestOnlyTheUserMayReadTheDirectory",
-		"internal/login.TestOnlyTheUserMayReadLogins",
-		"internal/proxy.TestFaultP02CommandNotExecutable",
+		"internal/workshop/backup.TestAModeIsKept",
+		"internal/workshop/backup.TestAnOpenStoreIsClosed",
+		"internal/disk/journal.TestOnlyTheUserMayReadTheJournal",
+		"internal/views/live.TestOnlyTheUserMayReadTheDirectory",
+		"internal/access/login.TestOnlyTheUserMayReadLogins",
+		"internal/wrap/kernel.TestFaultP02CommandNotExecutable",
 	}},
 	{"Windows may not let a user make symbolic links", []string{
-		"internal/clientconfig.symlink",
+		"internal/workshop/clientconfig.symlink",
 	}},
 	{"the server it starts is a shell script", []string{
-		"internal/agenttools.TestAStrangersCommandWaitsForAYes",
-		"internal/agenttools.TestConfiguredOnlyAsItWorks",
+		"internal/agent/agenttools.TestAStrangersCommandWaitsForAYes",
+		"internal/agent/agenttools.TestConfiguredOnlyAsItWorks",
 	}},
 	{"on Windows a write completes the pending read of a suspended process", []string{
-		"internal/proxy.TestFaultM08RootsChangedAndNeverRead/it is suspended",
+		"internal/wrap/kernel.TestFaultM08RootsChangedAndNeverRead/it is suspended",
+	}},
+	{"what the packages for Windows prepare was not counted", []string{
+		"gauze.TestPackagesPrepareLittleBeforeTheyAreUsed",
 	}},
 	{"on Windows no process outlives the job object of its server", []string{
-		"internal/proxy.TestFaultP15WrittenButNeverRead/a grandchild may still read",
+		"internal/wrap/kernel.TestFaultP15WrittenButNeverRead/a grandchild may still read",
 	}},
 }
 
@@ -60,20 +63,20 @@ var wineTests = []exemption{
 	}},
 	{"wine reports success for symbolic links without creating them", []string{
 		"cmd/gauze.TestStatusFileDoesNotFollowLinks",
-		"internal/backup.TestALinkIsNotFollowedOut",
-		"internal/backup.TestALinkStaysALink",
-		"internal/backup.TestALinkToAFileThatIsNotThereYetStaysALink",
+		"internal/workshop/backup.TestALinkIsNotFollowedOut",
+		"internal/workshop/backup.TestALinkStaysALink",
+		"internal/workshop/backup.TestALinkToAFileThatIsNotThereYetStaysALink",
 		"cmd/gauze.TestYesDoesNotCoverAProjectsTask",
-		"internal/fleet.TestALinkInPlaceOfNoFileIsNotWritten",
-		"internal/fleet.TestALinkThatWasReadIsWritten",
-		"internal/fleet.TestASwappedFileIsNotWritten",
+		"internal/workshop/fleet.TestALinkInPlaceOfNoFileIsNotWritten",
+		"internal/workshop/fleet.TestALinkThatWasReadIsWritten",
+		"internal/workshop/fleet.TestASwappedFileIsNotWritten",
 	}},
 	{"wine has no Unix sockets", []string{
-		"internal/live.TestOnlyAddressesOfWrapsAreConnectedTo/the socket of a different program",
-		"internal/live.TestADeadSocketOfADifferentContainerIsRemoved",
+		"internal/views/live.TestOnlyAddressesOfWrapsAreConnectedTo/the socket of a different program",
+		"internal/views/live.TestADeadSocketOfADifferentContainerIsRemoved",
 	}},
 	{"wine updates CPU times late", []string{
-		"internal/proxy.TestFaultH05BusyIsNotHung/past its time, at work",
+		"internal/wrap/kernel.TestFaultH05BusyIsNotHung/past its time, at work",
 	}},
 }
 
@@ -82,19 +85,24 @@ var files = []exemption{
 	{"reads /proc", []string{
 		"lab/bench/soak_linux_test.go",
 		"cmd/gauze/run_test.go",
-		"internal/backup/process_linux_test.go",
-		"internal/journal/process_linux_test.go",
+		"internal/workshop/backup/process_linux_test.go",
+		"internal/disk/journal/process_linux_test.go",
 		"cmd/gauze/taskdisk_linux_test.go",
-		"internal/probe/survey_linux_test.go",
+		"cmd/gauze/idle_linux_test.go",
+		"internal/wrap/probe/survey_linux_test.go",
 		"internal/testonly/census/proc_linux_test.go",
-		"internal/agenttools/offer_linux_test.go",
-		"internal/gateway/ready_linux_test.go",
-		"internal/proxy/fault_hang_linux_test.go",
-		"internal/proxy/idle_linux_test.go",
-		"internal/upstream/family_linux_test.go",
-		"internal/upstream/survey_linux_test.go",
-		"internal/upstream/vitals_linux_test.go",
-		"internal/upstream/vitals_darwin_test.go",
+		"internal/agent/agenttools/offer_linux_test.go",
+		"internal/wrap/gateway/ready_linux_test.go",
+		"internal/wrap/kernel/fault_hang_linux_test.go",
+		"internal/wrap/kernel/idle_linux_test.go",
+		"internal/wrap/upstream/process/family_linux_test.go",
+		"internal/wrap/upstream/process/survey_linux_test.go",
+		"internal/wrap/upstream/process/tied_linux_test.go",
+		"internal/wrap/upstream/process/vitals_linux_test.go",
+		"internal/wrap/upstream/process/vitals_darwin_test.go",
+	}},
+	{"on Windows a header is written before its body", []string{
+		"internal/wrap/upstream/web/joined_unix_test.go",
 	}},
 	{"stops the gateway by SIGTERM, which Windows does not have", []string{
 		"cmd/gauze/heal_url_test.go",
@@ -107,11 +115,11 @@ var files = []exemption{
 	}},
 	{"sets permission bits, which Windows does not have", []string{
 		"cmd/gauze/record_state_test.go",
-		"internal/backup/own_unix_test.go",
+		"internal/workshop/backup/own_unix_test.go",
 	}},
 	{"limits the number of open files, which Windows does not do", []string{
 		"cmd/gauze/record_unix_test.go",
-		"internal/fdlimit/fdlimit_unix_test.go",
+		"internal/disk/files/limit_unix_test.go",
 	}},
 	{"needs a pseudo-terminal", []string{
 		"cmd/gauze/questions_linux_test.go",
@@ -120,14 +128,14 @@ var files = []exemption{
 		"cmd/gauze/wrap_linux_test.go",
 	}},
 	{"removes a file that is open", []string{
-		"internal/journal/missing_unix_test.go",
+		"internal/disk/journal/missing_unix_test.go",
 	}},
 	{"sends an interrupt, which Windows cannot send to one process", []string{
 		"cmd/gauze/history_unix_test.go",
 	}},
 	{"waits for SIGSTOP, which Windows does not have", []string{
 		"internal/testonly/faultyserver/stop_unix_test.go",
-		"internal/live/stopped_unix_test.go",
+		"internal/views/live/stopped_unix_test.go",
 	}},
 	{"makes a FIFO in the file system, which Windows does not have", []string{
 		"cmd/gauze/statusfile_unix_test.go",
@@ -141,17 +149,17 @@ var files = []exemption{
 		"cmd/gauze/healing_test.go",
 		"cmd/gauze/mcp_task_test.go",
 		"cmd/gauze/mcp_test.go",
-		"internal/agenttools/foreign_test.go",
-		"internal/agenttools/hostile_test.go",
-		"internal/agenttools/inspect_test.go",
-		"internal/agenttools/offer_test.go",
-		"internal/agenttools/required_test.go",
-		"internal/agenttools/size_test.go",
-		"internal/probe/unix_test.go",
+		"internal/agent/agenttools/foreign_test.go",
+		"internal/agent/agenttools/hostile_test.go",
+		"internal/agent/agenttools/inspect_test.go",
+		"internal/agent/agenttools/offer_test.go",
+		"internal/agent/agenttools/required_test.go",
+		"internal/agent/agenttools/size_test.go",
+		"internal/wrap/probe/unix_test.go",
 		"lab/browsertest/*_test.go",
 	}},
 	{"lowers a resource limit, which Windows does not have", []string{
-		"internal/proxy/fault_process_unix_test.go",
+		"internal/wrap/kernel/fault_process_unix_test.go",
 	}},
 	{"runs npm and PyPI packages installed for Linux, and watches its processes in /proc", []string{
 		"lab/realtest/*_test.go",

@@ -48,7 +48,7 @@ func reason(list []exemption, function, subtest string) (why string, known bool)
 	return "", known
 }
 
-// splitName splits "internal/proxy.TestX/subtest" into the function and the subtest.
+// splitName splits "internal/wrap/proxy.TestX/subtest" into the function and the subtest.
 func splitName(name string) (function, subtest string) {
 	pkg, rest, _ := strings.Cut(name, ".")
 	test, subtest, _ := strings.Cut(rest, "/")
@@ -56,7 +56,7 @@ func splitName(name string) (function, subtest string) {
 }
 
 // listName turns the runtime's name of a function, or of a closure in it, into the list's:
-// "internal/proxy.TestX", and "gauze.TestX" in the root of the module.
+// "internal/wrap/proxy.TestX", and "gauze.TestX" in the root of the module.
 func listName(name string) string {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, path.Dir(module)+"/"), path.Base(module)+"/")
 	dir, base := path.Split(name)

@@ -302,11 +302,11 @@ func TestReasonIsFoundByFunctionOrSubtest(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		module + "/internal/proxy.TestX.func1": "internal/proxy.TestX",
-		module + "/internal/proxy_test.TestX":  "internal/proxy.TestX",
-		module + ".TestX":                      "gauze.TestX",
-		module + "_test.TestX.func2.1":         "gauze.TestX",
-		module + "/cmd/gauze.TestX":            "cmd/gauze.TestX",
+		module + "/internal/wrap/proxy.TestX.func1": "internal/wrap/proxy.TestX",
+		module + "/internal/wrap/proxy_test.TestX":  "internal/wrap/proxy.TestX",
+		module + ".TestX":                           "gauze.TestX",
+		module + "_test.TestX.func2.1":              "gauze.TestX",
+		module + "/cmd/gauze.TestX":                 "cmd/gauze.TestX",
 	} {
 		if got := listName(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)

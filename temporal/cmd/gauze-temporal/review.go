@@ -1,21 +1,19 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/task"
-	"github.com/gauze-mcp/gauze/internal/taskcli"
-	"github.com/gauze-mcp/gauze/internal/trust"
+	"github.com/gauze-mcp/gauze/internal/tasks/task"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskcli"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+	"github.com/gauze-mcp/gauze/internal/workshop/trust"
 )
 
 // confirm reports whether a plan may run on the cluster, after it asked about one that no one has seen.
@@ -45,8 +43,8 @@ func (c *cluster) confirm(cmd *cobra.Command, consent *taskcli.ConsentFlags, pla
 		}
 	}
 	desk := taskcli.Desk{Command: "gauze task " + cmd.Name(), Flags: cmd.Flags(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Seen: trust.NewMemory(state)}
-	if isatty.IsTerminal(os.Stdin.Fd()) && isatty.IsTerminal(os.Stderr.Fd()) {
-		desk.Ask = func(shown, question string) bool { return ask(cmd, shown+"\n\n"+question) }
+	if terminal.Is(os.Stdin) && terminal.Is(os.Stderr) {
+		desk.Ask = func(text string) bool { return terminal.Ask(cmd.InOrStdin(), cmd.ErrOrStderr(), text) }
 	}
 	run, err = consent.Confirm(desk, review, "")
 	if errors.Is(err, taskcli.ErrNotConfirmed) {
@@ -58,11 +56,4 @@ func (c *cluster) confirm(cmd *cobra.Command, consent *taskcli.ConsentFlags, pla
 // place says where the servers of a task run.
 func (c *cluster) place() string {
 	return fmt.Sprintf("a worker of %s, namespace %s, queue %s", redact.Quote(c.address), redact.Quote(c.namespace), redact.Quote(c.queue))
-}
-
-func ask(cmd *cobra.Command, question string) bool {
-	fmt.Fprint(cmd.ErrOrStderr(), question+" [y/N] ")
-	line, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes"
 }

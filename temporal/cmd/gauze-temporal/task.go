@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/taskcli"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskcli"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
 	"github.com/gauze-mcp/gauze/temporal/flow"
 )
 
@@ -164,18 +166,19 @@ func listCommand(at *cluster) *cobra.Command {
 				}
 				if asJSON {
 					for _, one := range all {
-						if err := taskcli.WriteJSON(cmd.OutOrStdout(), one); err != nil {
+						if err := plaintext.WriteJSON(cmd.OutOrStdout(), one); err != nil {
 							return err
 						}
 					}
 					return nil
 				}
-				table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-				fmt.Fprintln(table, "ID\tSTATUS\tSTARTED")
+				rows := [][]string{{"ID", "STATUS", "STARTED"}}
 				for _, one := range all {
-					fmt.Fprintf(table, "%s\t%s\t%s\n", redact.Quote(one.ID), redact.Quote(one.Status), one.Started.Local().Format(time.DateTime))
+					rows = append(rows, []string{redact.Quote(one.ID), redact.Quote(one.Status), one.Started.Local().Format(time.DateTime)})
 				}
-				return table.Flush()
+				text, _ := terminal.Table(rows, nil)
+				_, err = io.WriteString(cmd.OutOrStdout(), text)
+				return err
 			})
 		},
 	}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/task"
-	"github.com/gauze-mcp/gauze/internal/taskcli"
+	"github.com/gauze-mcp/gauze/internal/tasks/task"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskcli"
 )
 
 // view prints the tasks of a cluster.

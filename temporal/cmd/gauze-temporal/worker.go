@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/modelconfig"
-	"github.com/gauze-mcp/gauze/internal/proxy"
-	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/taskrun"
+	"github.com/gauze-mcp/gauze/internal/mend/modelconfig"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskrun"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 	"github.com/gauze-mcp/gauze/llm"
 	"github.com/gauze-mcp/gauze/temporal/flow"
 )
@@ -46,7 +46,7 @@ func workerCommand(at *cluster) *cobra.Command {
 			}
 			defer c.Close()
 			fmt.Fprintf(cmd.ErrOrStderr(), "gauze: waiting for tasks in the queue %s\n", redact.Quote(at.queue))
-			return at.explained(flow.Serve(ctx, c, at.queue, tasks, &flow.Activities{Model: chosen, Configured: configured, Wrap: proxy.Options{Timeout: timeout}}))
+			return at.explained(flow.Serve(ctx, c, at.queue, tasks, &flow.Activities{Model: chosen, Configured: configured, Wrap: proxy.Options{Timing: proxy.Timing{Timeout: timeout}}}))
 		},
 	}
 	cmd.Flags().IntVar(&tasks, "tasks", flow.DefaultTasks, "maximum `number` of tasks at the same time")

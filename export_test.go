@@ -1,7 +1,0 @@
-package gauze
-
-// PlanDocument returns a plan as the task file that validates it.
-func PlanDocument(p TaskPlan) ([]byte, error) {
-	text, _, err := p.document(nil)
-	return text, err
-}

@@ -1,0 +1,4 @@
+package files
+
+// CheckLimit returns nil: Windows has no low limit.
+func CheckLimit() error { return nil }

@@ -1,8 +1,0 @@
-//go:build !windows
-
-package upstream
-
-import "time"
-
-// CPUTick is the resolution of the CPU time that the system reports.
-const CPUTick = 10 * time.Millisecond

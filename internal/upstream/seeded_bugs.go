@@ -1,8 +1,0 @@
-//go:build seededbugs
-
-package upstream
-
-import "os"
-
-// Seeded reports whether the named safeguard is disabled.
-func Seeded(bug string) bool { return os.Getenv("GAUZE_SEEDED_BUG") == bug }

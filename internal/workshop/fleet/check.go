@@ -1,0 +1,313 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/probe"
+	"github.com/gauze-mcp/gauze/llm"
+)
+
+// CheckOptions configure Check. The zero value tests every server that may be run, without trying
+// fixes.
+type CheckOptions struct {
+	Heal    bool
+	Timeout time.Duration
+	Ask     func(*Server) error        // returns nil if the user has reviewed the Whole of a project's server and allowed it; a nil Ask allows none
+	Agree   func(*Server, Offer) bool  // asks the user about a fix; called from several goroutines; nil refuses
+	Tell    func(s *Server, is string) // reports progress; called from several goroutines
+	Model   llm.Model                  // ranks possible causes of a failure that no rule explains; may be nil
+	Logins  bool                       // uses the logins of gauze even for servers that their clients reach without gauze
+}
+
+// Checked is the result of checking one server.
+type Checked struct {
+	*Server
+	Tried        bool             // it was started or reached
+	Not          string           // why it was not tried
+	Recalled     *doctor.Recalled // the last call that failed through gauze run, if it may still fail
+	GauzeMissing bool             // it is wrapped, and the gauze binary that its file names does not exist
+	Attempt      probe.Result
+	Report       doctor.Report
+
+	started launch.Spec // how it was started or reached at first
+	asks    bool        // a fix may help that the user must be asked about
+}
+
+// WorksInClient reports whether the server works the way its client starts it.
+func (c *Checked) WorksInClient() bool {
+	return c.Tried && c.Report.Healthy && len(c.Errors()) == 0 && !c.GauzeMissing && c.otherTransport() == ""
+}
+
+// maxConcurrent bounds how many servers are tested at the same time.
+const maxConcurrent = 5
+
+// Check tests servers as their clients would start them, several at a time. Identical servers that
+// need no fix are tested once. Fixes are always tried for a wrapped server, because gauze run does
+// the same.
+func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []*Checked {
+	all := make([]*Checked, len(servers))
+	machines := map[bool]*doctor.Machine{false: f.machine(false), true: f.machine(true)}
+	for _, m := range machines {
+		m.Entries = ownEntries(servers)
+	}
+	places := make(chan struct{}, maxConcurrent)
+	var running sync.WaitGroup
+	try := func(c *Checked) {
+		running.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			machine := machines[c.Config.InProject()]
+			c.started = f.start(c.Real(), machine.Dir, c.Config.InProject())
+			agree := func(offer Offer) bool {
+				if o.Heal && o.Agree != nil {
+					return o.Agree(c.Server, offer)
+				}
+				c.asks = true
+				return false
+			}
+			tested := c.started
+			if !o.Logins {
+				tested = c.asClient(tested)
+			}
+			c.Attempt, c.Report = c.examine(ctx, machine, tested, doctor.ExamineOptions{
+				Heal:  o.Heal || c.Wrapped, // as gauze run does
+				Hurry: len(c.Errors()) > 0 || c.Wrapped && !o.Heal,
+				Agree: agreeing(c.Written(), c.started, agree),
+				Model: o.Model, Secrets: c.view.secrets,
+				Timeout: c.timeout(o.Timeout), Version: f.Version, Tell: func(is string) {
+					if o.Tell != nil {
+						o.Tell(c.Server, is)
+					}
+				},
+			})
+			c.Report.Spec.Login = c.started.Login
+			c.Tried = ctx.Err() == nil
+		})
+	}
+	first, twins := map[string]*Checked{}, map[*Checked]*Checked{}
+	for i, s := range servers {
+		c := &Checked{Server: s, Not: s.whyNotTried(o)}
+		all[i] = c
+		if c.Not != "" {
+			continue
+		}
+		c.GauzeMissing = s.gauzeMissing()
+		key := s.key()
+		if twin := first[key]; twin != nil {
+			twins[c] = twin
+			continue
+		}
+		first[key] = c
+		try(c)
+	}
+	running.Wait()
+	for c, twin := range twins {
+		if len(twin.Report.Steps) > 0 { // the fix applies to that entry only
+			try(c)
+			continue
+		}
+		c.Attempt, c.Report, c.Tried, c.started, c.asks = twin.Attempt, twin.Report, twin.Tried, twin.started, twin.asks
+	}
+	running.Wait()
+	for _, c := range all {
+		if !o.Logins {
+			f.explainLogin(c)
+		}
+		f.consultLog(c)
+		f.recall(c, machines[c.Config.InProject()])
+	}
+	return all
+}
+
+// ownEntries returns the user's own servers, all that were read with these. What a project
+// configures is not suggested for others.
+func ownEntries(servers []*Server) (own []launch.Spec) {
+	if len(servers) == 0 {
+		return nil
+	}
+	for _, s := range servers[0].view.Servers {
+		if !s.Config.InProject() {
+			own = append(own, s.Real())
+		}
+	}
+	return own
+}
+
+// brokenTimeout bounds the wait for an entry that its client does not load: the result does not
+// change the verdict.
+const brokenTimeout = 5 * time.Second
+
+// timeout returns how long to wait for the server: as long as asked, or 0 for the default of its
+// command.
+func (s *Server) timeout(asked time.Duration) time.Duration {
+	if asked == 0 && len(s.Errors()) > 0 {
+		return brokenTimeout
+	}
+	return asked
+}
+
+// key returns a string that is equal only for servers that are started or reached in exactly the
+// same way. It contains hashes of secrets.
+func (s *Server) key() string {
+	return fmt.Sprint(s.Real().Fingerprint(), s.Wrapped, s.Config.InProject(), len(s.Errors()) > 0)
+}
+
+// gauzeMissing reports whether the gauze binary was moved after it was written to the file.
+func (s *Server) gauzeMissing() bool {
+	if !s.Wrapped || !filepath.IsAbs(s.Spec.Command) {
+		return false
+	}
+	_, err := os.Stat(s.Spec.Command)
+	return err != nil
+}
+
+// examine tests the server. Its results contain none of the entry's secrets.
+func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec launch.Spec, o doctor.ExamineOptions) (probe.Result, doctor.Report) {
+	last, report := doctor.Examine(ctx, m, spec, o)
+	if report.Healthy && len(report.Steps) > 0 && !s.Wrapped {
+		report.Spec = minimal(ctx, m, spec, report.Spec, o)
+	}
+	hide := func(texts ...*string) {
+		for _, text := range texts {
+			*text = s.Hide(*text)
+		}
+	}
+	hideValues := func(texts ...*string) {
+		for _, text := range texts {
+			*text = s.hideValues(*text)
+		}
+	}
+	var hideAll func(*doctor.Diagnosis)
+	hideAll = func(d *doctor.Diagnosis) {
+		hide(&d.Explanation)
+		hideValues(&d.Fix)
+		for i := range d.Reasons {
+			hide(&d.Reasons[i])
+		}
+		for i := range d.Others {
+			hideAll(&d.Others[i])
+		}
+	}
+	hideValues(&report.Todo)
+	if report.Diagnosis != nil {
+		hideAll(report.Diagnosis)
+	}
+	for i := range report.Steps {
+		hideValues(&report.Steps[i].About, &report.Steps[i].Next)
+		hideAll(&report.Steps[i].Diagnosis)
+	}
+	return last.Hidden(s.Hide), report
+}
+
+// minimal returns the part of a healed spec that is really needed: with the full path of its
+// program, a server often works without a different PATH, and a saved PATH becomes outdated.
+func minimal(ctx context.Context, m *doctor.Machine, before, healed launch.Spec, o doctor.ExamineOptions) launch.Spec {
+	if healed.URL != "" || healed.Command == before.Command || healed.Env == nil {
+		return healed
+	}
+	plain := healed
+	plain.Env = slices.DeleteFunc(slices.Clone(healed.Env), isPath)
+	for _, pair := range before.Env {
+		if isPath(pair) {
+			plain.Env = append(plain.Env, pair)
+		}
+	}
+	o.Heal, o.Model = false, nil
+	if _, report := doctor.Examine(ctx, m, plain, o); report.Healthy {
+		return plain
+	}
+	return healed
+}
+
+func isPath(pair string) bool { return strings.HasPrefix(pair, "PATH=") }
+
+// NotAgreed returns the error for a project's server whose entry the user has not confirmed.
+func (s *Server) NotAgreed() error {
+	if sends := s.Sends(); len(sends) > 0 {
+		return fmt.Errorf("the server comes with the project, and its entry would send the value of %s to %s", redact.Quote(strings.Join(sends, ", ")), redact.Quote(s.Written().String()))
+	}
+	if file := s.SendsFile(); file != "" {
+		return fmt.Errorf("the server comes with the project, and its entry would send the content of the file %s to log in to %s", redact.Quote(file), redact.Quote(s.Written().String()))
+	}
+	return errors.New("the server comes with the project, and its entry has not been confirmed as it is now")
+}
+
+// WhyNot returns why a server was not tried. That its entry is not confirmed comes before what its client
+// says about it.
+func (c *Checked) WhyNot() string {
+	if c.Not != "" && c.Foreign() {
+		return c.Not
+	}
+	return c.Verdict().Cause
+}
+
+// whyNotTried returns why a server is not started or reached, or "".
+func (s *Server) whyNotTried(o CheckOptions) string {
+	spec := s.Real()
+	switch {
+	case s.Builtin != "":
+		return "the server is built into the client"
+	case s.Disabled:
+		return "the server is disabled"
+	case spec.Command == "" && spec.URL == "":
+		return "the entry has neither a command nor a URL"
+	case s.Config.Place.Old != "":
+		return "the client no longer reads this file"
+	case len(s.Waiting) > 0:
+		return "only the client can supply " + redact.Quote(s.Waiting[0])
+	case !s.Foreign():
+		return ""
+	case o.Ask == nil:
+		return s.NotAgreed().Error()
+	}
+	if err := o.Ask(s); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// Conflict is a tool name that several servers of one client use. In clients that do not separate
+// servers, the model cannot tell the tools apart.
+type Conflict struct {
+	Client  string   `json:"client"`
+	Tool    string   `json:"tool"`
+	Servers []string `json:"servers"`
+}
+
+// Conflicts returns the tool names that several servers of the same client use.
+func Conflicts(all []*Checked) (found []Conflict) {
+	type key struct{ client, tool string }
+	holders := map[key][]string{}
+	var order []key
+	for _, c := range all {
+		if !c.Tried || c.Disabled {
+			continue
+		}
+		for _, tool := range c.Attempt.Found.Tools {
+			k := key{c.Client.ID, tool.Name}
+			if holders[k] == nil {
+				order = append(order, k)
+			}
+			if !slices.Contains(holders[k], c.Name) {
+				holders[k] = append(holders[k], c.Name)
+			}
+		}
+	}
+	for _, k := range order {
+		if len(holders[k]) > 1 {
+			found = append(found, Conflict{k.client, k.tool, holders[k]})
+		}
+	}
+	return found
+}

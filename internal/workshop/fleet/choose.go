@@ -1,0 +1,131 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
+)
+
+// Choice selects servers by name, by client, or all of them.
+type Choice struct {
+	Names    []string // NAME or CLIENT/NAME
+	Clients  []string // client ids; empty for all clients
+	All      bool
+	Optional []string // those of Names that need not exist
+}
+
+// NotFoundError reports a server name that no client has.
+type NotFoundError struct {
+	Name string
+	Near []string // similar names, cleaned for display
+	Have []string // some of the existing names
+}
+
+func (e *NotFoundError) Error() string {
+	switch {
+	case len(e.Near) > 0:
+		return fmt.Sprintf("no server named %q; did you mean %s?", redact.Quote(e.Name), alternatives(e.Near))
+	case len(e.Have) > 0:
+		return fmt.Sprintf("no server named %q; gauze list shows all servers, such as %s", redact.Quote(e.Name), strings.Join(e.Have, ", "))
+	}
+	return fmt.Sprintf("no server named %q: no client has any servers configured; gauze list shows where gauze looked", redact.Quote(e.Name))
+}
+
+// Choose returns the selected servers. A name that no client has is an error; a name that several
+// clients have selects all of them.
+func (v *View) Choose(c Choice) ([]*Server, error) {
+	if _, err := Clients(c.Clients); err != nil {
+		return nil, err
+	}
+	var all []*Server
+	for _, s := range v.Servers {
+		if len(c.Clients) == 0 || slices.Contains(c.Clients, s.Client.ID) {
+			all = append(all, s)
+		}
+	}
+	if c.All || len(c.Names) == 0 {
+		return all, nil
+	}
+	var chosen []*Server
+	for _, name := range c.Names {
+		found := false
+		for _, s := range all {
+			if s.Name == name || s.ID() == name {
+				found = true
+				if !slices.Contains(chosen, s) {
+					chosen = append(chosen, s)
+				}
+			}
+		}
+		if !found && !slices.Contains(c.Optional, name) {
+			return nil, notFound(name, all)
+		}
+	}
+	return chosen, nil
+}
+
+func notFound(name string, all []*Server) error {
+	e := &NotFoundError{Name: name}
+	for _, s := range all {
+		shown := s.shown()
+		if near(name, s.Name) && len(e.Near) < 3 && !slices.Contains(e.Near, shown) {
+			e.Near = append(e.Near, shown)
+		}
+		if len(e.Have) < 8 && !slices.Contains(e.Have, shown) {
+			e.Have = append(e.Have, shown)
+		}
+	}
+	return e
+}
+
+// alternatives joins quoted names with "or".
+func alternatives(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
+	}
+	return strings.Join(quoted, " or ")
+}
+
+// near reports whether two names differ by a letter or two, or one contains the other.
+func near(a, b string) bool {
+	if len(a) > 200 || len(b) > 200 { // too long for a typing mistake
+		return false
+	}
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	if len(a) > 2 && len(b) > 2 && (strings.Contains(a, b) || strings.Contains(b, a)) {
+		return true
+	}
+	return 2*plaintext.Distance(a, b) < min(len(a), len(b), 6)
+}
+
+// Clients returns the clients with these ids.
+func Clients(ids []string) (all []*clientconfig.Client, err error) {
+	for _, id := range ids {
+		c, ok := clientconfig.ByID(id)
+		if !ok {
+			return nil, unknownClient(id)
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+func unknownClient(id string) error {
+	var nearest, known []string
+	for _, c := range clientconfig.Clients() {
+		known = append(known, c.ID)
+		if near(id, c.ID) || near(id, c.Name) {
+			nearest = append(nearest, c.ID)
+		}
+	}
+	if len(nearest) > 0 {
+		return fmt.Errorf("no client named %q; did you mean %s?", redact.Quote(id), alternatives(nearest))
+	}
+	return fmt.Errorf("no client named %q; known clients are %s", redact.Quote(id), strings.Join(known, ", "))
+}

@@ -1,0 +1,161 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/regex"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
+)
+
+// Masked removes secrets from a text of several lines. References to variables stay: a diff must
+// show whether a value or a reference is written.
+func Masked(text string, secrets ...redact.Secrets) string {
+	all := redact.JoinSecrets(secrets...)
+	hide := func(line string) string { return redact.Text(all.Redact(line)) }
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if bare := plainReference.ReplaceAllString(line, ""); hide(bare) != bare || bare == line {
+			lines[i] = hide(line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+var plainReference = regex.New(`\$?\{(env:)?[A-Z_][A-Z0-9_]{0,63}\}`)
+
+// diffSecrets returns the values that a diff of a file does not show. A project's file may contain
+// keys, so the secrets of its entries count, except those that would hide part of a command.
+func diffSecrets(c *clientconfig.Config) []redact.Secrets {
+	all := secretsOf(c)
+	if !c.InProject() {
+		return all
+	}
+	for i := range c.Entries {
+		if own := c.Entries[i].Secrets(); !hidesCommand(c, own) {
+			all = append(all, own)
+		}
+	}
+	return all
+}
+
+// hidesCommand reports whether secrets would mask a word of a command that is not simply the value
+// of a key flag.
+func hidesCommand(c *clientconfig.Config, secrets redact.Secrets) bool {
+	for i := range c.Entries {
+		s, flag := c.Written(&c.Entries[i]), ""
+		for _, word := range append([]string{s.Command}, s.Args...) {
+			name, value, joined := strings.Cut(word, "=")
+			if !joined {
+				name, value = flag, word
+			}
+			isKey := strings.HasPrefix(name, "-") && redact.NamesSecret(strings.TrimLeft(name, "-"), value) && keyShape.MatchString(value)
+			if !isKey && secrets.Redact(word) != word {
+				return true
+			}
+			flag = word
+		}
+	}
+	return false
+}
+
+// maskedDiff is Masked for a diff, with a number for each secret, so that the diff shows whether a
+// hidden value stays, changes or moves.
+func maskedDiff(diff string, secrets ...redact.Secrets) string {
+	numbers := map[string]int{}
+	numbered := func(secret string) string {
+		if numbers[secret] == 0 {
+			numbers[secret] = len(numbers) + 1
+		}
+		return fmt.Sprintf("«secret %d»", numbers[secret])
+	}
+	lines, masked := strings.Split(diff, "\n"), strings.Split(Masked(diff, secrets...), "\n")
+	if len(lines) != len(masked) { // a secret spans several lines
+		return strings.Join(masked, "\n")
+	}
+	for i, line := range masked {
+		if i < 2 { // the file names
+			continue
+		}
+		masked[i] = renamed(lines[i], line, numbered)
+		if i > 2 && strings.HasPrefix(masked[i], "+") && strings.HasPrefix(masked[i-1], "-") && masked[i][1:] == masked[i-1][1:] {
+			masked[i] += "   (a hidden value changes)"
+		}
+	}
+	return strings.Join(masked, "\n")
+}
+
+// renamed replaces each mask in a line with a name.
+func renamed(line, masked string, name func(secret string) string) string {
+	secrets, ok := hidden(line, masked)
+	if !ok {
+		return masked
+	}
+	var b strings.Builder
+	for i, word := range strings.Split(masked, redact.Redacted) {
+		if i > 0 {
+			b.WriteString(name(secrets[i-1]))
+		}
+		b.WriteString(word)
+	}
+	return b.String()
+}
+
+// hidden returns what each mask in a line stands for: the part of the line between the words around
+// it.
+func hidden(line, masked string) (secrets []string, ok bool) {
+	words := strings.Split(masked, redact.Redacted)
+	rest, ok := strings.CutPrefix(line, words[0])
+	if !ok {
+		return nil, false
+	}
+	for i, word := range words[1:] {
+		end := strings.Index(rest, word)
+		if i == len(words)-2 { // the last mask extends as far as possible
+			end = strings.LastIndex(rest, word)
+		}
+		if end < 0 {
+			return nil, false
+		}
+		secrets = append(secrets, rest[:end])
+		rest = rest[end+len(word):]
+	}
+	return secrets, true
+}
+
+// hides reports whether the diff does not show one of these words, or masks something new that is not
+// the value of a variable or header.
+func (c Change) hides(words []string) bool {
+	if slices.ContainsFunc(words, func(word string) bool { return Masked(word, c.secrets...) != word }) {
+		return true
+	}
+	then := c.file.Home.ReadText(c.file.File, c.New)
+	known := []string{string(c.Old)}
+	for i := range then.Entries {
+		spec := then.Written(&then.Entries[i])
+		known = append(known, spec.Env...)
+		for _, h := range spec.Header {
+			known = append(known, h.Value)
+		}
+	}
+	isNew := func(part string) bool {
+		return !slices.ContainsFunc(known, func(text string) bool { return strings.Contains(text, part) })
+	}
+	diff := backup.Unified(c.Path, c.Old, c.New)
+	lines, masked := strings.Split(diff, "\n"), strings.Split(Masked(diff, c.secrets...), "\n")
+	if len(lines) != len(masked) {
+		return true
+	}
+	for i, line := range lines {
+		if i < 2 || !strings.HasPrefix(line, "+") { // the file names, and what is there already
+			continue
+		}
+		if parts, ok := hidden(line, masked[i]); !ok || slices.ContainsFunc(parts, isNew) {
+			return true
+		}
+	}
+	return false
+}

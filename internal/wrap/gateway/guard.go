@@ -1,0 +1,87 @@
+package gateway
+
+import (
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/access/httpguard"
+)
+
+// principal identifies who sent a request. Two principals share nothing.
+type principal = httpguard.Principal
+
+// guard decides which requests are accepted.
+type guard struct {
+	httpguard.Names
+	httpguard.Tokens
+	oauth *resource // instead of tokens; nil: there is none
+}
+
+func newGuard(o Options, addr net.Addr) guard {
+	return guard{httpguard.NewNames(addr, o.Hosts, o.Origins), httpguard.NewTokens(o.Tokens), newResource(o.OAuth)}
+}
+
+// quota returns a limit that the principals share.
+func (g *guard) quota(limit int) quota {
+	if g.oauth != nil {
+		return newOpenQuota(limit)
+	}
+	return newQuota(limit, g.Tokens.All)
+}
+
+// credential names what principals differ in.
+func (g *guard) credential() string {
+	if g.oauth != nil {
+		return "user"
+	}
+	return "token"
+}
+
+// check returns a refusal for requests that are rejected regardless of their sender.
+func (g *guard) check(r *http.Request) *refusal {
+	switch refused := g.Check(r); refused {
+	case nil:
+		return nil
+	case httpguard.ForeignHost:
+		return plain(refused.Status, refused.Text+": add it with gauze serve --allow-host")
+	case httpguard.ForeignOrigin:
+		return plain(refused.Status, refused.Text+": add it with gauze serve --allow-origin")
+	default:
+		return plain(refused.Status, refused.Text)
+	}
+}
+
+// identify returns the principal of a request by its token, and the request to handle.
+func (g *guard) identify(r *http.Request) (*http.Request, principal, *refusal) {
+	if r.URL.Path == healthPath { // which reveals nothing
+		return r, principal{}, nil
+	}
+	if g.oauth != nil {
+		return g.oauth.identify(r)
+	}
+	who, refused := g.holder(r)
+	return r, who, refused
+}
+
+// holder returns the principal whose token a request has.
+func (g *guard) holder(r *http.Request) (principal, *refusal) {
+	if len(g.Tokens.All) == 0 {
+		return principal{}, nil
+	}
+	given := r.Header.Values("Authorization")
+	if len(given) == 1 {
+		scheme, token, _ := strings.Cut(given[0], " ")
+		if who, known := g.Find(strings.TrimSpace(token)); known && strings.EqualFold(scheme, "Bearer") {
+			return who, nil
+		}
+	}
+	if !g.Guesses.Allow() {
+		refused := plain(http.StatusTooManyRequests, "too many requests without a valid token")
+		refused.header("Retry-After", "1")
+		return principal{}, refused
+	}
+	refused := plain(http.StatusUnauthorized, "a token is required: send it as Authorization: Bearer TOKEN")
+	refused.header("WWW-Authenticate", "Bearer")
+	return principal{}, refused
+}

@@ -1,0 +1,71 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/gauze-mcp/gauze/health"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
+)
+
+// StateIdle is the state of a gateway without sessions: no server is needed, and none runs.
+const StateIdle = "idle"
+
+// Observe returns the sum over all sessions, also those that have ended, and how many have not. The
+// state is the worst of theirs. The log is that of the session in this state.
+func (g *Gateway) Observe(detail bool) (sum proxy.Observation, sessions int) {
+	g.table.mu.Lock()
+	defer g.table.mu.Unlock()
+	past := g.table.seen
+	if !detail {
+		past.Tools, past.Recent = nil, nil
+	}
+	sum.Add(past)
+	sum.State = StateIdle
+	clients := map[string]bool{}
+	for l := range g.table.lives {
+		o := l.proxy.Observe(detail)
+		sum.Add(o)
+		if sessions++; sessions == 1 || severity(o.State) > severity(sum.State) {
+			sum.State, sum.Up, sum.PID, sum.Health, sum.Log = o.State, o.Up, o.PID, o.Health, o.Log
+		}
+		clients[o.Client] = true
+		sum.Client = o.Client
+	}
+	if len(clients) > 1 {
+		sum.Client = "" // several: each call has its own
+	}
+	return sum, sessions
+}
+
+// severity orders states from best to worst.
+func severity(state string) int {
+	for i, s := range []string{health.Healthy.String(), proxy.StateStarting, health.Degraded.String(), health.Unresponsive.String(), health.Dead.String()} {
+		if s == state {
+			return i
+		}
+	}
+	return -1
+}
+
+// Restart replaces the servers of all sessions, each when none of its calls is in flight. The error
+// is about those that were not replaced when ctx ended.
+func (g *Gateway) Restart(ctx context.Context) error {
+	g.table.mu.Lock()
+	var all []*proxy.Session
+	for l := range g.table.lives {
+		all = append(all, l.proxy)
+	}
+	g.table.mu.Unlock()
+	if len(all) == 0 {
+		return errors.New("not restarted: no client is connected, so no server is running")
+	}
+	failed := make([]error, len(all))
+	var restarting sync.WaitGroup
+	for i, session := range all {
+		restarting.Go(func() { failed[i] = session.Restart(ctx) })
+	}
+	restarting.Wait()
+	return errors.Join(failed...)
+}

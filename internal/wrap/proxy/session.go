@@ -1,0 +1,222 @@
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/health"
+	"github.com/gauze-mcp/gauze/internal/access/login"
+	"github.com/gauze-mcp/gauze/internal/mend/repair"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/wrap/kernel"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/stages/correction"
+	"github.com/gauze-mcp/gauze/internal/wrap/stages/diagnosis"
+	"github.com/gauze-mcp/gauze/internal/wrap/stages/gate"
+	"github.com/gauze-mcp/gauze/internal/wrap/stages/observation"
+	"github.com/gauze-mcp/gauze/internal/wrap/stages/trace"
+	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
+	"github.com/gauze-mcp/gauze/llm"
+)
+
+// What users of a session need of its parts.
+type (
+	Timing       = kernel.Timing
+	Limits       = kernel.Limits
+	Class        = kernel.Class
+	Told         = kernel.Told
+	EndedCall    = kernel.EndedCall
+	Tracer       = trace.Tracer
+	TracedCall   = trace.Call
+	Trace        = trace.Trace
+	Sampler      = correction.Sampler
+	CallDoctor   = diagnosis.Doctor
+	Observation  = observation.Observation
+	ObservedTool = observation.ObservedTool
+)
+
+const (
+	DefaultMaxMessage = kernel.DefaultMaxMessage
+	StateStarting     = kernel.StateStarting
+	LookEvery         = kernel.LookEvery
+
+	Reads      = kernel.Reads
+	ReadOnly   = kernel.ReadOnly
+	Idempotent = kernel.Idempotent
+	Unsafe     = kernel.Unsafe
+)
+
+// RandomID returns a number from which the ids of a session that several clients share can count up.
+func RandomID() uint64 { return kernel.RandomID() }
+
+// AppendID appends an id of ours.
+func AppendID(dst []byte, n uint64) []byte { return kernel.AppendID(dst, n) }
+
+// Options configures a Session. The zero value of each is the default.
+type Options struct {
+	Spec   launch.Spec
+	Remote *upstream.Remote  // shared by the sessions with one URL; default: its own
+	Name   string            // shown to people; default: the command line or the URL, secrets masked
+	Tools  map[string]Policy // by tool name
+	Repair string            // off, silent, report or strict, for tools without a setting of their own
+	Timing Timing
+	Limits Limits
+
+	// Explain words explanations; see repair.Gate. May be nil.
+	Explain func(repair.Explanation) string
+
+	StartTimeout time.Duration // idle time before a response of a starting server is overdue; default 60s
+	ConfirmAfter time.Duration // how long a session over HTTP counts as known after a request; default 5s; negative: never
+
+	LastID  uint64         // see kernel.Options
+	Writes  *atomic.Uint64 // see kernel.Options
+	Restart upstream.Restart
+	Health  health.Config
+	Stderr  io.Writer // receives the server's stderr; must not block
+	Events  *event.Stream
+	Doctor  upstream.Doctor // consulted when the server cannot be kept running
+	Calls   CallDoctor      // consulted when a tool call fails; may be nil
+	Tracer  Tracer          // follows tool calls; may be nil
+
+	SessionID string // of the client's session over HTTP; empty: it has none
+	Principal string // who the client is, if that is known; others get nothing from the Shelf that was kept for it
+
+	// Shelf keeps what the server said about itself, for sessions that begin while it is down. May be nil.
+	Shelf Shelf
+
+	// OpenBrowser opens the address at which the user logs in. Default: the user's browser.
+	OpenBrowser func(address string) error
+
+	ReaderGone func(ctx context.Context)       // see kernel.Options
+	Opened     func(*Session) (closed func())  // called when the session begins, and closed when it has ended; may be nil
+	Tell       func(Told)                      // see kernel.Options
+	Models     func(string, Sampler) llm.Model // see correction.Stage; default: calls are not corrected
+	Pause      func(ctx context.Context)       // see repetition.Stage
+
+	// ModelTimeout is how long the response to a rejected call waits for a model, unless a policy
+	// says otherwise. Default: as long as the model takes.
+	ModelTimeout time.Duration
+	// ExamineTimeout is how long the response to a failed call waits for its cause. Default 3s.
+	ExamineTimeout time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	o.ExamineTimeout = cmp.Or(o.ExamineTimeout, 3*time.Second)
+	o.Name = cmp.Or(o.Name, o.Spec.Shown())
+	if o.OpenBrowser == nil {
+		o.OpenBrowser = login.OpenBrowser
+	}
+	return o
+}
+
+// Label returns the server's name for models and programs: the one it was given, or its program or host.
+func (o Options) Label() string { return cmp.Or(o.Name, o.Spec.Label()) }
+
+// Session connects one client and one server.
+type Session struct {
+	*kernel.Session
+	Options Options // as it was made
+	stages  *stages
+}
+
+// New returns a Session; Serve or Attend runs it.
+func New(o Options) *Session {
+	label := o.Label()
+	o = o.withDefaults()
+	w := &words{}
+	w.learn(o.Spec)
+	s := &Session{Options: o, stages: newStages(&o, label, w)}
+	k := kernel.Options{
+		Name: o.Name, Label: label, Stages: s.stages.inOrder(), Others: Policy{}.kernel(o.Repair), Timing: o.Timing, Limits: o.Limits, Events: o.Events, Words: w,
+		LastID: o.LastID, Writes: o.Writes, ReadTool: gate.ReadTool, Listed: gate.Prepare, Disown: disown, ReaderGone: o.ReaderGone, Tell: o.Tell,
+		Server: upstream.Options{
+			Spec: o.Spec, Remote: o.Remote, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout, ConfirmAfter: o.ConfirmAfter, MaxMessage: cmp.Or(o.Limits.MaxMessage, DefaultMaxMessage),
+			Stderr: o.Stderr, Events: o.Events, Health: o.Health, Doctor: w.consult(o.Doctor),
+		},
+	}
+	if len(o.Tools) > 0 {
+		k.Tools = make(map[string]kernel.Policy, len(o.Tools))
+		for name, policy := range o.Tools {
+			k.Tools[name] = policy.kernel(o.Repair)
+		}
+	}
+	if o.Shelf != nil {
+		k.Shelf = &shelf{o.Shelf, o.Spec, o.Principal, w}
+	}
+	if o.Opened != nil {
+		k.Opened = func() func() { return o.Opened(s) }
+	}
+	s.Session = kernel.New(k)
+	s.stages.join(s.Session)
+	return s
+}
+
+// Counters counts what a session has seen.
+type Counters struct {
+	Calls, Answered, Failed, Unknown, Replayed, Late, Foreign, Stray, FromCache, Repaired, Corrected, Proposed, Uncorrected uint64
+
+	ModelInputTokens, ModelOutputTokens uint64
+	ModelCost                           float64 // US dollars; 0 if prices are not configured
+}
+
+// Counters returns a snapshot.
+func (s *Session) Counters() Counters {
+	n, by := s.Session.Counters(), s.stages.observation.Sums()
+	return Counters{
+		Calls: n.Calls, Answered: n.Answered, Failed: n.Failed, Unknown: n.Unknown, Replayed: n.Replayed, Late: n.Late, Foreign: n.Foreign, Stray: n.Stray, FromCache: n.FromCache,
+		Repaired: by.Repaired, Corrected: by.Corrected, Proposed: by.Proposed, Uncorrected: by.Uncorrected,
+		ModelInputTokens: by.ModelInputTokens, ModelOutputTokens: by.ModelOutputTokens, ModelCost: by.ModelCost,
+	}
+}
+
+// Observe returns what can be seen from outside. detail includes the tools, the last calls and the
+// log.
+func (s *Session) Observe(detail bool) Observation { return s.stages.observation.Observe(detail) }
+
+// NoteVerdict counts what a task decided about the server while it failed, one of a small set of words.
+func (s *Session) NoteVerdict(action string) { s.stages.observation.NoteVerdict(action) }
+
+// words masks the secrets of a session, and what is foreign.
+type words struct {
+	secrets atomic.Pointer[redact.Secrets]
+}
+
+func (w *words) learn(spec launch.Spec) {
+	known := spec.Secrets()
+	w.secrets.Store(&known)
+}
+
+func (w *words) Redact(text string) string { return w.secrets.Load().Redact(text) }
+
+func (w *words) Quote(text string) string { return redact.Quote(text) }
+
+// maxClientLen limits the name of a client, in characters.
+const maxClientLen = 80
+
+func (w *words) Name(client string) string { return plaintext.Cap(redact.Quote(client), maxClientLen) }
+
+// consult wraps the doctor to remember the secrets of the specs it returns.
+func (w *words) consult(doctor upstream.Doctor) upstream.Doctor {
+	if doctor == nil {
+		return nil
+	}
+	return &consulted{doctor, w}
+}
+
+type consulted struct {
+	upstream.Doctor
+	words *words
+}
+
+func (d *consulted) Treat(ctx context.Context, spec launch.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
+	treated := d.Doctor.Treat(ctx, spec, e, trying)
+	if treated.Changed {
+		d.words.learn(treated.Spec)
+	}
+	return treated
+}

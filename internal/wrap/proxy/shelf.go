@@ -1,0 +1,118 @@
+package proxy
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/wrap/kernel"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+)
+
+// Shelf keeps what servers said about themselves, so that a session can begin while its server is
+// down. whose identifies a server, an account and a kind of client. It contains secrets.
+type Shelf interface {
+	Get(whose string) []byte // nil: nothing is kept
+	Put(whose string, content []byte)
+}
+
+// shelf is the kernel's shelf: it keeps portraits without secrets.
+type shelf struct {
+	kept      Shelf
+	spec      launch.Spec
+	principal string
+	words     *words
+}
+
+// Whose identifies the server, the account at it, and the kind of client that asks: a server may
+// answer each differently.
+func (s *shelf) Whose(method string, version, capabilities []byte) string {
+	return fmt.Sprintf("%q", append(account(s.spec), s.principal, method, string(version), string(capabilities)))
+}
+
+// Get returns the portrait on the shelf, an empty one if there is none.
+func (s *shelf) Get(whose string) (p kernel.Portrait) {
+	if json.Unmarshal(s.kept.Get(whose), &p) != nil {
+		return kernel.Portrait{}
+	}
+	return p
+}
+
+// Put keeps what is new in a portrait, without what contains a secret. Lists of the last one that
+// this client has not asked for stay.
+func (s *shelf) Put(whose string, p kernel.Portrait) {
+	if p.Legacy {
+		s.kept.Put(whose, []byte(`{"legacy":true}`))
+		return
+	}
+	last, secrets := s.Get(whose), s.words.secrets.Load().Certain()
+	if last.Result != p.Result {
+		if holdsSecret(p.Result, secrets) {
+			return
+		}
+		last = kernel.Portrait{}
+	}
+	fresh := last.Result == ""
+	lists := map[string]string{}
+	maps.Copy(lists, last.Lists)
+	for method, list := range p.Lists {
+		if lists[method] == list {
+			continue
+		}
+		fresh, lists[method] = true, list
+		if holdsSecret(list, secrets) {
+			delete(lists, method)
+		}
+	}
+	if content, err := json.Marshal(kernel.Portrait{Result: p.Result, Lists: lists}); fresh && err == nil {
+		s.kept.Put(whose, content)
+	}
+}
+
+// holdsSecret reports whether a text of JSON contains one of these secrets, or a string that looks
+// like one.
+func holdsSecret(text string, secrets redact.Secrets) bool {
+	var all any
+	if secrets.In(text) || json.Unmarshal([]byte(text), &all) != nil {
+		return true
+	}
+	return anyString(all, func(value string) bool { return redact.Text(value) != value })
+}
+
+// anyString reports whether is holds for a string in decoded JSON. The names of members do not count.
+func anyString(value any, is func(string) bool) bool {
+	switch value := value.(type) {
+	case string:
+		return is(value)
+	case []any:
+		return slices.ContainsFunc(value, func(one any) bool { return anyString(one, is) })
+	case map[string]any:
+		for _, one := range value {
+			if anyString(one, is) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// account returns what the same server may answer differently for: its directory and its secrets.
+func account(spec launch.Spec) []string {
+	all := []string{spec.Fingerprint()}
+	if spec.URL != "" {
+		return all
+	}
+	here, _ := os.Getwd()
+	all = append(all, cmp.Or(spec.Dir, here))
+	for _, pair := range slices.Sorted(slices.Values(spec.Environment())) {
+		if name, value, _ := strings.Cut(pair, "="); redact.NamesSecret(name, value) || len(redact.InnerSecrets(value)) > 0 {
+			all = append(all, pair)
+		}
+	}
+	return all
+}
