@@ -44,7 +44,8 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
-
 require github.com/gauze-mcp/gauze v0.0.0
+
+require go.yaml.in/yaml/v4 v4.0.0-rc.6 // indirect
 
 replace github.com/gauze-mcp/gauze => ../

@@ -41,3 +41,6 @@ func (b *binaries) gauze(tags string) (string, error) {
 func (b *binaries) sdkServer() (string, error) {
 	return programs.SDKServer.Path(context.Background())
 }
+
+// floor builds the byte pump and the minimal server.
+func (b *binaries) floor() (string, error) { return programs.Floor.Path(context.Background()) }

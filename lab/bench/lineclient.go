@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/gauze-mcp/gauze/lab/bench/minimal"
 )
 
 const initializeLine = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25",` +
@@ -45,7 +47,7 @@ func dialTo(stderr io.Writer, argv []string, env ...string) (*lineClient, error)
 	if err != nil {
 		return nil, err
 	}
-	c := &lineClient{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 256<<10)}
+	c := &lineClient{cmd: cmd, in: in, out: bufio.NewReaderSize(out, minimal.MaxLine)}
 	begin := time.Now()
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -89,19 +91,26 @@ func (c *lineClient) answer() ([]byte, error) {
 	}
 }
 
+// burstTimeout is how long a burst may take.
+const burstTimeout = 30 * time.Second
+
 // burst makes the calls, divided among the callers, and returns the latency of each and the total
 // time.
 func (c *lineClient) burst(callers, calls int, text []byte) ([]time.Duration, time.Duration, error) {
 	// A process that is stuck must not hang the benchmark.
-	stuck := time.AfterFunc(30*time.Second, func() { c.cmd.Process.Kill() })
-	defer stuck.Stop()
+	stuck := time.AfterFunc(burstTimeout, func() { c.cmd.Process.Kill() })
+	run := c.together
 	if callers == 1 {
-		return c.oneByOne(calls, text)
+		run = c.oneByOne
 	}
-	return c.together(callers, calls, text)
+	latencies, elapsed, err := run(callers, calls, text)
+	if !stuck.Stop() && err != nil {
+		err = fmt.Errorf("killed because %d calls took longer than %v: %w", calls, burstTimeout, err)
+	}
+	return latencies, elapsed, err
 }
 
-func (c *lineClient) oneByOne(calls int, text []byte) ([]time.Duration, time.Duration, error) {
+func (c *lineClient) oneByOne(_, calls int, text []byte) ([]time.Duration, time.Duration, error) {
 	latencies := make([]time.Duration, 0, calls)
 	var line []byte
 	begin := time.Now()
@@ -184,6 +193,10 @@ func (c *lineClient) distribute(base, calls int, answered []chan struct{}, text 
 	return nil
 }
 
+func rawID(line []byte) []byte { return minimal.RawID(line) }
+
+func quotedAfter(line []byte, marker string) []byte { return minimal.QuotedAfter(line, marker) }
+
 func appendEcho(line []byte, id int, text []byte) []byte {
 	line = append(line, `{"jsonrpc":"2.0","id":`...)
 	line = strconv.AppendInt(line, int64(id), 10)
@@ -194,7 +207,8 @@ func appendEcho(line []byte, id int, text []byte) []byte {
 
 // isEcho returns an error if the line is not the expected response, so that nothing else is timed.
 func isEcho(line, text []byte) error {
-	if !bytes.Contains(line, text) || bytes.Contains(line, []byte(`"isError":true`)) {
+	at := max(0, bytes.Index(line, text[:min(len(text), 64)])) // to search for a large text is slow
+	if !bytes.HasPrefix(line[at:], text) || bytes.Contains(line, []byte(`"isError":true`)) {
 		return fmt.Errorf("not the expected response: %.300s", line)
 	}
 	return nil

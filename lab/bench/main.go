@@ -1,7 +1,7 @@
 // Command bench measures the guarantees of Gauze with the real binary.
 //
 //	go -C lab run ./bench overhead   what gauze costs compared with a direct connection and a byte pump;
-//	                          with -http, compared with a plain reverse proxy; with -silent-model,
+//	                          with -peers, also with other proxies; with -http, compared with a plain reverse proxy; with -silent-model,
 //	                          what a model that never answers costs healthy calls; with -journal,
 //	                          what recording events costs; with -observed, what everything costs
 //	                          that shows a wrap to its user
@@ -23,7 +23,7 @@
 //	                          -answers FILE, also with the configured model or recorded answers
 //
 // The executable also plays the other processes, re-executed with a role: the minimal server, the
-// byte pump, the reverse proxy and the faulty servers.
+// reverse proxy and the faulty servers.
 package main
 
 import (
@@ -34,6 +34,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/lab/bench/minimal"
 )
 
 // command describes a benchmark or a role: its name, its description and its function.
@@ -44,7 +45,7 @@ type command struct {
 }
 
 var commands = []command{
-	{"overhead", "what gauze costs compared with a direct connection and a byte pump", runOverhead},
+	{"overhead", "what gauze costs compared with a direct connection, a byte pump and other proxies", runOverhead},
 	{"storm", "calls while the server is killed, compared with what the server did", runStorm},
 	{"soak", "calls and restarts without end: heap, goroutines, files, children and journal of the wraps", runSoak},
 	{"kills", "steady calls while the server is killed, idle and during calls", runKills},
@@ -58,15 +59,15 @@ var commands = []command{
 
 // roles lists the processes that the benchmarks start. They are not for users.
 var roles = []command{
-	{roleMinimal, "the minimal echo server", func([]string) error { return serveMinimal(os.Stdin, os.Stdout) }},
+	{roleMinimal, "the minimal echo server", func([]string) error { return minimal.Serve(os.Stdin, os.Stdout) }},
 	{roleStormServer, "the server that the storm kills", runStormServer},
 	{roleFaulty, "the faulty server", func(args []string) error { return exitWith(faultyserver.Main(args, os.Stdin, os.Stdout, os.Stderr)) }},
 	{roleFaultyHTTP, "the faulty server over HTTP", func(args []string) error { return exitWith(faultyhttp.Main(args)) }},
 	{roleProxy, "the plain reverse proxy in front of a URL", runProxy},
-	{rolePump, "the bare byte pump in front of a command", runPump},
 }
 
 const (
+	roleMinimal    = "_minimal"
 	roleFaulty     = "_faulty"
 	roleFaultyHTTP = "_faulty-http"
 )

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/correct"
-	"github.com/gauze-mcp/gauze/internal/modelconfig"
-	"github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/internal/mend/correct"
+	"github.com/gauze-mcp/gauze/internal/mend/modelconfig"
+	"github.com/gauze-mcp/gauze/internal/mend/repair"
 	"github.com/gauze-mcp/gauze/llm"
 )
 

@@ -20,7 +20,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/internal/mend/repair"
 )
 
 // The answers that a caller can get to its refused call.

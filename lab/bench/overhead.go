@@ -5,22 +5,21 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
-	"strings"
 	"time"
 )
 
-// route is a way to reach a server: directly, through the pump or through gauze, with or without
-// its journal.
+// route is a way to reach a server: directly, through the pump, through gauze or through a peer.
 type route string
 
 const (
 	direct route = "direct"
 	pump   route = "pump"
 	wrap   route = "wrap"
-	plain  route = "wrap-no-journal"
 )
 
 // cell is one situation measured on every route.
@@ -30,20 +29,14 @@ type cell struct {
 	Payload int    `json:"payload_bytes"`
 }
 
-var overheadCells = []cell{
-	{"go-sdk", 1, 100}, {"go-sdk", 1, 10_000}, {"go-sdk", 32, 100}, {"go-sdk", 32, 10_000},
-	{"minimal", 1, 100}, {"minimal", 1, 10_000}, {"minimal", 32, 100}, {"minimal", 32, 10_000},
-}
-
 // overhead is one run of the benchmark: its settings and measurements.
 type overhead struct {
-	rounds, calls, starts int
-	routes                []route
+	rounds, calls int
+	routes        []route
 
 	argv   map[string][]string // server name -> command
 	prefix map[route][]string  // route -> prefix of the command
 	env    map[route][]string  // route -> more variables of the environment
-	peak   memory              // of gauze, under load
 	look   func() error        // look is called before memory is measured, if set.
 }
 
@@ -52,14 +45,21 @@ type overhead struct {
 func runOverhead(args []string) error {
 	flags := flag.NewFlagSet("overhead", flag.ContinueOnError)
 	var o overhead
+	t := newCostTable(&o)
 	flags.IntVar(&o.rounds, "rounds", 24, "rounds per situation")
 	flags.IntVar(&o.calls, "calls", 0, "calls per route and round (0: as many as the fastest route answers in 20 ms)")
-	flags.IntVar(&o.starts, "starts", 20, "starts per route")
-	routes := flags.String("routes", "direct,pump,wrap", "routes to measure; also wrap-no-journal")
+	flags.IntVar(&t.starts, "starts", 120, "starts per route")
+	flags.DurationVar(&t.idle, "idle", time.Minute, "how long idle processes are observed (0: not at all)")
+	flags.StringVar(&t.server, "server", "go-sdk", "the server: go-sdk, to which the limits apply, or minimal")
+	flags.BoolVar(&t.withPeers, "peers", false, "also measure two other proxies, installed from PyPI and npm")
+	flags.StringVar(&t.only, "only", "", "measure only what this is a part of: a situation such as \"1 x 100 B\", start or idle")
+	flags.StringVar(&t.svg, "svg", "", "write a plot to this file")
+	quick := flags.Bool("quick", false, "take a short look: few rounds, which do not count")
 	gauze := flags.String("gauze", "", "use this binary instead of building one")
 	jsonTo := flags.String("json", "", "write the result as JSON to this file (-: to stdout, after the table)")
-	check := flags.Bool("check", false, "exit with status 1 if a target is missed")
-	overHTTP := flags.Bool("http", false, "compare gauze serve --url with a plain reverse proxy; exits with status 1 if a target is missed")
+	check := flags.Bool("check", false, "exit with status 1 if a limit is missed or a figure is too noisy to count")
+	only := flags.String("servers", "", "with -http: measure only with servers whose names contain this")
+	overHTTP := flags.Bool("http", false, "compare gauze serve and gauze run --url with a plain reverse proxy; exits with status 1 if a target is missed")
 	silentModel := flags.Bool("silent-model", false, "compare gauze with a model that never answers to gauze without a model; exits with status 1 if a target is missed")
 	withJournal := flags.Bool("journal", false, "compare gauze that records its events to gauze that does not; exits with status 1 if a target is missed")
 	observe := flags.Bool("observed", false, "compare gauze that is announced, recorded, asked and scraped to gauze that is not; exits with status 1 if a target is missed")
@@ -73,36 +73,24 @@ func runOverhead(args []string) error {
 		return runJournalOverhead(o, *gauze, *jsonTo)
 	}
 	if *overHTTP {
-		return runWebOverhead(webOverhead{rounds: o.rounds, calls: o.calls, gauze: *gauze}, *jsonTo)
+		return runWebOverhead(webOverhead{rounds: o.rounds, calls: o.calls, only: *only, gauze: *gauze}, *jsonTo)
 	}
 	if *silentModel {
 		return runSilentModel(o, *gauze, *jsonTo)
 	}
-	for name := range strings.SplitSeq(*routes, ",") {
-		o.routes = append(o.routes, route(name))
+	if *quick {
+		o.rounds, t.starts, t.idle = 2, 10, min(t.idle, 5*time.Second)
 	}
-
-	b, err := newBinaries()
+	rep, err := t.run(*gauze)
 	if err != nil {
 		return err
 	}
-	defer b.remove()
-	if err := o.prepare(b, *gauze); err != nil {
+	rep.print(os.Stdout)
+	if err := errors.Join(writeJSON(*jsonTo, rep), rep.plot(t.svg)); err != nil {
 		return err
 	}
-	begin := time.Now()
-	report, err := o.measure()
-	if err != nil {
-		return err
-	}
-	report.Seconds = time.Since(begin).Seconds()
-	report.judge()
-	report.print(os.Stdout)
-	if err := writeJSON(*jsonTo, report); err != nil {
-		return err
-	}
-	if *check && !report.Pass {
-		return errors.New("a target was missed")
+	if *check {
+		return rep.failure()
 	}
 	return nil
 }
@@ -112,24 +100,19 @@ func (o *overhead) prepare(b *binaries, gauze string) error {
 	if err != nil {
 		return err
 	}
-	o.argv = map[string][]string{"go-sdk": {sdk}, "minimal": {b.self, roleMinimal}}
-	o.prefix = map[route][]string{direct: nil, pump: {b.self, rolePump}}
-	if slices.Contains(o.routes, wrap) || slices.Contains(o.routes, plain) {
-		if gauze == "" {
-			if gauze, err = b.gauze(""); err != nil {
-				return err
-			}
-		}
-		o.prefix[wrap] = []string{gauze, "run", "--"}
-		o.prefix[plain] = []string{gauze, "run", "--no-journal", "--"}
-		for _, r := range []route{again, silent, recorded, observed} {
-			o.prefix[r] = o.prefix[wrap]
+	floor, err := b.floor()
+	if err != nil {
+		return err
+	}
+	o.argv = map[string][]string{"go-sdk": {sdk}, "minimal": {floor, "minimal"}}
+	o.prefix = map[route][]string{direct: nil, pump: {floor, "pump"}}
+	if gauze == "" {
+		if gauze, err = b.gauze(""); err != nil {
+			return err
 		}
 	}
-	for _, r := range o.routes {
-		if _, known := o.prefix[r]; !known {
-			return fmt.Errorf("unknown route %q", r)
-		}
+	for _, r := range []route{wrap, again, silent, recorded, observed} {
+		o.prefix[r] = []string{gauze, "run", "--"}
 	}
 	return nil
 }
@@ -138,82 +121,19 @@ func (o *overhead) command(server string, r route) []string {
 	return slices.Concat(o.prefix[r], o.argv[server])
 }
 
-func (o *overhead) measure() (*overheadReport, error) {
-	report := &overheadReport{}
-	starts, err := o.measureStarts()
-	if err != nil {
-		return nil, err
-	}
-	report.Starts = starts
-	for _, c := range overheadCells {
-		rounds, err := o.measureCell(c)
+// roundsPerSet is how many rounds are measured with the same processes. Some processes are faster
+// than others (heap layout, garbage collection), so they are replaced every few rounds.
+const roundsPerSet = 6
+
+// measureCell returns the rounds of one situation.
+func (o *overhead) measureCell(c cell) (all []round, err error) {
+	for len(all) < o.rounds {
+		clients, err := o.dialTrio(c.Server, len(all))
 		if err != nil {
-			return nil, fmt.Errorf("%s, %d callers, %d bytes: %w", c.Server, c.Callers, c.Payload, err)
-		}
-		report.Cells = append(report.Cells, summarize(c, rounds, direct))
-	}
-	report.Memory = o.peak
-	if slices.Contains(o.routes, wrap) {
-		if report.TenPSS, err = o.measureTen(); err != nil {
 			return nil, err
 		}
-	}
-	return report, nil
-}
-
-// measureTen wraps ten servers at the same time and returns the memory of the ten gauze processes
-// in kB.
-func (o *overhead) measureTen() (total int, err error) {
-	var clients []*lineClient
-	for range 10 {
-		c, err := dial(o.command("minimal", wrap))
-		if err != nil {
-			return 0, err
-		}
-		defer c.close()
-		if _, _, err := c.burst(1, 10, []byte("x")); err != nil {
-			return 0, err
-		}
-		clients = append(clients, c)
-	}
-	for _, c := range clients {
-		m, err := memoryOf(c.cmd.Process.Pid)
-		if err != nil {
-			return 0, nil // no /proc on this system
-		}
-		total += m.PSS
-	}
-	return total, nil
-}
-
-// measureStarts measures the time from exec to the initialize response, alternating the routes. It
-// uses the minimal server because it starts fastest and hides the least of gauze's share.
-func (o *overhead) measureStarts() (map[route]float64, error) {
-	seen := map[route][]float64{}
-	for n := range o.starts {
-		for _, r := range rotated(o.routes, n) {
-			c, err := dial(o.command("minimal", r))
-			if err != nil {
-				return nil, err
-			}
-			seen[r] = append(seen[r], float64(c.startup.Microseconds())/1000)
-			c.close()
-		}
-	}
-	medians := map[route]float64{}
-	for r, all := range seen {
-		medians[r] = median(all)
-	}
-	return medians, nil
-}
-
-// measureCell returns the rounds of one situation. Some processes are faster than others (heap
-// layout, garbage collection), so they are replaced every few rounds.
-func (o *overhead) measureCell(c cell) ([]round, error) {
-	const life = 6
-	var all []round
-	for len(all) < o.rounds {
-		rounds, err := o.measureLife(c, min(life, o.rounds-len(all)), len(all))
+		rounds, err := o.measureSet(c, clients, min(roundsPerSet, o.rounds-len(all)))
+		closeAll(clients)
 		if err != nil {
 			return nil, err
 		}
@@ -222,38 +142,27 @@ func (o *overhead) measureCell(c cell) ([]round, error) {
 	return all, nil
 }
 
-// measureLife runs some rounds on new processes.
-func (o *overhead) measureLife(c cell, count, first int) ([]round, error) {
-	clients := map[route]*lineClient{}
-	for _, r := range o.routes {
-		client, err := dial(o.command(c.Server, r), o.env[r]...)
-		if err != nil {
-			return nil, err
-		}
-		defer client.close()
-		clients[r] = client
-	}
+// measureSet runs some rounds with one process of each route, in random order: what a route leaves
+// behind in the machine's caches must not always meet the same other one.
+func (o *overhead) measureSet(c cell, clients map[route]*lineClient, count int) ([]round, error) {
 	text := bytes.Repeat([]byte("x"), c.Payload)
 	calls, err := o.warmUp(c, clients, text)
 	if err != nil {
 		return nil, err
 	}
+	routes := slices.Sorted(maps.Keys(clients))
 	rounds := make([]round, count)
 	for n := range rounds {
 		rounds[n] = round{}
-		for _, r := range rotated(o.routes, first+n) {
+		for _, i := range rand.Perm(len(routes)) {
+			r := routes[i]
 			pid := clients[r].cmd.Process.Pid
-			before := cpuOf(pid)
+			before := activityOf(pid)
 			latencies, elapsed, err := clients[r].burst(c.Callers, calls, text)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", r, err)
 			}
-			one := newBurst(latencies, elapsed)
-			one.cpu = float64((cpuOf(pid) - before).Nanoseconds()) / 1000 / float64(len(latencies))
-			rounds[n][r] = one
-			if r == wrap {
-				o.noteMemory(pid)
-			}
+			rounds[n][r] = newBurst(latencies, elapsed).with(activityOf(pid).since(before))
 		}
 	}
 	return rounds, nil
@@ -264,6 +173,9 @@ func (o *overhead) measureLife(c cell, count, first int) ([]round, error) {
 func (o *overhead) warmUp(c cell, clients map[route]*lineClient, text []byte) (calls int, err error) {
 	const perCaller, length = 4, 20 * time.Millisecond
 	least := max(perCaller*c.Callers, 40)
+	if c.Payload >= 1_000_000 { // one call takes longer than such a burst
+		least = 2 * c.Callers
+	}
 	fastest := time.Duration(math.MaxInt64)
 	for r, client := range clients {
 		for range 2 {
@@ -278,14 +190,6 @@ func (o *overhead) warmUp(c cell, clients map[route]*lineClient, text []byte) (c
 		return max(o.calls, c.Callers), nil
 	}
 	return max(least, int(length*time.Duration(least)/fastest)), nil
-}
-
-func (o *overhead) noteMemory(pid int) {
-	if m, err := memoryOf(pid); err == nil {
-		o.peak.RSS = max(o.peak.RSS, m.RSS)
-		o.peak.Peak = max(o.peak.Peak, m.Peak)
-		o.peak.Anonymous = max(o.peak.Anonymous, m.Anonymous)
-	}
 }
 
 // rotated returns the routes beginning with the n-th, so that no route always goes first or last.

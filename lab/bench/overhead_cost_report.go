@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -8,12 +9,12 @@ import (
 	"text/tabwriter"
 )
 
-// costRow compares the p50 of one route with that of wrap.
+// costRow compares the CPU time of a call on one route with that on wrap.
 type costRow struct {
 	Situation string  `json:"situation"`
 	Route     route   `json:"route"`
 	Processes int     `json:"processes"`
-	P50       float64 `json:"p50_us"`       // median of the processes
+	CPU       float64 `json:"cpu_us"`       // median of the processes
 	More      float64 `json:"more_percent"` // median of the trios
 	Low       float64 `json:"low_percent"`  // of the 95 % confidence interval of More
 	High      float64 `json:"high_percent"`
@@ -26,26 +27,28 @@ func (r costRow) noise() float64 { return max(math.Abs(r.More), (r.High-r.Low)/2
 type costReport struct {
 	Rows    []costRow     `json:"rows"`
 	Memory  map[route]int `json:"private_memory_kb"` // median of some processes
+	Look    float64       `json:"look_ms,omitempty"` // CPU time of gauze each time it is asked about itself
 	Targets []target      `json:"targets"`
 	Notes   []string      `json:"notes,omitempty"`
 	Pass    bool          `json:"pass"`
 
 	of        route   // of is the route whose cost it is.
 	without   string  // without is what wrap lacks.
-	maxCost   float64 // maxCost is in percent of the p50.
+	maxCost   float64 // maxCost is in percent of the CPU time of a call.
 	maxMemory int     // maxMemory is in kB.
+	maxLook   float64 // maxLook is in milliseconds; 0: it is not asked.
 }
 
 // compare adds the rows of one situation.
 func (rep *costReport) compare(situation string, trios []trio) {
 	for _, r := range []route{wrap, again, rep.of} {
-		var p50, more []float64
+		var cpu, more []float64
 		for _, t := range trios {
-			p50 = append(p50, t[r])
+			cpu = append(cpu, t[r])
 			more = append(more, 100*(t[r]/t[wrap]-1))
 		}
 		low, high := medianInterval(more)
-		rep.Rows = append(rep.Rows, costRow{situation, r, len(trios), median(p50), median(more), low, high})
+		rep.Rows = append(rep.Rows, costRow{situation, r, len(trios), median(cpu), median(more), low, high})
 	}
 }
 
@@ -68,8 +71,8 @@ func medianInterval(values []float64) (low, high float64) {
 // maxNoise returns the noise with which a cost at the limit can still be seen, in percent.
 func (rep *costReport) maxNoise() float64 { return rep.maxCost * 2 / 3 }
 
-// judge compares the measurements with the targets. A cost is too high if the whole interval is
-// above the limit; whether it could have been seen, the noise says.
+// judge compares the measurements with the targets. A cost is low enough if the whole interval is below
+// the limit. It does not count if gauze differs too much from itself.
 func (rep *costReport) judge() {
 	rep.Pass = true
 	for i, row := range rep.Rows {
@@ -77,14 +80,29 @@ func (rep *costReport) judge() {
 			continue
 		}
 		noise := rep.Rows[i-1].noise()
-		rep.add(target{Name: "cost at p50, at least, " + row.Situation, Seen: row.Low, Limit: rep.maxCost, Unit: "%", Pass: row.Low <= rep.maxCost})
 		rep.add(target{Name: "noise, " + row.Situation, Seen: noise, Limit: rep.maxNoise(), Unit: "%", Pass: noise <= rep.maxNoise()})
 		if noise > rep.maxNoise() {
-			rep.Notes = append(rep.Notes, fmt.Sprintf("%s: a cost of %.0f %% cannot be seen, because gauze without %s differs by %.1f %% from itself: repeat this on a quiet machine", row.Situation, rep.maxCost, rep.without, noise))
+			rep.Notes = append(rep.Notes, fmt.Sprintf("%s does not count: gauze without %s differs by %.1f %% from itself, so repeat this on a quiet machine", row.Situation, rep.without, noise))
+			continue
 		}
+		rep.add(target{Name: "CPU time of a call, at most, " + row.Situation, Seen: row.High, Limit: rep.maxCost, Unit: "%", Pass: row.High <= rep.maxCost})
+	}
+	if rep.maxLook > 0 {
+		rep.add(target{Name: "CPU time each time it is asked", Seen: rep.Look, Limit: rep.maxLook, Unit: "ms", Pass: rep.Look <= rep.maxLook})
 	}
 	more := float64(rep.Memory[rep.of] - rep.Memory[wrap])
 	rep.add(target{Name: "more private memory", Seen: more, Limit: float64(rep.maxMemory), Unit: "kB", Pass: more <= float64(rep.maxMemory)})
+}
+
+// failure returns an error unless all targets are met.
+func (rep *costReport) failure() error {
+	switch {
+	case rep.Pass:
+		return nil
+	case len(rep.Notes) > 0:
+		return errors.New("the run does not count, because of its noise")
+	}
+	return errors.New("a target was missed")
 }
 
 func (rep *costReport) add(t target) {
@@ -94,9 +112,9 @@ func (rep *costReport) add(t target) {
 
 func (rep *costReport) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "healthy calls\troute\tprocesses\tp50 us\tmore than wrap\t95 % interval\t")
+	fmt.Fprintln(t, "healthy calls\troute\tprocesses\tCPU us\tmore than wrap\t95 % interval\t")
 	for _, row := range rep.Rows {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%.1f\t", row.Situation, row.Route, row.Processes, row.P50)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%.1f\t", row.Situation, row.Route, row.Processes, row.CPU)
 		if row.Route != wrap {
 			fmt.Fprintf(t, "%+.1f %%\t%+.1f to %+.1f %%\t\n", row.More, row.Low, row.High)
 		} else {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ func TestJournalCostIsSeenIfTheNoiseAllowsIt(t *testing.T) {
 	}{
 		"nothing differs":                 {0, 0, 5, 5000, ""},
 		"slower by less than the limit":   {2, 0, 5, 5000, ""},
-		"slower by more than the limit":   {5, 0, 3, 5000, "cost at p50"},
+		"slower by more than the limit":   {5, 0, 3, 5000, "CPU time of a call"},
 		"slower, which cannot be seen":    {5, 0, 40, 5000, "noise"},
 		"the measurement differs as such": {0, 4, 3, 5000, "noise"},
 		"more memory":                     {0, 0, 5, 6001, "more private memory"},
@@ -37,6 +38,9 @@ func TestJournalCostIsSeenIfTheNoiseAllowsIt(t *testing.T) {
 		}
 		if got := strings.Join(missed, ", "); (test.missed == "") != rep.Pass || rep.Pass != (got == "") || !strings.HasPrefix(got, test.missed) {
 			t.Errorf("%s: missed %q: %+v", name, got, rep.Rows)
+		}
+		if err := rep.failure(); (err == nil) != rep.Pass || strings.Contains(fmt.Sprint(err), "does not count") != (test.missed == "noise") {
+			t.Errorf("%s: %v", name, err)
 		}
 		var out strings.Builder
 		rep.print(&out)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,26 +9,32 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// proxied is the route through a plain reverse proxy.
-const proxied route = "proxy"
+// Routes over HTTP, besides direct and wrap, which is gauze serve --url.
+const (
+	proxied   route = "proxy"       // a plain reverse proxy
+	fromStdio route = "serve stdio" // gauze serve before the same server, which it starts
+	fromLines route = "run --url"   // gauze run --url, for a client on stdio
+)
 
-// webRoutes lists the routes to the server.
-var webRoutes = []route{direct, proxied, wrap}
+// webRoutes lists all routes, in the order of the report.
+var webRoutes = []route{direct, proxied, wrap, fromStdio, fromLines}
 
 // webServers lists the servers to measure with: the typical server written with the Go SDK, to
 // which the targets apply, and a fast one with which every microsecond that gauze adds is visible.
-// The fast one is the faulty server without faults. It replies with plain JSON, which is the
-// cheapest to forward.
+// The SDK answers with streams. The fast one is the faulty server without faults. It replies with
+// plain JSON, which is the cheapest to forward, or with streams.
 var webServers = []webServer{
 	{name: "go-sdk modern", era: "modern", sdk: true, flags: []string{"-http", "-stateless"}},
 	{name: "go-sdk legacy", era: "legacy", sdk: true, flags: []string{"-http"}},
 	{name: "fast modern", era: "modern", flags: []string{"-era", "modern", "-answers", "json", "-lifetime", "0"}},
 	{name: "fast legacy", era: "legacy", flags: fastLegacy},
+	{name: "fast legacy, streams", era: "legacy", flags: []string{"-era", "legacy", "-stateful", "-answers", "sse", "-lifetime", "0"}},
 	{name: "fast legacy, writes", era: "legacy", flags: fastLegacy, writes: true},
 	{name: "fast legacy, writes after idle", era: "legacy", flags: fastLegacy, writes: true, gauze: []string{"--confirm-after", "-1ns"}},
 }
@@ -52,9 +59,23 @@ func (s webServer) cells() []cell {
 	return []cell{{s.name, 1, 100}, {s.name, 1, 10_000}, {s.name, 32, 100}, {s.name, 32, 10_000}}
 }
 
+// routes returns the routes to the server. The client on stdio only speaks the legacy era, and does
+// not write.
+func (s webServer) routes() []route {
+	all := []route{direct, proxied, wrap}
+	if s.sdk {
+		all = append(all, fromStdio)
+	}
+	if s.era == "legacy" && !s.writes {
+		all = append(all, fromLines)
+	}
+	return all
+}
+
 // webOverhead is one run over HTTP.
 type webOverhead struct {
 	rounds, calls int
+	only          string // part of the names of the servers to measure with
 	gauze, self   string
 	sdk           string // the server's binary
 }
@@ -77,6 +98,9 @@ func runWebOverhead(o webOverhead, jsonTo string) error {
 	begin := time.Now()
 	report := &webOverheadReport{}
 	for _, server := range webServers {
+		if !strings.Contains(server.name, o.only) {
+			continue
+		}
 		for _, c := range server.cells() {
 			rounds, err := o.measureCell(server, c)
 			if err != nil {
@@ -112,7 +136,13 @@ func (o *webOverhead) measureCell(s webServer, c cell) ([]round, error) {
 	return all, nil
 }
 
-// measureLife runs some rounds on new processes: one server, the proxy and gauze.
+// burster makes calls on one route.
+type burster interface {
+	burst(calls int) (latencies []time.Duration, elapsed time.Duration, err error)
+	close()
+}
+
+// measureLife runs some rounds on new processes: one server, and one for each route.
 func (o *webOverhead) measureLife(s webServer, c cell, count, first int) ([]round, error) {
 	argv := append([]string{o.self, roleFaultyHTTP}, s.flags...)
 	if s.sdk {
@@ -123,26 +153,14 @@ func (o *webOverhead) measureLife(s webServer, c cell, count, first int) ([]roun
 		return nil, err
 	}
 	defer server.stop()
-	urls := map[route]string{direct: server.url}
-	for r, argv := range map[route][]string{
-		proxied: {o.self, roleProxy, server.url},
-		wrap:    append([]string{o.gauze, "serve", "--no-token", "--listen", "127.0.0.1:0", "--quiet", "--url", server.url}, s.gauze...),
-	} {
-		f, err := startHTTP(exec.Command(argv[0], argv[1:]...))
-		if err != nil {
-			return nil, err
-		}
-		defer f.stop()
-		urls[r] = f.url
-	}
-	callers := map[route]*webCallers{}
-	for r, url := range urls {
-		client, err := newWebCallers(s, c, url)
+	callers, pids := map[route]burster{}, map[route]int{}
+	for _, r := range s.routes() {
+		client, pid, stop, err := o.dial(s, c, r, server)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r, err)
 		}
-		defer client.close()
-		callers[r] = client
+		defer stop()
+		callers[r], pids[r] = client, pid
 	}
 	calls, err := o.warmUp(c, callers)
 	if err != nil {
@@ -151,19 +169,65 @@ func (o *webOverhead) measureLife(s webServer, c cell, count, first int) ([]roun
 	rounds := make([]round, count)
 	for n := range rounds {
 		rounds[n] = round{}
-		for _, r := range rotated(webRoutes, first+n) {
+		for _, r := range rotated(s.routes(), first+n) {
+			before := cpuOf(pids[r])
 			latencies, elapsed, err := callers[r].burst(calls)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", r, err)
 			}
-			rounds[n][r] = newBurst(latencies, elapsed)
+			one := newBurst(latencies, elapsed)
+			one.cpu = float64((cpuOf(pids[r]) - before).Nanoseconds()) / 1000 / float64(len(latencies))
+			rounds[n][r] = one
 		}
 	}
 	return rounds, nil
 }
 
+// dial starts the process of a route, if it has one, and a client of it. pid is that process, or the
+// server if the route is direct.
+func (o *webOverhead) dial(s webServer, c cell, r route, server *httpProcess) (client burster, pid int, stop func(), err error) {
+	serve := []string{o.gauze, "serve", "--no-token", "--listen", "127.0.0.1:0", "--quiet"}
+	argv := map[route][]string{
+		proxied:   {o.self, roleProxy, server.url},
+		wrap:      slices.Concat(serve, s.gauze, []string{"--url", server.url}),
+		fromStdio: slices.Concat(serve, s.gauze, []string{"--", o.sdk}),
+		fromLines: slices.Concat([]string{o.gauze, "run"}, s.gauze, []string{"--url", server.url}),
+	}[r]
+	if r == fromLines {
+		lines, err := dial(argv)
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		return lineCallers{lines, c.Callers, bytes.Repeat([]byte("x"), c.Payload)}, lines.cmd.Process.Pid, lines.close, nil
+	}
+	at, end := server, func() {}
+	if argv != nil {
+		if at, err = startHTTP(exec.Command(argv[0], argv[1:]...)); err != nil {
+			return nil, 0, nil, err
+		}
+		end = func() { at.stop() }
+	}
+	web, err := newWebCallers(s, c, at.url)
+	if err != nil {
+		end()
+		return nil, 0, nil, err
+	}
+	return web, at.cmd.Process.Pid, func() { web.close(); end() }, nil
+}
+
+// lineCallers share one client on stdio.
+type lineCallers struct {
+	*lineClient
+	count int
+	text  []byte
+}
+
+func (l lineCallers) burst(calls int) ([]time.Duration, time.Duration, error) {
+	return l.lineClient.burst(l.count, calls, l.text)
+}
+
 // warmUp runs every route without timing it and chooses the number of calls in a burst.
-func (o *webOverhead) warmUp(c cell, callers map[route]*webCallers) (calls int, err error) {
+func (o *webOverhead) warmUp(c cell, callers map[route]burster) (calls int, err error) {
 	const perCaller, length = 8, 60 * time.Millisecond
 	least := max(perCaller*c.Callers, 40)
 	fastest := time.Duration(math.MaxInt64)

@@ -14,15 +14,18 @@ func TestWebOverheadTargets(t *testing.T) {
 		seen   routeSummary
 		pass   bool
 	}{
-		"near enough":            {"go-sdk modern", routeSummary{P50Ratio: 1.3, ThroughputRatio: 0.8}, true},
-		"slow":                   {"go-sdk modern", routeSummary{P50Ratio: 1.4, ThroughputRatio: 0.8}, false},
-		"narrow":                 {"go-sdk legacy", routeSummary{P50Ratio: 1.2, ThroughputRatio: 0.7}, false},
+		"near enough":            {"go-sdk modern", routeSummary{P50Ratio: 1.15, CPURatio: 1.15, ThroughputRatio: 0.8}, true},
+		"slow":                   {"go-sdk modern", routeSummary{P50Ratio: 1.2, CPURatio: 1.1, ThroughputRatio: 0.8}, false},
+		"busy":                   {"go-sdk modern", routeSummary{P50Ratio: 1.1, CPURatio: 1.2, ThroughputRatio: 0.8}, false},
+		"narrow":                 {"go-sdk legacy", routeSummary{P50Ratio: 1.1, CPURatio: 1.1, ThroughputRatio: 0.7}, false},
 		"not measured":           {"go-sdk legacy", routeSummary{}, false},
-		"slow beside a fast one": {"fast modern", routeSummary{P50Ratio: 2, ThroughputRatio: 0.5}, true},
+		"slow beside a fast one": {"fast modern", routeSummary{P50Ratio: 2, CPURatio: 3, ThroughputRatio: 0.5}, true},
 	} {
-		rep := &webOverheadReport{Cells: []cellSummary{{cell{test.server, 1, 100}, map[route]routeSummary{wrap: test.seen}}}}
-		if rep.judge(); rep.Pass != test.pass {
-			t.Errorf("%s: pass is %v", name, rep.Pass)
+		for _, r := range []route{wrap, fromStdio, fromLines} {
+			rep := &webOverheadReport{Cells: []cellSummary{{cell{test.server, 1, 100}, map[route]routeSummary{r: test.seen}}}}
+			if rep.judge(); rep.Pass != test.pass {
+				t.Errorf("%s, %s: pass is %v", name, r, rep.Pass)
+			}
 		}
 	}
 }

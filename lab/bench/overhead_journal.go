@@ -5,7 +5,7 @@ const recorded route = "journal"
 
 // Limits of what the journal may cost.
 const (
-	maxJournalCost   = 3.0   // percent of the p50 of gauze without a journal
+	maxJournalCost   = 3.0   // percent of the CPU time of a call without a journal
 	maxJournalMemory = 1_000 // kB of private memory
 )
 

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/live"
+	"github.com/gauze-mcp/gauze/internal/views/live"
 )
 
 // observed is the route of gauze that is announced, records its events, and is asked about itself.
@@ -22,14 +22,14 @@ const observed route = "observed"
 
 // Limits of what being observed may cost.
 const (
-	maxObservedCost   = 5.0   // percent of the p50 of gauze that nothing observes
+	maxObservedCost   = 3.0   // percent of the CPU time of a call that nothing observes
 	maxObservedMemory = 2_000 // kB of private memory
-	lookInterval      = time.Second
+	maxLookCost       = 3.0   // milliseconds of CPU time for an answer to a status reader and a scrape of /metrics
 )
 
 // runObservedOverhead compares gauze with everything that shows it to its user to gauze without any
-// of it, and the latter with itself, which is how much the measurement varies. A status reader and a
-// scraper of /metrics ask the observed wraps every second.
+// of it, and the latter with itself, which is how much the measurement varies. What it costs to be asked
+// is measured without calls.
 func runObservedOverhead(o overhead, gauze, jsonTo string) error {
 	b, err := newBinaries()
 	if err != nil {
@@ -52,7 +52,11 @@ func runObservedOverhead(o overhead, gauze, jsonTo string) error {
 	}
 	defer w.stop()
 	o.look = w.look
-	err = o.measureCost(&costReport{of: observed, without: "observation", maxCost: maxObservedCost, maxMemory: maxObservedMemory}, jsonTo)
+	rep := &costReport{of: observed, without: "observation", maxCost: maxObservedCost, maxMemory: maxObservedMemory, maxLook: maxLookCost}
+	if rep.Look, err = o.lookCost(); err != nil {
+		return err
+	}
+	err = o.measureCost(rep, jsonTo)
 	fmt.Printf("\nanswers to the status reader: %d, scrapes of /metrics with a wrap: %d\n", w.asked.Load(), w.scraped.Load())
 	if w.asked.Load() == 0 || w.scraped.Load() == 0 {
 		return errors.Join(err, errors.New("no wrap was observed, so nothing was measured"))
@@ -65,10 +69,9 @@ type watching struct {
 	dashboard      *exec.Cmd
 	url, token     string
 	asked, scraped atomic.Int64 // answers with calls, and scrapes with a healthy wrap
-	end            context.CancelFunc
 }
 
-// startWatching starts gauze dashboard and asks every second.
+// startWatching starts gauze dashboard, which is scraped.
 func startWatching(gauze string) (*watching, error) {
 	cmd := exec.Command(gauze, "dashboard", "--listen", "127.0.0.1:0")
 	out, err := cmd.StdoutPipe()
@@ -78,8 +81,7 @@ func startWatching(gauze string) (*watching, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	ctx, end := context.WithCancel(context.Background())
-	w := &watching{dashboard: cmd, end: end}
+	w := &watching{dashboard: cmd}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		w.stop()
@@ -92,23 +94,10 @@ func startWatching(gauze string) (*watching, error) {
 	}
 	address, _, _ := strings.Cut(line, "#")
 	w.url, w.token = address+"metrics", strings.TrimSpace(string(token))
-	go func() {
-		tick := time.NewTicker(lookInterval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				w.look() // a wrap may end while it is asked; look in privateMemory reports failures
-			}
-		}
-	}()
 	return w, nil
 }
 
 func (w *watching) stop() {
-	w.end()
 	w.dashboard.Process.Kill()
 	w.dashboard.Wait()
 }
@@ -120,7 +109,7 @@ func (w *watching) look() error {
 		return err
 	}
 	for _, s := range all {
-		if s.Calls > 0 {
+		if s.Counts.Calls > 0 {
 			w.asked.Add(1)
 		}
 	}
@@ -144,4 +133,29 @@ func (w *watching) look() error {
 		w.scraped.Add(1)
 	}
 	return nil
+}
+
+// lookCost returns the CPU time of gauze for each time it is asked, in milliseconds.
+func (o *overhead) lookCost() (float64, error) {
+	const processes, looks = 5, 20
+	var all []float64
+	for range processes {
+		c, err := dial(o.command("minimal", observed))
+		if err != nil {
+			return 0, err
+		}
+		time.Sleep(eventsWritten)
+		_, _, err = c.burst(1, looks, []byte("x"))
+		err = errors.Join(err, o.look()) // the first answer prepares for the others
+		before := cpuOf(c.cmd.Process.Pid)
+		for range looks {
+			err = errors.Join(err, o.look())
+		}
+		all = append(all, float64((cpuOf(c.cmd.Process.Pid)-before).Microseconds())/1000/looks)
+		c.close()
+		if err != nil {
+			return 0, err
+		}
+	}
+	return median(all), nil
 }

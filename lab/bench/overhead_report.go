@@ -1,22 +1,240 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strings"
 	"text/tabwriter"
 )
 
-// Limits of what gauze may cost.
+// maxNoise is how far gauze may differ from itself in a figure that counts, in percent.
+const maxNoise = 2.0
+
+// Situations of figures that are not of calls.
 const (
-	maxP50Ratio        = 1.15    // compared with a direct connection to a go-sdk server
-	minThroughputRatio = 0.9     // likewise
-	maxOverPump        = 30.0    // microseconds more than the pump, with the minimal server
-	maxMemory          = 15_000  // kB of VmHWM
-	maxStart           = 10.0    // milliseconds more than direct
-	maxCPURatio        = 1.6     // CPU time per call compared with the pump
-	maxAnonymous       = 8_000   // kB of private memory
-	maxTenPSS          = 100_000 // kB of ten gauze processes together
+	startSituation = "start"
+	idleSituation  = "idle"
+	manySituation  = "100 idle wraps"
 )
+
+// limit is what gauze may cost.
+type limit struct {
+	Value float64 `json:"value"`
+	Kind  string  `json:"kind"`
+}
+
+// Kinds of limits.
+const (
+	atMostPump  = "x pump" // at most this multiple of the pump's
+	atLeastPump = "x pump, at least"
+	overPump    = "over pump" // at most this much more than the pump's
+	absolute    = "at most"
+)
+
+// limitOf returns the limit of a figure in a situation, or nil.
+func limitOf(situation, figure string) *limit {
+	small, medium, large := strings.HasSuffix(situation, " x 100 B"), strings.HasSuffix(situation, " x 10 kB"), strings.HasSuffix(situation, " x 1 MB")
+	switch {
+	case figure == cpuFigure && situation == "1 x 100 B":
+		return &limit{1.4, atMostPump}
+	case figure == cpuFigure && (small || medium):
+		return &limit{1.3, atMostPump}
+	case figure == p50Figure && large:
+		return &limit{1.25, atMostPump}
+	case figure == p50Figure:
+		return &limit{1.05, atMostPump}
+	case figure == rateFigure:
+		return &limit{0.97, atLeastPump}
+	case figure == privateFigure && (small || medium): // more than a large message itself needs
+		return &limit{7, absolute}
+	case figure == startFigure:
+		return &limit{5, overPump}
+	case figure == wakeFigure:
+		return &limit{2, absolute}
+	case figure == privateFigure && situation == idleSituation:
+		return &limit{5, absolute}
+	case figure == pssFigure:
+		return &limit{500, absolute}
+	}
+	return nil
+}
+
+// Verdicts about a limit.
+const (
+	passed     = "pass"
+	missed     = "MISSED"
+	notCounted = "not counted"
+)
+
+// tableRow is one figure in one situation.
+type tableRow struct {
+	Situation string            `json:"situation"`
+	Figure    string            `json:"figure"`
+	Values    map[route]float64 `json:"values"`          // medians
+	Ratio     float64           `json:"ratio,omitempty"` // of gauze to the pump: median of the sets
+	More      float64           `json:"more,omitempty"`  // of gauze than the pump, likewise
+	Noise     float64           `json:"noise_percent"`   // by which gauze differs from itself
+	Limit     *limit            `json:"limit,omitempty"`
+	Verdict   string            `json:"verdict,omitempty"`
+}
+
+// tableReport is one run of the benchmark.
+type tableReport struct {
+	Rows    []tableRow `json:"rows"`
+	Peers   []peer     `json:"peers,omitempty"`
+	Seconds float64    `json:"seconds"`
+	limited bool       // limited is true if the limits apply to the server.
+}
+
+// add adds a figure. Routes are compared within each set, and gauze with itself, which shows the noise.
+func (rep *tableReport) add(situation, figure string, sets []set) {
+	row := tableRow{Situation: situation, Figure: figure, Values: map[route]float64{}}
+	if rep.limited {
+		row.Limit = limitOf(situation, figure)
+	}
+	all := map[route][]float64{}
+	var ratio, more, differs []float64
+	for _, s := range sets {
+		for r, f := range s {
+			if v, measured := f[figure]; measured {
+				all[r] = append(all[r], v)
+			}
+		}
+		w, p, a := s[wrap][figure], s[pump][figure], s[again][figure]
+		if p > 0 {
+			ratio, more = append(ratio, w/p), append(more, w-p)
+		}
+		if whole := row.whole(w, p); s[again] != nil && whole > 0 {
+			differs = append(differs, 100*(a-w)/whole)
+		}
+	}
+	for r, values := range all {
+		row.Values[r] = median(values)
+	}
+	row.Ratio, row.More = median(ratio), median(more)
+	if len(differs) > 0 {
+		low, high := medianInterval(differs)
+		row.Noise = max(math.Abs(median(differs)), (high-low)/2)
+	}
+	row.judge()
+	rep.Rows = append(rep.Rows, row)
+}
+
+// whole returns what noise is a part of: the limit if that is an amount, or else the figure of gauze.
+func (r *tableRow) whole(gauze, pumps float64) float64 {
+	switch {
+	case r.Limit != nil && r.Limit.Kind == absolute:
+		return r.Limit.Value
+	case r.Limit != nil && r.Limit.Kind == overPump:
+		return pumps + r.Limit.Value
+	}
+	return gauze
+}
+
+// judge compares the figure with its limit, if its noise allows that.
+func (r *tableRow) judge() {
+	if r.Limit == nil {
+		return
+	}
+	seen, measured := r.Values[wrap]
+	within := measured && map[string]bool{
+		atMostPump:  r.Ratio > 0 && r.Ratio <= r.Limit.Value,
+		atLeastPump: r.Ratio >= r.Limit.Value,
+		overPump:    r.Values[pump] > 0 && r.More <= r.Limit.Value,
+		absolute:    seen <= r.Limit.Value,
+	}[r.Limit.Kind]
+	switch {
+	case r.Noise > maxNoise:
+		r.Verdict = fmt.Sprintf("%s: noise %.1f %%", notCounted, r.Noise)
+	case within:
+		r.Verdict = passed
+	default:
+		r.Verdict = missed
+	}
+}
+
+// failure returns an error if a limit is missed, or a figure with a limit does not count.
+func (rep *tableReport) failure() error {
+	var limits, misses, noisy int
+	for _, r := range rep.Rows {
+		switch {
+		case r.Limit == nil:
+			continue
+		case r.Verdict == missed:
+			misses++
+		case r.Verdict != passed:
+			noisy++
+		}
+		limits++
+	}
+	switch {
+	case limits == 0:
+		return errors.New("no figure with a limit was measured")
+	case misses+noisy > 0:
+		return fmt.Errorf("of %d limits, %d are missed, and %d figures do not count because their noise is over %g %%: repeat this on a quiet machine", limits, misses, noisy, maxNoise)
+	}
+	return nil
+}
+
+// routes returns the routes of the report in the order of its columns.
+func (rep *tableReport) routes() []route {
+	all := []route{direct, pump, wrap}
+	for _, p := range rep.Peers {
+		all = append(all, p.Name)
+	}
+	return all
+}
+
+func (rep *tableReport) print(w io.Writer) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(t, "callers x payload\tfigure")
+	for _, r := range rep.routes() {
+		fmt.Fprintf(t, "\t%s", r)
+	}
+	fmt.Fprintln(t, "\twrap / pump\tnoise\tlimit\t")
+	for _, row := range rep.Rows {
+		fmt.Fprintf(t, "%s\t%s", row.Situation, row.Figure)
+		for _, r := range rep.routes() {
+			fmt.Fprintf(t, "\t%s", amount(row.Values, r))
+		}
+		ratio, noise, limit := "", "", ""
+		if row.Ratio > 0 {
+			ratio = fmt.Sprintf("%.2f", row.Ratio)
+		}
+		if row.Noise > 0 {
+			noise = fmt.Sprintf("%.1f %%", row.Noise)
+		}
+		if row.Limit != nil {
+			limit = fmt.Sprintf("%s %g", row.Limit.Kind, row.Limit.Value)
+		}
+		fmt.Fprintf(t, "\t%s\t%s\t%s\t%s\n", ratio, noise, limit, row.Verdict)
+	}
+	t.Flush()
+	fmt.Fprintln(w, "\nCPU, reads, writes, switches and memory are those of the process in between; direct: of the server.")
+	for _, p := range rep.Peers {
+		fmt.Fprintf(w, "%s: %s\n", p.Name, p.About)
+	}
+	fmt.Fprintf(w, "measured in %.0f s\n", rep.Seconds)
+	if err := rep.failure(); err != nil {
+		fmt.Fprintln(w, err)
+	}
+}
+
+// amount returns a value with three digits, or nothing if it was not measured.
+func amount(values map[route]float64, r route) string {
+	v, measured := values[r]
+	switch {
+	case !measured:
+		return ""
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
 
 // target is a limit and the measured value.
 type target struct {
@@ -25,101 +243,12 @@ type target struct {
 	Limit float64 `json:"limit"`
 	Unit  string  `json:"unit"`
 	Pass  bool    `json:"pass"`
-	// Pump is the same measurement of the byte pump, or 0 if it was not measured. No process in
-	// between can be expected to do better.
-	Pump float64 `json:"pump,omitempty"`
-}
-
-type overheadReport struct {
-	Cells   []cellSummary     `json:"cells"`
-	Starts  map[route]float64 `json:"start_ms"`
-	Memory  memory            `json:"wrap_memory"`
-	TenPSS  int               `json:"ten_wraps_pss_kb"`
-	Targets []target          `json:"targets"`
-	Pass    bool              `json:"pass"`
-	Seconds float64           `json:"seconds"`
-}
-
-// judge compares the measurements with the targets. Without measurements of gauze no target passes.
-func (rep *overheadReport) judge() {
-	for _, c := range rep.Cells {
-		w, measured := c.Routes[wrap]
-		if !measured {
-			return
-		}
-		situation := fmt.Sprintf("%s, %d x %s", c.Server, c.Callers, size(c.Payload))
-		// With many callers the pump copies many messages at a time, which a process that reads
-		// them cannot do.
-		if p := c.Routes[pump]; p.CPU > 0 && c.Callers == 1 && c.Payload <= 100 {
-			rep.add(target{Name: "CPU per call / pump, " + situation, Seen: w.CPU / p.CPU, Limit: maxCPURatio,
-				Unit: "x", Pass: w.CPU <= maxCPURatio*p.CPU})
-		}
-		if c.Server == "go-sdk" {
-			p := c.Routes[pump]
-			rep.add(target{Name: "p50 / direct, " + situation, Seen: w.P50Ratio, Limit: maxP50Ratio,
-				Unit: "x", Pass: w.P50Ratio <= maxP50Ratio, Pump: p.P50Ratio})
-			rep.add(target{Name: "throughput / direct, " + situation, Seen: w.ThroughputRatio, Limit: minThroughputRatio,
-				Unit: "x", Pass: w.ThroughputRatio >= minThroughputRatio, Pump: p.ThroughputRatio})
-		} else if c.Callers == 1 {
-			rep.add(target{Name: "p50 over the pump, " + situation, Seen: w.OverPump, Limit: maxOverPump,
-				Unit: "us", Pass: w.OverPump <= maxOverPump})
-		}
-	}
-	peak := float64(rep.Memory.Peak)
-	rep.add(target{Name: "peak memory of gauze", Seen: peak, Limit: maxMemory, Unit: "kB", Pass: peak <= maxMemory})
-	anonymous, ten := float64(rep.Memory.Anonymous), float64(rep.TenPSS)
-	rep.add(target{Name: "private memory of gauze", Seen: anonymous, Limit: maxAnonymous, Unit: "kB", Pass: anonymous <= maxAnonymous})
-	rep.add(target{Name: "PSS of ten gauze processes", Seen: ten, Limit: maxTenPSS, Unit: "kB", Pass: ten <= maxTenPSS})
-	start := rep.Starts[wrap] - rep.Starts[direct]
-	rep.add(target{Name: "start over direct", Seen: start, Limit: maxStart, Unit: "ms", Pass: start <= maxStart,
-		Pump: max(0, rep.Starts[pump]-rep.Starts[direct])})
-	rep.Pass = true
-	for _, t := range rep.Targets {
-		rep.Pass = rep.Pass && t.Pass
-	}
-}
-
-func (rep *overheadReport) add(t target) { rep.Targets = append(rep.Targets, t) }
-
-func (rep *overheadReport) print(w io.Writer) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "server\tcallers\tpayload\troute\tp50 us\tp90 us\tp99 us\tcalls/s\tCPU us\tp50 ratio\tthroughput ratio\tover pump us\t")
-	for _, c := range rep.Cells {
-		for _, r := range []route{direct, pump, wrap} {
-			s, ok := c.Routes[r]
-			if !ok {
-				continue
-			}
-			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%.1f\t%.1f\t%.1f\t%.0f\t%.1f\t%.2f\t%.2f\t%+.1f\t\n", c.Server, c.Callers, size(c.Payload), r,
-				s.P50, s.P90, s.P99, s.PerSecond, s.CPU, s.P50Ratio, s.ThroughputRatio, s.OverPump)
-		}
-	}
-	t.Flush()
-	fmt.Fprintf(w, "\nmedian time from start to initialize response:")
-	for _, r := range []route{direct, pump, wrap} {
-		if ms, ok := rep.Starts[r]; ok {
-			fmt.Fprintf(w, "  %s %.1f ms", r, ms)
-		}
-	}
-	if rep.Memory.Peak > 0 {
-		fmt.Fprintf(w, "\nmemory of gauze under load: %.1f MB, peak %.1f MB", float64(rep.Memory.RSS)/1000, float64(rep.Memory.Peak)/1000)
-	}
-	fmt.Fprintf(w, "\nmeasured in %.0f s\n\n", rep.Seconds)
-	printTargets(w, rep.Targets)
 }
 
 func printTargets(w io.Writer, targets []target) {
-	if len(targets) == 0 {
-		fmt.Fprintln(w, "gauze was not measured, so no target was checked")
-		return
-	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, g := range targets {
-		fmt.Fprintf(t, "%s\t%s\t%.2f %s\tlimit %.6g %s", mark(g.Pass), g.Name, g.Seen, g.Unit, g.Limit, g.Unit)
-		if g.Pump > 0 {
-			fmt.Fprintf(t, "\t(byte pump %.2f %s)", g.Pump, g.Unit)
-		}
-		fmt.Fprintln(t)
+		fmt.Fprintf(t, "%s\t%s\t%.2f %s\tlimit %.6g %s\n", mark(g.Pass), g.Name, g.Seen, g.Unit, g.Limit, g.Unit)
 	}
 	t.Flush()
 }
@@ -131,8 +260,13 @@ func mark(pass bool) string {
 	return "FAIL"
 }
 
+func (c cell) load() string { return fmt.Sprintf("%d x %s", c.Callers, size(c.Payload)) }
+
 func size(bytes int) string {
-	if bytes >= 1000 {
+	switch {
+	case bytes >= 1_000_000:
+		return fmt.Sprintf("%d MB", bytes/1_000_000)
+	case bytes >= 1000:
 		return fmt.Sprintf("%d kB", bytes/1000)
 	}
 	return fmt.Sprintf("%d B", bytes)

@@ -8,6 +8,16 @@ type burst struct {
 	p50       float64
 	perSecond float64
 	cpu       float64 // microseconds per call, of the route's first process
+	transfers float64 // reads and writes per call, likewise
+	switches  float64 // context switches per call, likewise
+}
+
+// with adds what the route's first process did.
+func (b burst) with(a activity) burst {
+	calls := float64(len(b.latencies))
+	b.cpu, b.transfers = float64(a.cpu.Nanoseconds())/1000/calls, float64(a.transfers)/calls
+	b.switches = float64(a.waits+a.preempted) / calls
+	return b
 }
 
 // round holds the bursts of one round, which run directly after one another.
@@ -34,6 +44,7 @@ type routeSummary struct {
 	ThroughputRatio float64 `json:"throughput_ratio"`
 	OverPump        float64 `json:"p50_over_pump_us"`
 	CPU             float64 `json:"cpu_us_per_call"` // of the server itself if the route is direct
+	CPURatio        float64 `json:"cpu_ratio"`
 }
 
 type cellSummary struct {
@@ -48,7 +59,7 @@ func summarize(c cell, rounds []round, base route) cellSummary {
 		return s
 	}
 	for r := range rounds[0] {
-		var latencies, perSecond, p50Ratio, throughputRatio, overPump, cpu []float64
+		var latencies, perSecond, p50Ratio, throughputRatio, overPump, cpu, cpuRatio []float64
 		for _, one := range rounds {
 			latencies = append(latencies, one[r].latencies...)
 			perSecond = append(perSecond, one[r].perSecond)
@@ -56,6 +67,7 @@ func summarize(c cell, rounds []round, base route) cellSummary {
 			if to, ok := one[base]; ok {
 				p50Ratio = append(p50Ratio, one[r].p50/to.p50)
 				throughputRatio = append(throughputRatio, one[r].perSecond/to.perSecond)
+				cpuRatio = append(cpuRatio, one[r].cpu/to.cpu)
 			}
 			if to, ok := one[pump]; ok {
 				overPump = append(overPump, one[r].p50-to.p50)
@@ -64,7 +76,7 @@ func summarize(c cell, rounds []round, base route) cellSummary {
 		s.Routes[r] = routeSummary{
 			P50: quantile(latencies, 0.5), P90: quantile(latencies, 0.9), P99: quantile(latencies, 0.99),
 			PerSecond: median(perSecond), P50Ratio: median(p50Ratio),
-			ThroughputRatio: median(throughputRatio), OverPump: median(overPump), CPU: median(cpu),
+			ThroughputRatio: median(throughputRatio), OverPump: median(overPump), CPU: median(cpu), CPURatio: median(cpuRatio),
 		}
 	}
 	return s

@@ -62,3 +62,30 @@ func cpuOf(pid int) (total time.Duration) {
 	}
 	return total
 }
+
+// activity is what a process and its threads did so far, as counted by the kernel.
+type activity struct {
+	cpu       time.Duration
+	transfers int // reads and writes
+	waits     int // voluntary context switches: each is followed by a wake-up
+	preempted int // other context switches
+}
+
+func activityOf(pid int) activity {
+	a := activity{cpu: cpuOf(pid)}
+	var reads, writes int
+	readNumbers(fmt.Sprintf("/proc/%d/io", pid), map[string]*int{"syscr:": &reads, "syscw:": &writes})
+	a.transfers = reads + writes
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	for _, file := range tasks {
+		var waits, preempted int
+		readNumbers(file, map[string]*int{"voluntary_ctxt_switches:": &waits, "nonvoluntary_ctxt_switches:": &preempted})
+		a.waits, a.preempted = a.waits+waits, a.preempted+preempted
+	}
+	return a
+}
+
+// since returns what was done after an earlier reading.
+func (a activity) since(before activity) activity {
+	return activity{a.cpu - before.cpu, a.transfers - before.transfers, a.waits - before.waits, a.preempted - before.preempted}
+}

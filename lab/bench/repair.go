@@ -13,7 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/internal/mend/repair"
 )
 
 // Limits of what validating and repairing the arguments of a call may cost.

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/journal"
-	"github.com/gauze-mcp/gauze/internal/live"
+	"github.com/gauze-mcp/gauze/internal/disk/journal"
+	"github.com/gauze-mcp/gauze/internal/views/live"
 )
 
 const listLine = `{"jsonrpc":"2.0","id":"list","method":"tools/list"}` + "\n"
@@ -188,8 +188,8 @@ func (w *soakWrap) nextServer(state string) (pid int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if d.ServerPID != 0 && d.ServerPID != w.killed && !d.Up.IsZero() {
-			return d.ServerPID, nil
+		if s := d.Server; s.ServerPID != 0 && s.ServerPID != w.killed && !s.Up.IsZero() {
+			return s.ServerPID, nil
 		}
 	}
 	return 0, errors.New("the server was not restarted")
@@ -204,8 +204,8 @@ func (s *soak) report(wraps []*soakWrap, took time.Duration) (*soakReport, error
 			return nil, err
 		}
 		rep.Calls += w.calls
-		rep.Restarts += now.Restarts
-		rep.Healed += now.Healed
+		rep.Restarts += now.Server.Restarts
+		rep.Healed += now.Server.Counts.Healed
 		rep.Wraps = append(rep.Wraps, w.samples)
 		w.close()
 	}

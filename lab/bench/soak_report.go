@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/gauze-mcp/gauze/internal/journal"
+	"github.com/gauze-mcp/gauze/internal/disk/journal"
 )
 
 // Limits of what wraps may keep of the calls that they forwarded.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/fault"
 	"github.com/gauze-mcp/gauze/lab/bench/history"
 )
 

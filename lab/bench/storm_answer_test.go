@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/fault"
 	"github.com/gauze-mcp/gauze/lab/bench/history"
 )
 

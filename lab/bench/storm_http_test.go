@@ -41,12 +41,12 @@ func TestSmallWebStormKeepsEveryPromise(t *testing.T) {
 func TestEachModeOfTheWebStorm(t *testing.T) {
 	windowstest.Skip(t)
 	b, gauze := buildWithBugs(t)
-	for _, mode := range modeNames() {
+	for n, mode := range modeNames() {
 		storms, err := configureWeb(webStorm{calls: 300, faults: 30, callers: 8, spare: 12, large: 1 << 20, seed: samples.Seed(t, gauze), mode: mode, silenceTimeout: 2 * silence("")}, "both", "both")
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range samples.Some(samples.Seed(t, gauze), storms, 1) {
+		for _, s := range samples.Some(samples.Seed(t, gauze)+uint64(n), storms, 3) { // each mode in others
 			t.Run(s.String(), func(t *testing.T) {
 				r, err := s.run(b, gauze)
 				if err != nil {

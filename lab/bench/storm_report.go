@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/fault"
 	"github.com/gauze-mcp/gauze/lab/bench/history"
 )
 

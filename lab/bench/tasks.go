@@ -13,9 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/journal"
-	"github.com/gauze-mcp/gauze/internal/task"
-	"github.com/gauze-mcp/gauze/internal/taskrun"
+	"github.com/gauze-mcp/gauze/internal/disk/journal"
+	"github.com/gauze-mcp/gauze/internal/tasks/task"
+	"github.com/gauze-mcp/gauze/internal/tasks/taskrun"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 )
 

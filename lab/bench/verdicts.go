@@ -13,10 +13,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/modelconfig"
-	"github.com/gauze-mcp/gauze/internal/verdict"
-	"github.com/gauze-mcp/gauze/internal/verdict/situations"
+	"github.com/gauze-mcp/gauze/internal/mend/modelconfig"
+	"github.com/gauze-mcp/gauze/internal/tasks/verdict"
+	"github.com/gauze-mcp/gauze/internal/tasks/verdict/situations"
+	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
 	"github.com/gauze-mcp/gauze/llm"
 )
 

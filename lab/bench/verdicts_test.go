@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/verdict/situations"
+	"github.com/gauze-mcp/gauze/internal/tasks/verdict/situations"
 	"github.com/gauze-mcp/gauze/llm"
 )
 

@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/journal"
-	"github.com/gauze-mcp/gauze/internal/live"
+	"github.com/gauze-mcp/gauze/internal/disk/journal"
 	"github.com/gauze-mcp/gauze/internal/testonly/dashlogin"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
-	"github.com/gauze-mcp/gauze/internal/timeline"
+	"github.com/gauze-mcp/gauze/internal/views/live"
+	"github.com/gauze-mcp/gauze/internal/views/timeline"
 	"github.com/gauze-mcp/gauze/lab/browsertest"
 )
 
@@ -166,7 +166,9 @@ func (c *client) load(ctx context.Context) error {
 }
 
 // restarted reports whether the wrap has a server again since the last kill.
-func (c *client) restarted(s live.Server) bool { return s.Healed >= c.want.Healed && s.ServerPID != 0 }
+func (c *client) restarted(s live.Server) bool {
+	return s.Counts.Healed >= c.want.Healed && s.ServerPID != 0
+}
 
 // checkLedger compares the answers with what the server did: each write that was answered took effect
 // once, and no other did, except those that were reported as unknown.
@@ -216,7 +218,7 @@ func fromLive(t *testing.T, r *browsertest.Run) map[string]numbers {
 	must(t, err)
 	got := map[string]numbers{}
 	for _, s := range all {
-		got[s.Name] = numbers{s.Calls, s.Restarts, s.Healed, s.Repaired, s.Saved}
+		got[s.Name] = numbers{s.Counts.Calls, s.Restarts, s.Counts.Healed, s.Counts.Repaired, s.Counts.Saved}
 	}
 	return got
 }

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/live"
+	"github.com/gauze-mcp/gauze/internal/views/live"
 )
 
 // Wrap is a client and the faulty server that gauze wraps for it.

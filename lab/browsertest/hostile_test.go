@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/journal"
-	"github.com/gauze-mcp/gauze/internal/live"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/internal/disk/journal"
+	"github.com/gauze-mcp/gauze/internal/views/live"
 	"github.com/gauze-mcp/gauze/lab/browsertest"
 )
 
@@ -76,12 +76,12 @@ func writeHostile(t *testing.T, state string) {
 func announceHostile(t *testing.T, state string) *live.Announcement {
 	t.Helper()
 	d := live.Detail{Server: live.Server{Name: hostileTexts[0], Client: hostileTexts[1], State: hostileTexts[2], LastReason: hostileTexts[7], Via: hostileTexts[8], Since: time.Now(),
-		Up: time.Now(), LastDeath: time.Now(), Closures: map[string]uint64{hostileTexts[3]: 1}, Rules: map[string]uint64{hostileTexts[4]: 1}}, Command: strings.Join(hostileTexts, " "), Log: slices.Concat(hostileTexts, longTexts)}
+		Up: time.Now(), LastDeath: time.Now(), Counts: live.Counts{Closures: map[string]uint64{hostileTexts[3]: 1}, Rules: map[string]uint64{hostileTexts[4]: 1}}}, Command: strings.Join(hostileTexts, " "), Log: slices.Concat(hostileTexts, longTexts)}
 	for i, text := range d.Log {
 		d.Tools = append(d.Tools, live.Tool{Name: text, Class: text, Policy: text, Calls: 1})
 		d.Recent = append(d.Recent, live.Call{ID: fmt.Sprint(i), Time: time.Now(), Client: text, Tool: text, Outcome: text, Healed: text, Told: text})
 	}
-	a, err := live.Announce(state, d.Name, live.Source{Server: func() live.Server { return d.Server }, Detail: func() live.Detail { return d }, Restart: func() error { return nil }})
+	a, err := live.Announce(state, d.Server.Name, live.Source{Server: func() live.Server { return d.Server }, Detail: func() live.Detail { return d }, Restart: func() error { return nil }})
 	must(t, err)
 	t.Cleanup(a.Close)
 	return a

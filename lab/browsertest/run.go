@@ -13,7 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/gauze-mcp/gauze/internal/shell"
+	"github.com/gauze-mcp/gauze/internal/text/shell"
 	"github.com/gauze-mcp/gauze/lab/programs"
 )
 

@@ -18,9 +18,9 @@ import (
 
 // unraced are packages that share memory and are tested without the race detector nevertheless.
 var unraced = map[string]string{
-	"cmd/gauze":       "its tests start gauze as a process; a storm and a run of everything start one with the race detector",
-	"internal/doctor": "its rules are pure and take long; what runs them at the same time is raced: fleet, agenttools, proxy",
-	"internal/repair": "it shares a cache of schemas, which the tests of proxy use",
+	"cmd/gauze":                "its tests start gauze as a process; a storm and a run of everything start one with the race detector",
+	"internal/workshop/doctor": "its rules are pure and take long; what runs them at the same time is raced: fleet, agenttools, proxy",
+	"internal/mend/repair":     "it shares a cache of schemas, which the tests of proxy use",
 }
 
 // testRaced tests the packages whose memory several goroutines share, with the race detector. It would

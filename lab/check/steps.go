@@ -33,7 +33,7 @@ var steps = []step{
 	{name: "test-temporal", phase: tested, about: "the module temporal, without a server", run: goTest{dir: "temporal"}.run},
 
 	{name: "repeat", phase: tested, about: "the named faults, five times each", level: withAll,
-		run: goTest{env: raceOptions, flags: append([]string{"-count=5", "-run", "^TestFault"}, programs.RaceFlags...), pkgs: []string{"./internal/proxy", "./internal/gateway"}}.run},
+		run: goTest{env: raceOptions, flags: append([]string{"-count=5", "-run", "^TestFault"}, programs.RaceFlags...), pkgs: []string{"./internal/wrap/kernel", "./internal/wrap/gateway"}}.run},
 	{name: "build", about: "gauze and gauze-temporal for Windows and macOS", level: withAll, run: buildForeign},
 	{name: "fuzz", about: fmt.Sprintf("each fuzz target, %d inputs", fuzzRuns), level: withAll, run: fuzzAll},
 	{name: "deploy", about: "alert rules and the Grafana dashboard: Prometheus' libraries and Grafana's types accept them", level: withAll,

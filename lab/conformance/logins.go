@@ -17,7 +17,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/gauze-mcp/gauze/internal/filelock"
+	"github.com/gauze-mcp/gauze/internal/disk/files"
 )
 
 // In the client leg, scenarios named auth/* are run with a client that does not know OAuth: `gauze run`
@@ -110,7 +110,7 @@ func queue(ctx context.Context, scenario string) (leave func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for filelock.Try(f, true) != nil {
+	for files.TryLock(f) != nil {
 		select {
 		case <-ctx.Done():
 			f.Close()

@@ -16,10 +16,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/live"
-	"github.com/gauze-mcp/gauze/internal/otlp"
-	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/internal/views/live"
+	"github.com/gauze-mcp/gauze/internal/views/otlp"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 )
 
 // export returns what a collector receives about one wrap and its calls.
@@ -129,8 +129,8 @@ func TestSpansAreThoseOfTheConventions(t *testing.T) {
 }
 
 func TestExportedMetricsAreThoseOfPrometheus(t *testing.T) {
-	s := live.Server{Name: "files", Client: "cursor", State: "healthy", Since: time.Unix(1_700_000_000, 0), Calls: 5, Failed: 2, Saved: 9}
-	s.Latency.Add(time.Second)
+	s := live.Server{Name: "files", Client: "cursor", State: "healthy", Since: time.Unix(1_700_000_000, 0), Counts: live.Counts{Calls: 5, Failed: 2, Saved: 9}}
+	s.Counts.Latency.Add(time.Second)
 	_, request := export(t, s, func(proxy.Tracer) {})
 	if len(request.ResourceMetrics) != 1 || len(request.ResourceMetrics[0].ScopeMetrics) != 1 {
 		t.Fatal(request)

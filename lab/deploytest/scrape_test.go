@@ -17,8 +17,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/gauze-mcp/gauze/internal/live"
-	"github.com/gauze-mcp/gauze/internal/metrics"
+	"github.com/gauze-mcp/gauze/internal/views/live"
+	"github.com/gauze-mcp/gauze/internal/views/metrics"
 )
 
 // scrape announces a wrap, as gauze run does, and returns what /metrics says about it.
@@ -29,11 +29,10 @@ func scrape(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := live.Server{Name: "files \"and\" \\ more", Client: "cursor", State: "healthy", Calls: 3, Failed: 1,
-		Closures: map[string]uint64{"exit": 1}, Rules: map[string]uint64{"string to number": 1}, Faults: map[string]uint64{"outcome-unknown": 1}}
-	s.Latency.Add(time.Second)
-	s.Latency.Add(time.Hour)
-	s.Recovery.Add(time.Second)
+	s := live.Server{Name: "files \"and\" \\ more", Client: "cursor", State: "healthy", Counts: live.Counts{Calls: 3, Failed: 1, Closures: map[string]uint64{"exit": 1}, Rules: map[string]uint64{"string to number": 1}, Faults: map[string]uint64{"outcome-unknown": 1}}}
+	s.Counts.Latency.Add(time.Second)
+	s.Counts.Latency.Add(time.Hour)
+	s.Counts.Recovery.Add(time.Second)
 	wrap, err := live.Announce(dir, s.Name, live.Source{Server: func() live.Server { return s }})
 	if err != nil {
 		t.Fatal(err)

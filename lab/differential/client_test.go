@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 )
 
 // message is one line from the server, with the bytes of its parts.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/internal/mend/repair"
 )
 
 // The differences that may remain between a direct answer and a wrapped one. Each is an improvement:

@@ -20,7 +20,7 @@ func TestGauzeContainsNothingForTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	const module = "github.com/gauze-mcp/gauze/"
-	if !strings.Contains(string(symbols), module+"internal/proxy.") {
+	if !strings.Contains(string(symbols), module+"internal/wrap/proxy.") {
 		t.Fatal("the symbols of gauze do not contain its own: is the binary stripped?")
 	}
 	for line := range strings.Lines(string(symbols)) {

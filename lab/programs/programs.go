@@ -55,6 +55,7 @@ var (
 	Faulty      = Program{"faultyserver", faultyserver.EnvAlone, ".", "./internal/testonly/faultyserver/standalone", nil}
 	Witness     = Program{"witness", "GAUZE_LAB_WITNESS", "lab", "./hostile/witness", nil}
 	SDKServer   = Program{"sdkserver", "GAUZE_LAB_SDKSERVER", "lab", "./bench/sdkserver", nil}
+	Floor       = Program{"floor", "GAUZE_LAB_FLOOR", "lab", "./bench/floor", nil}
 	Bench       = Program{"bench", "GAUZE_LAB_BENCH", "lab", "./bench", nil}
 	Conformance = Program{"conformance", "GAUZE_LAB_CONFORMANCE", "lab", "./conformance", nil}
 )

@@ -18,6 +18,7 @@ import (
 //go:embed pins/browser/package.json pins/browser/package-lock.json
 //go:embed pins/windows/package.json pins/windows/package-lock.json
 //go:embed pins/grafana/package.json pins/grafana/package-lock.json
+//go:embed pins/peers/package.json pins/peers/package-lock.json
 var npmPins embed.FS
 
 const (
@@ -56,6 +57,9 @@ const (
 
 	pinsGrafanaPackage = "pins/grafana/package.json"
 	pinsGrafanaLock    = "pins/grafana/package-lock.json"
+
+	pinsPeersPackage = "pins/peers/package.json"
+	pinsPeersLock    = "pins/peers/package-lock.json"
 )
 
 // fingerprint returns the name of the directory of a unit, which changes with its pins.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/probe"
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/probe"
+	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 

@@ -260,8 +260,8 @@ func redis(b *bench) string {
 	return "http://" + listener.Addr().String() + "/mcp"
 }
 
-// secure is the address of a server whose certificate nobody has signed but itself.
-func (b *bench) secure(until time.Time) string {
+// secure is the address of a server whose certificate nobody has signed but itself, for this machine or for other hosts.
+func (b *bench) secure(until time.Time, hosts ...string) string {
 	b.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -269,6 +269,9 @@ func (b *bench) secure(until time.Time) string {
 	}
 	about := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Our Own Authority"}, NotBefore: until.Add(-48 * time.Hour), NotAfter: until,
 		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+	if len(hosts) > 0 {
+		about.DNSNames, about.IPAddresses = hosts, nil
+	}
 	certificate, err := x509.CreateCertificate(rand.Reader, about, about, &key.PublicKey, key)
 	if err != nil {
 		b.t.Fatal(err)

@@ -30,6 +30,7 @@ type brokenSetup struct {
 	tries []string             // the same for what it tries in vain and takes back
 	told  string               // what the person is told where nothing heals: a part of the one instruction
 	cope  bool                 // gauze works with it as it is
+	later bool                 // it fails once a client is connected
 	also  func(*bench, tested) // what else must hold of the healing
 }
 
@@ -57,7 +58,7 @@ func (r tested) steps(b *bench) []string {
 }
 
 func brokenSetups() []brokenSetup {
-	return slices.Concat(brokenPrograms, brokenSettings, brokenServers, brokenAddresses)
+	return slices.Concat(brokenPrograms, brokenSettings, brokenServers, brokenAddresses, brokenEvidence, brokenReplies)
 }
 
 // TestBrokenSetups is the proof that gauze finds what is wrong with a real server, and heals what it may heal.

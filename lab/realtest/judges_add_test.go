@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
 // fleet is what gauze sees of the house.

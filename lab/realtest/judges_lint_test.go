@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 

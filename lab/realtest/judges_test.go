@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
 	"github.com/gauze-mcp/gauze/lab/programs"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )

@@ -15,11 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze"
-	"github.com/gauze-mcp/gauze/internal/modelconfig"
+	"github.com/gauze-mcp/gauze/health"
+	"github.com/gauze-mcp/gauze/internal/mend/modelconfig"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/lab/programs"
 	"github.com/gauze-mcp/gauze/lab/realparts"
+	"github.com/gauze-mcp/gauze/task"
 )
 
 // The tests of this file ask a real model, which GAUZE_MODEL and GAUZE_MODEL_URL name. To run them:
@@ -201,10 +202,10 @@ func TestRealModelJudgesAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	verdict, err := gauze.EvaluateHealth(t.Context(), gauze.Situation{
-		Server: "search", Health: gauze.Health{State: gauze.StateUnresponsive}, Reconnects: 5, MaxReconnects: 5,
-		Failures: []gauze.Failure{{Kind: gauze.FailureTimeout, At: now.Add(-time.Minute)}, {Kind: gauze.FailureTimeout, At: now.Add(-10 * time.Second)}},
-		Task:     gauze.Task{Goal: "summarize five articles", Done: 3, Total: 5, Needs: gauze.NeedSome, OthersHealthy: true},
+	verdict, err := task.Evaluate(t.Context(), task.Situation{
+		Server: "search", Health: health.Snapshot{State: health.Unresponsive}, Reconnects: 5, MaxReconnects: 5,
+		Failures: []health.Failure{{Kind: health.TimedOut, At: now.Add(-time.Minute)}, {Kind: health.TimedOut, At: now.Add(-10 * time.Second)}},
+		Task:     task.Work{Goal: "summarize five articles", Done: 3, Total: 5, Needs: task.NeedSome, OthersHealthy: true},
 	}, model)
 	if err != nil {
 		t.Fatal(err)

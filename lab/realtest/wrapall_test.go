@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/testonly/sample"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 

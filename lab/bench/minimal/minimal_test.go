@@ -1,4 +1,4 @@
-package main
+package minimal
 
 import (
 	"encoding/json"
@@ -7,13 +7,14 @@ import (
 )
 
 func TestMinimalServerAnswersEveryRequestWithItsOwnID(t *testing.T) {
-	in := initializeLine + initializedLine +
+	in := `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
 		`{"jsonrpc":"2.0","id":"g1-1","method":"tools/list"}` + "\n" +
-		string(appendEcho(nil, 7, []byte("hello"))) +
+		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello"}}}` + "\n" +
 		`{"jsonrpc":"2.0","id":8,"method":"ping"}` + "\n" +
 		`{"jsonrpc":"2.0","id":9,"method":"server/discover"}` + "\n"
 	var out strings.Builder
-	if err := serveMinimal(strings.NewReader(in), &out); err != nil {
+	if err := Serve(strings.NewReader(in), &out); err != nil {
 		t.Fatal(err)
 	}
 	var got []string

@@ -1,4 +1,6 @@
-package main
+// Package minimal is the fastest possible MCP server: what is measured with it is the cost of
+// everything else.
+package minimal
 
 import (
 	"bufio"
@@ -7,22 +9,23 @@ import (
 	"io"
 )
 
-const roleMinimal = "_minimal"
+// MaxLine is larger than any line that is measured.
+const MaxLine = 2 << 20
 
 const (
-	minimalInitialize = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"minimal-echo","version":"1"}}`
-	minimalTools      = `{"tools":[{"name":"echo","description":"Sends the text back.",` +
+	initialized = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"minimal-echo","version":"1"}}`
+	tools       = `{"tools":[{"name":"echo","description":"Sends the text back.",` +
 		`"inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]},` +
 		`"annotations":{"readOnlyHint":true}}]}`
-	minimalUnknown = `{"code":-32601,"message":"method not found"}`
+	unknown = `{"code":-32601,"message":"method not found"}`
 )
 
-// serveMinimal is the fastest possible server: a loop that splices the id and the text into a
+// Serve is a loop that splices the id and the text into a
 // response and writes it immediately. It does not parse JSON, so it only understands what the
 // benchmark and gauze send: text without escapes. With such a server every microsecond that gauze
 // adds is visible.
-func serveMinimal(r io.Reader, w io.Writer) error {
-	lines := bufio.NewReaderSize(r, 64<<10)
+func Serve(r io.Reader, w io.Writer) error {
+	lines := bufio.NewReaderSize(r, MaxLine)
 	var answer []byte
 	for {
 		line, err := lines.ReadSlice('\n')
@@ -32,25 +35,25 @@ func serveMinimal(r io.Reader, w io.Writer) error {
 			}
 			return err
 		}
-		id := rawID(line)
+		id := RawID(line)
 		if id == nil {
 			continue // a notification
 		}
 		answer = append(answer[:0], `{"jsonrpc":"2.0","id":`...)
 		answer = append(answer, id...)
-		switch method := quotedAfter(line, `"method":"`); string(method) {
+		switch method := QuotedAfter(line, `"method":"`); string(method) {
 		case "tools/call":
 			answer = append(answer, `,"result":{"content":[{"type":"text","text":"`...)
-			answer = append(answer, quotedAfter(line, `"text":"`)...)
+			answer = append(answer, QuotedAfter(line, `"text":"`)...)
 			answer = append(answer, `"}]}`...)
 		case "initialize":
-			answer = append(append(answer, `,"result":`...), minimalInitialize...)
+			answer = append(append(answer, `,"result":`...), initialized...)
 		case "tools/list":
-			answer = append(append(answer, `,"result":`...), minimalTools...)
+			answer = append(append(answer, `,"result":`...), tools...)
 		case "ping":
 			answer = append(answer, `,"result":{}`...)
 		default:
-			answer = append(append(answer, `,"error":`...), minimalUnknown...)
+			answer = append(append(answer, `,"error":`...), unknown...)
 		}
 		answer = append(answer, '}', '\n')
 		if _, err := w.Write(answer); err != nil {
@@ -59,9 +62,9 @@ func serveMinimal(r io.Reader, w io.Writer) error {
 	}
 }
 
-// rawID returns the bytes of the first "id" member, or nil. It relies on the id being before any
+// RawID returns the bytes of the first "id" member, or nil. It relies on the id being before any
 // payload, which is true of every process measured here.
-func rawID(line []byte) []byte {
+func RawID(line []byte) []byte {
 	at := bytes.Index(line, []byte(`"id":`))
 	if at < 0 {
 		return nil
@@ -73,8 +76,8 @@ func rawID(line []byte) []byte {
 	return nil
 }
 
-// quotedAfter returns the bytes between the marker and the next quote.
-func quotedAfter(line []byte, marker string) []byte {
+// QuotedAfter returns the bytes between the marker and the next quote.
+func QuotedAfter(line []byte, marker string) []byte {
 	at := bytes.Index(line, []byte(marker))
 	if at < 0 {
 		return nil

@@ -1,17 +1,39 @@
+// Command floor is what nothing can be cheaper than: a byte pump in front of a command, and the minimal
+// server. It is not a role of the benchmark itself, whose packages cost memory and time to start.
+//
+//	floor pump COMMAND [ARGUMENTS]
+//	floor minimal
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+
+	"github.com/gauze-mcp/gauze/lab/bench/minimal"
 )
 
-const rolePump = "_pump"
+func main() {
+	var err error
+	switch {
+	case len(os.Args) > 2 && os.Args[1] == "pump":
+		err = pump(os.Args[2:])
+	case len(os.Args) == 2 && os.Args[1] == "minimal":
+		err = minimal.Serve(os.Stdin, os.Stdout)
+	default:
+		err = fmt.Errorf("usage: floor pump COMMAND [ARGUMENTS] | floor minimal")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "floor:", err)
+		os.Exit(1)
+	}
+}
 
-// runPump does the least that a process in between can do: it starts the command and copies bytes
+// pump does the least that a process in between can do: it starts the command and copies bytes
 // both ways without looking at them. Its cost is the cost of a second process; anything beyond it
 // is added by gauze.
-func runPump(argv []string) error {
+func pump(argv []string) error {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
