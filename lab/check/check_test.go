@@ -150,10 +150,10 @@ func TestChoose(t *testing.T) {
 		want string
 	}{
 		{false, "vet", "vet"},
-		{false, "test", "compiler, programs, test-lab, test-race, test-plain, test-logins, test-temporal"},
+		{false, "test", "compiler, programs, test-lab, test-race, test-plain, test-logins, test-release, test-temporal"},
 		{false, "windows", "windows-test, windows-real"},
 		{true, "soak", "soak"},
-		{false, "", "gofmt, compiler, programs, staticcheck, realparts, vet, types-windows, types-darwin, test-lab, test-race, test-plain, test-logins, test-temporal"},
+		{false, "", "gofmt, compiler, programs, staticcheck, realparts, vet, types-windows, types-darwin, test-lab, test-race, test-plain, test-logins, test-release, test-temporal"},
 		{true, "", names(steps)},
 	} {
 		chosen, err := choose(steps, c.all, c.only)
@@ -204,5 +204,50 @@ func TestFuzzTargetsAreFoundWithTheirPackage(t *testing.T) {
 	got, err := fuzzTargets([]byte("\na/wire\t" + filepath.ToSlash(file) + "\n"))
 	if err != nil || !slices.Equal(got, []fuzzTarget{{"a/wire", dir, "FuzzScan"}}) {
 		t.Errorf("found %v, %v", got, err)
+	}
+}
+
+// A test that fails once and then passes is named and does not fail the run. What fails again, what
+// proves a fault and what is not one test fails it.
+func TestAFailureIsRepeatedUnlessItProvesAFault(t *testing.T) {
+	const once = `
+	path := os.Getenv("SEEN")
+	if _, err := os.Stat(path); err != nil {
+		os.WriteFile(path, nil, 0o600)
+		t.Error("first time")
+	}`
+	for name, c := range map[string]struct {
+		body string
+		want tally
+	}{
+		"once":        {once, tally{passed: 1, unsteady: 1}},
+		"always":      {`t.Error("each time")`, tally{passed: 1, failed: 1}},
+		"panic":       {once + `; if t.Failed() { panic("broken") }`, tally{passed: 1, failed: 1}},
+		"race report": {once + `; if t.Failed() { t.Log("WARNING: DATA RACE") }`, tally{passed: 1, failed: 1}},
+		"in a parent": {`t.Run("a b", func(t *testing.T) {` + once + `}); if t.Failed() { t.Log("panic: x") }`, tally{passed: 1, failed: 1}},
+		"a subtest":   {`t.Run("a b", func(t *testing.T) {` + once + `})`, tally{passed: 1, unsteady: 1}},
+		"leftovers":   {once + `; if t.Failed() { os.Exit(3) }`, tally{passed: 1, failed: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Setenv("SEEN", filepath.Join(dir, "seen"))
+			for file, text := range map[string]string{
+				"go.mod": "module m\n\ngo 1.26\n",
+				"m_test.go": "package m\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nvar _ = os.Args\n\nfunc TestAGood(t *testing.T) {}\n\nfunc TestBad(t *testing.T) {\n" +
+					c.body + "\n}\n",
+			} {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var out strings.Builder
+			got, err := goTest{dir: dir}.run(t.Context(), &out)
+			if got != c.want || (err != nil) != (c.want.failed > 0) {
+				t.Errorf("counted %v, expected %v; %v\n%s", got, c.want, err, out.String())
+			}
+			if named := strings.Contains(out.String(), "unsteady: TestBad"); named != (c.want.unsteady > 0) {
+				t.Errorf("named: %v\n%s", named, out.String())
+			}
+		})
 	}
 }

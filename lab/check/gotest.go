@@ -47,6 +47,19 @@ var always = []string{"test", "-json", "-vet=off", "-timeout=0"}
 var raceOptions = []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0"}
 
 func (g goTest) run(ctx context.Context, out io.Writer) (tally, error) {
+	f := newFollower(out)
+	err := f.run(g.command(ctx))
+	if err != nil {
+		err = g.repeatFailures(ctx, f, err)
+	}
+	if cached := f.cached; cached > 0 {
+		fmt.Fprintf(out, "%d of %d packages unchanged: their results are from the cache\n", cached, len(f.packages))
+	}
+	return f.total(), err
+}
+
+// command returns the go command.
+func (g goTest) command(ctx context.Context) *exec.Cmd {
 	pkgs := g.pkgs
 	if pkgs == nil {
 		pkgs = []string{"./..."}
@@ -54,12 +67,7 @@ func (g goTest) run(ctx context.Context, out io.Writer) (tally, error) {
 	cmd := exec.CommandContext(ctx, "go", slices.Concat(always, g.flags, pkgs)...)
 	cmd.Env = slices.Concat(os.Environ(), g.env)
 	cmd.Dir = g.dir
-	f := newFollower(out)
-	err := f.run(cmd)
-	if cached := f.cached; cached > 0 {
-		fmt.Fprintf(out, "%d of %d packages unchanged: their results are from the cache\n", cached, len(f.packages))
-	}
-	return f.total(), err
+	return cmd
 }
 
 // maxTest is how long one test may take at pace 1. With the whole samples it gets an hour.
@@ -127,6 +135,8 @@ type follower struct {
 	output      map[testID]*strings.Builder
 	parents     map[testID]bool // has subtests, which are counted in its place
 	failedBelow map[testID]bool // a subtest failed and was counted
+	failures    []testID        // a package only if none of its tests failed
+	proof       bool            // of a fault, in what failed tests or packages printed
 }
 
 func newFollower(out io.Writer) *follower {
@@ -177,6 +187,7 @@ func (f *follower) collect(id testID, text string) {
 		if strings.Contains(text, "\t(cached)") {
 			f.cached++
 		}
+		f.proof = f.proof || provesFault(text)
 		if text != "PASS\n" && !strings.Contains(text, "[no test files]") {
 			io.WriteString(f.out, text)
 		}
@@ -193,10 +204,12 @@ func (f *follower) collect(id testID, text string) {
 
 func (f *follower) ended(id testID, e testEvent) {
 	if e.Action == "fail" {
+		f.proof = f.proof || provesFault(f.textOf(id))
 		f.show(id)
 		f.showUnfinished(id)
 		if !f.failedBelow[id] { // otherwise the failed subtest was already counted
 			f.count(id.pkg, tally{failed: 1})
+			f.failures = append(f.failures, id)
 		}
 		if up, ok := id.parent(); ok {
 			f.failedBelow[up] = true
@@ -234,9 +247,15 @@ func (f *follower) showUnfinished(pkg testID) {
 
 // show prints the output of a test.
 func (f *follower) show(id testID) {
+	io.WriteString(f.out, f.textOf(id))
+}
+
+// textOf returns what a test has printed.
+func (f *follower) textOf(id testID) string {
 	if output := f.output[id]; output != nil {
-		io.WriteString(f.out, output.String())
+		return output.String()
 	}
+	return ""
 }
 
 // parent returns the parent test of a subtest, or the package of a top-level test.

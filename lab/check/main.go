@@ -7,8 +7,8 @@
 //
 // It requires Go and access to the usual registries; on a Debian-like machine, as root, it installs
 // everything else itself. Results of unchanged packages come from Go's test cache and are marked
-// "(cached)". The last line is "N passed, N failed": each Go test counts as one, and each other step
-// as one.
+// "(cached)". A test that fails is run again by itself; see unsteady.go. The last line is "N passed,
+// N failed": each Go test counts as one, and each other step as one.
 package main
 
 import (

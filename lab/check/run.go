@@ -38,16 +38,19 @@ const (
 )
 
 // tally counts outcomes.
-type tally struct{ passed, failed, skipped int }
+type tally struct{ passed, failed, skipped, unsteady int }
 
 func (t tally) plus(u tally) tally {
-	return tally{t.passed + u.passed, t.failed + u.failed, t.skipped + u.skipped}
+	return tally{t.passed + u.passed, t.failed + u.failed, t.skipped + u.skipped, t.unsteady + u.unsteady}
 }
 
 func (t tally) String() string {
 	s := fmt.Sprintf("%d passed, %d failed", t.passed, t.failed)
 	if t.skipped > 0 {
 		s += fmt.Sprintf(", %d skipped", t.skipped)
+	}
+	if t.unsteady > 0 {
+		s += fmt.Sprintf(", %d unsteady", t.unsteady)
 	}
 	return s
 }
@@ -115,6 +118,9 @@ func report(ctx context.Context, steps []step, out io.Writer, table bool) int {
 		fmt.Fprintf(out, ", %d skipped", total.skipped)
 	}
 	fmt.Fprintln(out)
+	if total.unsteady > 0 {
+		fmt.Fprintf(out, "%d unsteady: failed once, then passed alone; not counted as passed\nnext: search the output for \"unsteady:\", and find out why before anything else\n", total.unsteady)
+	}
 	if ctx.Err() != nil {
 		fmt.Fprintln(out, "interrupted before all steps had run")
 		total.failed++

@@ -30,6 +30,7 @@ var steps = []step{
 	{name: "test-plain", phase: tested, about: "all other packages of the product", run: testPlain},
 	{name: "test-logins", phase: tested, about: "a real authorization server: calls over many expiries, eight processes with one login, outages and kills; attacks on logins",
 		run: goTest{dir: "lab/authserver"}.run},
+	{name: "test-release", phase: tested, about: "what a release consists of: made, installed with each channel's own tools, and run", run: goTest{dir: "lab/release"}.run},
 	{name: "test-temporal", phase: tested, about: "the module temporal, without a server", run: goTest{dir: "temporal"}.run},
 
 	{name: "repeat", phase: tested, about: "the named faults, five times each", level: withAll,
