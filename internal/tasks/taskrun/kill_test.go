@@ -170,7 +170,11 @@ func TestKilledAtEveryWrite(t *testing.T) {
 // deciding by the ledger.
 func killed(t *testing.T, steps string, killAt int, keys []string) {
 	b := begin(t, steps)
-	if status := b.process(killAt); status != -1 {
+	switch status := b.process(killAt); {
+	case status == 0 && len(b.entries())-1 < max(killAt, -killAt): // on a busy machine the undisturbed one wrote more
+		b.wantOnce(keys...)
+		return
+	case status != -1:
 		t.Fatalf("exit status %d instead of a kill", status)
 	}
 	acknowledged := b.entries()

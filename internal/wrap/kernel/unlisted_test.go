@@ -29,8 +29,9 @@ func serveUsers(in io.Reader, out io.Writer, dir string) {
 		return err == nil
 	}
 	var list json.RawMessage // the id of a request that is answered when a tool is called
-	eachLine(in, func(_ []byte, m plainMessage) {
-		fmt.Fprintln(asked, m.Method)
+	var early *plainMessage  // a call that came before it
+	var serve func(plainMessage)
+	serve = func(m plainMessage) {
 		answer := func(text string) { fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID, text) }
 		result := func(text string, failed bool) {
 			quoted, _ := json.Marshal(text)
@@ -45,7 +46,9 @@ func serveUsers(in io.Reader, out io.Writer, dir string) {
 			switch {
 			case lists == "never":
 			case lists == "with the call" && !is("looked"):
-				list = m.ID
+				if list = m.ID; early != nil {
+					serve(*early)
+				}
 			case lists == "changing":
 				fmt.Fprintln(out, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 				answer(`"result":{"tools":[` + look + `,` + create + `]}`)
@@ -69,6 +72,10 @@ func serveUsers(in io.Reader, out io.Writer, dir string) {
 				Arguments map[string]any
 			}
 			json.Unmarshal(m.Params, &call)
+			if lists == "with the call" && list == nil && !is("looked") {
+				early = &m
+				return
+			}
 			if list != nil {
 				fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`+"\n", list, look)
 				for !is("go") {
@@ -85,6 +92,10 @@ func serveUsers(in io.Reader, out io.Writer, dir string) {
 				result(string(m.Params), false)
 			}
 		}
+	}
+	eachLine(in, func(_ []byte, m plainMessage) {
+		fmt.Fprintln(asked, m.Method)
+		serve(m)
 	})
 }
 
