@@ -19,7 +19,6 @@ require (
 	go.yaml.in/yaml/v4 v4.0.0-rc.6
 	golang.org/x/oauth2 v0.36.0
 	golang.org/x/sys v0.49.0
-	golang.org/x/text v0.24.0
 	golang.org/x/time v0.15.0
 	modernc.org/sqlite v1.61.0
 )

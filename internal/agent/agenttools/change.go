@@ -72,22 +72,34 @@ func confirmPlan[Out any, P interface {
 	*Out
 	actionStatus() *ActionStatus
 }](c *call, plan fleet.Plan, title string, typed [2][]string, then func(*call, []Written) (Out, error)) (Out, error) {
-	consent := plan.Consent()
-	q := question{title: title, shown: plan.Diff(), token: consent, operations: writes, typed: strings.TrimSpace(commandLine(typed[0]...) + " --consent " + consent + " " + commandLine(typed[1]...))}
+	q := planQuestion(plan, title, typed)
 	return confirm[Out, P](c, q, func(c *call) (out Out, err error) {
-		made, err := c.service.Fleet.Apply(plan, consent)
-		if c.askMode() != cannotAsk {
-			c.service.Fleet.SawPlan(plan, made)
-		}
-		var written []Written
-		for _, entry := range made {
-			written = append(written, writtenOf(entry))
-		}
+		written, err := c.apply(plan, q.token)
 		if err != nil {
-			return out, failure(err.Error()+writtenText(written), "call %s again without consent and show the user the new result", c.tool)
+			return out, err
 		}
 		return then(c, written)
 	})
+}
+
+func planQuestion(plan fleet.Plan, title string, typed [2][]string) question {
+	consent := plan.Consent()
+	return question{title: title, shown: plan.Diff(), token: consent, operations: writes, typed: strings.TrimSpace(commandLine(typed[0]...) + " --consent " + consent + " " + commandLine(typed[1]...))}
+}
+
+// apply applies a plan that the user agreed to.
+func (c *call) apply(plan fleet.Plan, consent string) (written []Written, err error) {
+	made, err := c.service.Fleet.Apply(plan, consent)
+	if c.askMode() != cannotAsk {
+		c.service.Fleet.SawPlan(plan, made)
+	}
+	for _, entry := range made {
+		written = append(written, writtenOf(entry))
+	}
+	if err != nil {
+		err = failure(err.Error()+writtenText(written), "call %s again without consent and show the user the new result", c.tool)
+	}
+	return written, err
 }
 
 type configureIn struct {

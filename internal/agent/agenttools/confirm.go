@@ -102,23 +102,27 @@ func confirm[Out any, P interface {
 	*Out
 	actionStatus() *ActionStatus
 }](c *call, q question, then func(*call) (Out, error)) (out Out, err error) {
+	got, err := c.confirm(q, P(&out).actionStatus(), func(c *call) (any, error) { return then(c) })
+	if got != nil {
+		out = got.(Out)
+	}
+	return out, err
+}
+
+// confirm returns what then returned if it ran, or else sets s.
+func (c *call) confirm(q question, s *ActionStatus, then func(*call) (any, error)) (got any, err error) {
 	if c.verdict(q.operations...) == trust.Never {
-		return out, fmt.Errorf("%s does not support this operation, even with confirmation", c.tool)
+		return nil, fmt.Errorf("%s does not support this operation, even with confirmation", c.tool)
 	}
 	if q.full == "" {
 		q.full = q.shown
 	}
-	keep := func(c *call) (any, error) {
-		out, err := then(c)
-		return out, err
-	}
-	s := P(&out).actionStatus()
 	s.Asks, s.Diff, s.plain = q.title, q.shown, q.plain
 	if len(q.full) > maxQuestionBytes {
 		s.Status, s.Diff = needsPerson, ""
 		s.How = fmt.Sprintf("Nothing was done: the change is %d kB long, too long to confirm in a dialog. The user can review it in a terminal with: %s", len(q.full)>>10, q.typed)
 		s.How = redact.Passage(s.How)
-		return out, nil
+		return nil, nil
 	}
 	switch c.askMode() {
 	case askDirectly:
@@ -126,27 +130,27 @@ func confirm[Out any, P interface {
 		params.Meta = mcptasks.Related(mcptasks.IDOf(c.request))
 		said, err := c.request.Session.Elicit(c.ctx, params)
 		if err != nil && c.ctx.Err() != nil {
-			return out, c.ctx.Err()
+			return nil, c.ctx.Err()
 		}
 		if err == nil && agrees(said) {
 			return then(c)
 		}
 		s.refused(said, q)
-		return out, nil
+		return nil, nil
 	case askByResult:
 		state := rand.Text()
-		c.service.put(state, &pending{q, c.digest, time.Now(), keep})
-		return out, &inputNeeded{state, q.elicit()}
+		c.service.put(state, &pending{q, c.digest, time.Now(), then})
+		return nil, &inputNeeded{state, q.elicit()}
 	}
 	if !c.service.AllowWrites || q.hidden {
 		s.Status = needsPerson
 		s.How = "Nothing was done: the user must confirm this, and this client cannot ask them. They can run: " + q.typed
-		return out, nil
+		return nil, nil
 	}
-	c.service.put(q.token, &pending{q, c.digest, time.Now(), keep})
+	c.service.put(q.token, &pending{q, c.digest, time.Now(), then})
 	s.Status, s.Consent = needsConsent, q.token
 	s.How = fmt.Sprintf("Nothing has been done yet. Show this to the user. If they agree, call %s again with the same arguments and \"consent\": %q", c.tool, q.token)
-	return out, nil
+	return nil, nil
 }
 
 func (s *ActionStatus) refused(said *mcp.ElicitResult, q question) {
@@ -295,9 +299,23 @@ func confirmStart[Out any, P interface {
 	*Out
 	actionStatus() *ActionStatus
 }](c *call, servers []candidate, typed string, then func(*call) (Out, error)) (out Out, err error) {
-	q := question{title: "Allow Gauze to run this on your machine as a test?", typed: typed, plain: true}
+	q, open, err := c.startQuestion(servers, typed)
+	if err != nil {
+		return out, err
+	}
+	if len(open) == 0 {
+		return then(c)
+	}
+	return confirm[Out, P](c, q, func(c *call) (Out, error) {
+		c.agree(open)
+		return then(c)
+	})
+}
+
+// startQuestion returns which of the servers need confirmation, and what the user is asked.
+func (c *call) startQuestion(servers []candidate, typed string) (q question, open []candidate, err error) {
+	q = question{title: "Allow Gauze to run this on your machine as a test?", typed: typed, plain: true}
 	sum := sha256.New()
-	var open []candidate
 	var shown, full []string
 	for _, s := range servers {
 		if c.verdict(s.operation()) == trust.Allowed || c.service.agreed(s.thing) {
@@ -305,24 +323,18 @@ func confirmStart[Out any, P interface {
 		}
 		outline, whole, err := s.texts(c.service.Fleet)
 		if err != nil {
-			return out, failure("nothing was done: "+err.Error(), "shorten the command, or ask the user to run it in a terminal")
+			return q, nil, failure("nothing was done: "+err.Error(), "shorten the command, or ask the user to run it in a terminal")
 		}
 		open = append(open, s)
 		q.operations = append(q.operations, s.operation())
 		shown, full = append(shown, outline), append(full, whole)
 		fmt.Fprintln(sum, s.thing.Hash())
 	}
-	if len(open) == 0 {
-		return then(c)
-	}
 	if len(open) == 1 && open[0].spec.URL != "" {
 		q.title = "Allow Gauze to connect to this URL to test the server?"
 	}
 	q.shown, q.full, q.token = strings.Join(shown, "\n"), strings.Join(full, "\n"), hex.EncodeToString(sum.Sum(nil))[:32]
-	return confirm[Out, P](c, q, func(c *call) (Out, error) {
-		c.agree(open)
-		return then(c)
-	})
+	return q, open, nil
 }
 
 // agreed reports whether the user has seen exactly this and allowed it, here or anywhere else.

@@ -220,8 +220,6 @@ func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 		}
 	case fleet.Heal, fleet.Repair, fleet.Ask:
 		shown.Next = fmt.Sprintf("call heal_server with {\"server\": %q}", shown.ID)
-	case fleet.Rewrap:
-		shown.Next = "tell the user to run: " + v.Next
 	case fleet.Try:
 		shown.Next = fmt.Sprintf("call test_connection with {\"name\": %q}; gauze asks the user first", shown.ID)
 	}

@@ -31,61 +31,79 @@ type answer interface{ text() string }
 // add registers a tool. Its schemas are derived from the types. Arguments are validated against the
 // input schema like those of any server behind Gauze: repaired where the meaning is clear, or
 // rejected with every error and a call that would be valid.
+//
+// What it and other functions with type parameters do is in functions without them, because the
+// compiler makes a copy for each type.
 func add[In any, Out answer](svc *service, name, title, about string, h hints, run func(*call, In) (Out, error)) {
-	if len(operations[name]) == 0 {
-		panic("agenttools: " + name + " is missing from the table of operations")
+	t := tool{name: name, title: title, about: about, hints: h, out: reflect.TypeFor[Out]()}
+	t.run = func(c *call, arguments []byte) (answer, error) {
+		var in In
+		if err := json.Unmarshal(arguments, &in); err != nil {
+			return nil, failure("invalid arguments for "+name+": "+redact.Quote(err.Error()), "send a JSON object that matches the input schema")
+		}
+		return run(c, in)
 	}
-	input := schemaOf[In]()
+	svc.add(t, schemaOf(reflect.TypeFor[In]()))
+}
+
+// tool is a tool without its types.
+type tool struct {
+	name, title, about string
+	hints
+	out reflect.Type // what run returns
+	run func(c *call, arguments []byte) (answer, error)
+}
+
+func (svc *service) add(t tool, input *jsonschema.Schema) {
+	if len(operations[t.name]) == 0 {
+		panic("agenttools: " + t.name + " is missing from the table of operations")
+	}
 	raw, err := json.Marshal(input)
 	if err != nil {
 		panic(err) // cannot happen with our own types
 	}
 	tier := repair.Silent
-	if h.readOnly {
+	if t.readOnly {
 		tier = repair.Told
 	}
 	svc.server.AddTool(&mcp.Tool{
-		Name: name, Title: title, Description: about, InputSchema: input, OutputSchema: outlineOf[Out](),
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: h.readOnly, DestructiveHint: &h.destructive, IdempotentHint: h.idempotent, OpenWorldHint: &h.openWorld},
+		Name: t.name, Title: t.title, Description: t.about, InputSchema: input, OutputSchema: outlineOf(t.out),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.readOnly, DestructiveHint: &t.destructive, IdempotentHint: t.idempotent, OpenWorldHint: &t.openWorld},
 	}, func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		c := svc.newCall(ctx, name, request)
+		c := svc.newCall(ctx, t.name, request)
 		defer c.end()
 		schema := repair.Compile(raw)
-		out := schema.Arguments(request.Params.Arguments, repair.Options{Tool: name, Tier: tier})
+		out := schema.Arguments(request.Params.Arguments, repair.Options{Tool: t.name, Tier: tier})
 		if out.Verdict == repair.Refused {
-			return c.failed(errors.New(schema.Explain(name, out, 1).Text)), nil
+			return c.failed(errors.New(schema.Explain(t.name, out, 1).Text)), nil
 		}
 		arguments := out.Arguments
 		if len(arguments) == 0 {
 			arguments = []byte("{}")
 		}
-		var in In
-		if err := json.Unmarshal(arguments, &in); err != nil {
-			return c.failed(failure("invalid arguments for "+name+": "+redact.Quote(err.Error()), "send a JSON object that matches the input schema")), nil
-		}
-		return finish(c, arguments, func() (Out, error) { return run(c, in) })
+		return t.finish(c, arguments)
 	})
 }
 
 // finish runs a call, or resumes it after the user has answered, and returns its result.
-func finish[Out answer](c *call, arguments []byte, run func() (Out, error)) (*mcp.CallToolResult, error) {
+func (t tool) finish(c *call, arguments []byte) (*mcp.CallToolResult, error) {
 	consent := c.identify(arguments)
 	open, said, err := c.resume(consent)
 	var out answer
 	switch {
 	case err != nil:
 	case open == nil:
-		out, err = run()
+		out, err = t.run(c, arguments)
 	case !agrees(said):
-		var none Out
-		s := any(&none).(interface{ actionStatus() *ActionStatus }).actionStatus() // every tool that asks has one
+		none := reflect.New(t.out)
+		s := none.Interface().(interface{ actionStatus() *ActionStatus }).actionStatus() // every tool that asks has one
 		s.Asks = open.title
 		s.refused(said, open.question)
-		out = none
+		out = none.Elem().Interface().(answer)
 	default:
 		var got any
 		if got, err = open.then(c); err == nil {
-			out = got.(Out)
+			out = got.(answer)
 		}
 	}
 	var input *inputNeeded
@@ -105,8 +123,8 @@ func finish[Out answer](c *call, arguments []byte, run func() (Out, error)) (*mc
 
 // outlineOf returns the schema of a type without the fields of nested objects: they explain
 // themselves, and every byte of tools/list is in the context of every session.
-func outlineOf[T any]() *jsonschema.Schema {
-	s := schemaOf[T]()
+func outlineOf(t reflect.Type) *jsonschema.Schema {
+	s := schemaOf(t)
 	s.AdditionalProperties = nil
 	for name, property := range s.Properties {
 		s.Properties[name] = &jsonschema.Schema{Type: property.Type, Types: property.Types, Description: property.Description}
@@ -115,8 +133,8 @@ func outlineOf[T any]() *jsonschema.Schema {
 }
 
 // schemaOf returns the schema of a type. Lists are never null.
-func schemaOf[T any]() *jsonschema.Schema {
-	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}}})
+func schemaOf(t reflect.Type) *jsonschema.Schema {
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}}})
 	if err != nil {
 		panic(err) // cannot happen with our own types
 	}

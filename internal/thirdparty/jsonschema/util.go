@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/text/message"
-
 	"github.com/gauze-mcp/gauze/internal/thirdparty/jsonschema/kind"
 )
 
@@ -463,6 +461,6 @@ func (e *localizableError) Error() string {
 	return fmt.Sprintf(e.msg, e.args...)
 }
 
-func (e *localizableError) LocalizedError(p *message.Printer) string {
+func (e *localizableError) LocalizedError(p *kind.Printer) string {
 	return p.Sprintf(e.msg, e.args...)
 }

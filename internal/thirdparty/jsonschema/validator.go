@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"golang.org/x/text/message"
-
 	"github.com/gauze-mcp/gauze/internal/thirdparty/jsonschema/kind"
 )
 
@@ -974,5 +972,5 @@ type ValidationError struct {
 
 type ErrorKind interface {
 	KeywordPath() []string
-	LocalizedString(*message.Printer) string
+	LocalizedString(*kind.Printer) string
 }

@@ -2,12 +2,13 @@ package dashboard
 
 import (
 	"fmt"
-	"html/template"
+	"html"
 	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/disk/journal"
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/views/markup"
 	"github.com/gauze-mcp/gauze/internal/views/timeline"
 )
 
@@ -47,10 +48,10 @@ func healedPerMinute(records []journal.Record, now time.Time) (c chart) {
 func (c chart) Sentence() string { return plaintext.UpperFirst(c.sums.Sentence("last hour")) }
 
 // SVG draws c as bars. Its label says what the bars show.
-func (c chart) SVG(class string) template.HTML {
+func (c chart) SVG(class string) markup.HTML {
 	const width, height = 4, 24 // of a bar
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="%s" viewBox="0 0 %d %d" preserveAspectRatio="none" role="img" aria-label="%s">`, template.HTMLEscapeString(class), width*chartMinutes, height, template.HTMLEscapeString(c.Sentence()))
+	fmt.Fprintf(&b, `<svg class="%s" viewBox="0 0 %d %d" preserveAspectRatio="none" role="img" aria-label="%s">`, html.EscapeString(class), width*chartMinutes, height, html.EscapeString(c.Sentence()))
 	fmt.Fprintf(&b, `<line x1="0" y1="%d" x2="%d" y2="%[1]d"/>`, height, width*chartMinutes)
 	for i, n := range c.minutes {
 		if n > 0 {
@@ -59,5 +60,5 @@ func (c chart) SVG(class string) template.HTML {
 		}
 	}
 	b.WriteString("</svg>")
-	return template.HTML(b.String())
+	return markup.HTML(b.String())
 }

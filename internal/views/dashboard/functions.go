@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"time"
 
@@ -10,13 +9,16 @@ import (
 	"github.com/gauze-mcp/gauze/internal/tasks/task"
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/views/live"
+	"github.com/gauze-mcp/gauze/internal/views/markup"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
-// functions are what templates may call.
-var functions = template.FuncMap{
+// language is what templates may call.
+var language = markup.Language{Functions: functions, Methods: methods}
+
+var functions = markup.Table{
 	"navigation": func() []navigation { return navigations },
-	"when":       func(t time.Time) template.HTML { return when(t, time.Now()) },
+	"when":       func(t time.Time) markup.HTML { return when(t, time.Now()) },
 	"since":      func(t time.Time) string { return span(time.Since(t)) },
 	"took":       took,
 	"ms":         func(ms float64) string { return took(time.Duration(ms * float64(time.Millisecond))) },
@@ -25,6 +27,27 @@ var functions = template.FuncMap{
 	"count":      count,
 	"stateClass": stateClass,
 	"stateShape": stateShape,
+}
+
+var methods = markup.Table{
+	"Checked":  func(v interface{ Checked() *fleet.Checked }) *fleet.Checked { return v.Checked() },
+	"Count":    func(h *health.Histogram) uint64 { return h.Count() },
+	"Duration": func(page *itemData) time.Duration { return page.Duration() },
+	"Format":   func(t time.Time, layout string) string { return t.Format(layout) },
+	"Helped":   func(v interface{ Helped() bool }) bool { return v.Helped() },
+	"IsZero":   func(t time.Time) bool { return t.IsZero() },
+	"Link":     func(v interface{ Link() string }) string { return v.Link() },
+	"Local":    func(t time.Time) time.Time { return t.Local() },
+	"Often":    func(v interface{ Often() string }) string { return v.Often() },
+	"Quantile": func(h *health.Histogram, q float64) time.Duration { return h.Quantile(q) },
+	"Running":  func(c *check) bool { return c.Running() },
+	"SVG":      func(c chart, class string) markup.HTML { return c.SVG(class) },
+	"Sentence": func(c chart) string { return c.Sentence() },
+	"Shown":    func(s *fleet.Server) string { return s.Shown() },
+	"State":    func(v interface{ State() string }) string { return v.State() },
+	"String":   func(v fmt.Stringer) string { return v.String() },
+	"What":     func(v interface{ What() string }) string { return v.What() },
+	"Why":      func(v interface{ Why() string }) string { return v.Why() },
 }
 
 // navigation is an entry of the navigation.
@@ -38,7 +61,7 @@ var navigations = []navigation{
 }
 
 // when shows how long ago t was, and the exact time in its title.
-func when(t, now time.Time) template.HTML {
+func when(t, now time.Time) markup.HTML {
 	if t.IsZero() {
 		return "never"
 	}
@@ -53,7 +76,7 @@ func when(t, now time.Time) template.HTML {
 	default:
 		text = t.Format("2 Jan 15:04")
 	}
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, t.Format(time.RFC3339Nano), t.Format("2 January 2006, 15:04:05.000 MST"), text))
+	return markup.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, t.Format(time.RFC3339Nano), t.Format("2 January 2006, 15:04:05.000 MST"), text))
 }
 
 // span says how long something lasted, in one unit or two.

@@ -3,11 +3,12 @@ package dashboard
 import (
 	"bytes"
 	"errors"
-	"html/template"
 	"io/fs"
 	"net/http"
 	"path"
 	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/views/markup"
 )
 
 // page is one page. A GET has no effect.
@@ -72,16 +73,16 @@ type frame struct {
 }
 
 // templates are the parsed templates, by name.
-type templates struct{ byName map[string]*template.Template }
+type templates struct{ byName map[string]*markup.Template }
 
 func parseTemplates() (*templates, error) {
 	names, err := fs.Glob(files, "templates/*.html")
 	if err != nil {
 		return nil, err
 	}
-	t := &templates{byName: map[string]*template.Template{}}
+	t := &templates{byName: map[string]*markup.Template{}}
 	for _, name := range names {
-		one, err := template.New("layout.html").Funcs(functions).ParseFS(files, "templates/layout.html", "templates/pieces.html", name)
+		one, err := language.Parse(files, "templates/layout.html", "templates/pieces.html", name)
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +125,7 @@ func (d *Dashboard) explain(w http.ResponseWriter, err error) {
 // write renders a whole page before the first byte is sent.
 func (d *Dashboard) write(w http.ResponseWriter, status int, name string, f frame) {
 	var b bytes.Buffer
-	if err := d.pages.byName[name].ExecuteTemplate(&b, "layout.html", f); err != nil {
+	if err := d.pages.byName[name].Execute(&b, "layout.html", f); err != nil {
 		http.Error(w, "the page cannot be rendered: "+err.Error(), http.StatusInternalServerError)
 		return
 	}

@@ -3,9 +3,7 @@ package splice
 import (
 	"errors"
 	"strings"
-	"time"
 
-	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
@@ -268,22 +266,6 @@ func (r *tomlReader) entries(n *node, v *unstable.Node, depth int) {
 		}
 	}
 	n.end = next + 1
-}
-
-// tomlKind returns whether a text is a number, a time or, as NullKind, neither. There is no 30th of
-// February and no number that needs more than 64 bits.
-func tomlKind(text string) Kind {
-	var read map[string]any
-	if strings.ContainsAny(text, "#\r\n") || strings.TrimSpace(text) != text || toml.Unmarshal([]byte("t = "+text), &read) != nil {
-		return NullKind
-	}
-	switch read["t"].(type) {
-	case int64, float64:
-		return NumberKind
-	case time.Time, toml.LocalDate, toml.LocalTime, toml.LocalDateTime:
-		return TimeKind
-	}
-	return NullKind
 }
 
 func quoted(name string) string { return `"` + name + `"` }
