@@ -27,6 +27,16 @@ func Swap(path string, content []byte) error {
 	return write(path, content, false, robustio.Rename)
 }
 
+// ReplaceProgram is Replace with mode 0755.
+func ReplaceProgram(path string, content []byte) error {
+	return write(path, content, true, func(from, to string) error {
+		if err := os.Chmod(from, 0o755); err != nil {
+			return err
+		}
+		return robustio.Rename(from, to)
+	})
+}
+
 // Create writes a new file with mode 0600 as a whole. If there is one already, also one that another
 // process created at the same time, it stays, and the error wraps fs.ErrExist.
 func Create(path string, content []byte) error {

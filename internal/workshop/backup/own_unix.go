@@ -54,3 +54,8 @@ func checkWriters(dir string, info fs.FileInfo, uid, gid int) error {
 	}
 	return fmt.Errorf("other users can write to gauze's state directory %s (mode %04o), and %s%sremove what is not yours from it, then run: chmod 700 %[1]s", dir, mode, decides, next)
 }
+
+// ownAlone reports whether only this user and root can write to a file or a directory.
+func ownAlone(path string, info fs.FileInfo) bool {
+	return checkWriters(path, info, os.Geteuid(), os.Getegid()) == nil
+}
