@@ -75,7 +75,7 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if fl.Gauze, err = ourProgram(f.gauze); err != nil && !f.noWrap {
+	if err = setProgram(fl, f.gauze); err != nil && !f.noWrap {
 		return err
 	}
 	if fl.Registry, err = registryFor(f.online); err != nil {

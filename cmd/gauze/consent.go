@@ -120,7 +120,7 @@ func (f *consentFlags) carryOut(cmd *cobra.Command, fl *fleet.Fleet, plan planne
 	showPlan(out, got.plan, p)
 	switch {
 	case errors.Is(got.err, fleet.ErrConsent):
-		fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v:\n\n    %s\n", cmd.Name(), got.err, f.repeat(cmd, got.plan))
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: nothing was changed: --consent does not match this change. Review the diff above, then run:\n\n    %s\n", cmd.Name(), f.repeat(cmd, got.plan))
 		return exitStatus(1)
 	case got.plan.Empty() && got.rest.Empty() && got.err == nil:
 		showNothing(out, got.plan)
@@ -154,7 +154,7 @@ func (f *consentFlags) attempt(fl *fleet.Fleet, plan planner, named bool) (got o
 		if f.yes {
 			now, got.rest = now.SplitByReview(named)
 		}
-		got.plan.Skipped = now.Skipped
+		got.plan.Skipped, got.plan.Purge = now.Skipped, now.Purge
 		now.Changes = slices.DeleteFunc(now.Changes, func(c fleet.Change) bool { return wasMade(c, got.made) })
 		if now.Empty() {
 			got.err = nil // the other program made the change, or removed the entry
@@ -389,7 +389,9 @@ func showMade(w io.Writer, fl *fleet.Fleet, plan fleet.Plan, made []backup.Entry
 			fmt.Fprintf(w, "    gauze login %s\n", plaintext.Clean(shell.Here().Quote(id)))
 		}
 	}
-	fmt.Fprintf(w, "\nTo undo:\n\n    gauze undo %s\n", made[len(made)-1].ID)
+	if plan.Purge == "" {
+		fmt.Fprintf(w, "\nTo undo:\n\n    gauze undo %s\n", made[len(made)-1].ID)
+	}
 }
 
 // showPatch colors a diff.

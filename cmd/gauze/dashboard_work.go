@@ -32,7 +32,7 @@ func userFleet() (*fleet.Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.Gauze, err = ourProgram(""); err != nil {
+	if err = setProgram(f, ""); err != nil {
 		f.Gauze = "" // no server is wrapped in it
 	}
 	return f, nil

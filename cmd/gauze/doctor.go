@@ -112,10 +112,13 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	if fl.Gauze, err = ourProgram(""); err != nil {
+	if err = setProgram(fl, ""); err != nil {
 		fl.Gauze = "" // no server is wrapped in it
 	}
 	if fl.Registry, err = registryFor(f.online); err != nil {
+		return err
+	}
+	if err = f.renew(cmd, fl); err != nil {
 		return err
 	}
 	view, servers, err := chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
@@ -170,6 +173,17 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 		return exitStatus(1)
 	}
 	return nil
+}
+
+// renew makes the copy of gauze that entries refer to again, if --fix may change anything.
+func (f *doctorFlags) renew(cmd *cobra.Command, fl *fleet.Fleet) error {
+	switch {
+	case !f.fix || f.dryRun:
+		return nil
+	case f.json:
+		return renewCopy(io.Discard, fl)
+	}
+	return renewCopy(cmd.OutOrStdout(), fl)
 }
 
 // leftOut reports whether a server that the user named was not tested because its entry is not confirmed.

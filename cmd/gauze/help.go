@@ -138,10 +138,11 @@ func forHarness(flags *pflag.FlagSet, name string) {
 }
 
 // documented reports whether help and manual pages describe a flag. They do not describe those that
-// only lead to help, and those of our own tests.
+// only lead to help, gauze --version, for which there is a command, and those of our own tests.
 func documented(f *pflag.Flag) bool {
 	_, harness := f.Annotations[harnessFlag]
-	return !harness && f.Name != "help" && f.Name != "help-all" && f.Name != "version"
+	printsVersion := f.Name == "version" && f.Value.Type() == "bool"
+	return !harness && f.Name != "help" && f.Name != "help-all" && !printsVersion
 }
 
 // zero reports whether a flag's default is not worth showing.
@@ -216,10 +217,42 @@ func atMost(n int) cobra.PositionalArgs {
 	}
 }
 
+// helpCommand returns gauze help, which does what --help does.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Help about any command",
+		GroupID: "learn",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return usage(cmd, err)
+			}
+			if err := unknownCommand(found, rest); err != nil {
+				return err
+			}
+			help(found, nil)
+			return nil
+		},
+	}
+}
+
+// otherWords are what other programs call a command, and what it is called here.
+var otherWords = map[string]string{
+	"install":     "gauze add, for a new server, or gauze wrap, for one that a client has",
+	"update":      "gauze upgrade",
+	"self-update": "gauze upgrade",
+	"fix":         "gauze doctor --fix",
+	"heal":        "gauze doctor --fix",
+}
+
 // unknownCommand returns an error for a name that is not a command.
 func unknownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	if meant := otherWords[args[0]]; meant != "" && !root.HasParent() {
+		return usage(root, fmt.Errorf("unknown command %q; did you mean %s?", args[0], meant))
 	}
 	var names []string
 	for _, cmd := range root.Commands() {

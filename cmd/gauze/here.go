@@ -3,14 +3,18 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/gauze-mcp/gauze/internal/text/terminal"
 	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+	"github.com/gauze-mcp/gauze/internal/workshop/installed"
 )
 
 // clientFlag adds --client, which selects servers by client.
@@ -23,52 +27,74 @@ func gauzeFlag(cmd *cobra.Command, path *string) {
 	cmd.Flags().StringVar(path, "gauze", "", "`path` to the gauze binary, as written to configuration files (default: $GAUZE_BIN, or this binary)")
 }
 
-// ourProgram returns the path at which clients find gauze. It refuses a temporary one: when that is
-// deleted, no wrapped server starts.
-func ourProgram(given string) (string, error) {
-	path := given
-	if path == "" {
-		path = os.Getenv("GAUZE_BIN")
+// setProgram tells a fleet the path at which clients find gauze: the given one, that of $GAUZE_BIN, or
+// the one of this installation that an upgrade keeps. If this binary may be deleted at any time, that is
+// a copy, which is made when the first file refers to it.
+func setProgram(fl *fleet.Fleet, given string) error {
+	if given == "" {
+		given = os.Getenv("GAUZE_BIN")
 	}
-	if path != "" {
-		path, err := filepath.Abs(path)
-		if err != nil {
-			return "", err
+	if given != "" {
+		path, err := filepath.Abs(given)
+		if err == nil {
+			err = checkProgram(path)
 		}
-		if info, err := os.Stat(path); err != nil || info.IsDir() {
-			return "", fmt.Errorf("no program at %s", path)
-		}
-		if name := strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe"); name != "gauze" {
-			return "", fmt.Errorf("the program at %s must be named gauze, because gauze recognizes wrapped servers by this name", path)
-		}
-		return path, nil
+		fl.Gauze = path
+		return err
 	}
-	path, err := os.Executable()
+	here, err := installed.Here(thisBuild())
 	if err != nil {
-		return "", errors.New("cannot determine the path of this binary; set it with --gauze PATH")
+		return fmt.Errorf("%w; set it with --gauze PATH", err)
 	}
-	if temporary(path) {
-		return "", errors.New("this gauze binary is in a temporary directory; install it first:\n\n" +
-			"  go install github.com/gauze-mcp/gauze/cmd/gauze@latest\n\nor use an installed one with --gauze PATH")
+	if fl.Gauze = here.Stable; !here.Cached {
+		return checkProgram(fl.Gauze)
 	}
-	return path, nil
+	if fl.Gauze = fl.Home.Copy; fl.Gauze == "" {
+		return errors.New("this gauze binary may be deleted at any time, and without a home directory gauze cannot keep a copy; use an installed one with --gauze PATH")
+	}
+	fl.Copy = &fleet.Copy{
+		Make: func() (bool, error) { return installed.Copy(here.Path, fl.Gauze, thisBuild().Version) },
+		Note: fmt.Sprintf("This gauze is in %s, which may be deleted at any time. The entries will use a copy: %s", temporaryPlace(here), fl.Gauze),
+	}
+	return nil
 }
 
-// temporary reports whether path is in a temporary directory, where go run and go test build.
-func temporary(path string) bool {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		real = path
+// renewCopy makes the copy of gauze that entries refer to if it is missing or older than this gauze, and
+// says so.
+func renewCopy(w io.Writer, fl *fleet.Fleet) error {
+	if fl.Copy == nil || !slices.ContainsFunc(fl.Look().Servers, fl.StartsGauze) {
+		return nil
 	}
-	for _, temp := range []string{os.TempDir(), "/tmp", "/var/tmp", "/var/folders"} {
-		if followed, err := filepath.EvalSymlinks(temp); err == nil {
-			temp = followed
-		}
-		if rel, err := filepath.Rel(temp, real); err == nil && filepath.IsLocal(rel) {
-			return true
-		}
+	wrote, err := fl.Copy.Make()
+	if wrote {
+		showCopied(w, fl.Gauze, thisBuild().Version)
 	}
-	return strings.Contains(filepath.ToSlash(real), "/go-build")
+	return err
+}
+
+// showCopied says that the copy of gauze has changed.
+func showCopied(w io.Writer, path, version string) {
+	fmt.Fprintf(w, "%s The copy of gauze that clients start is now gauze %s: %s\n", terminal.PaintFor(w).Green("✓"), version, path)
+}
+
+// temporaryPlace says where a gauze is that may be deleted.
+func temporaryPlace(here installed.Installation) string {
+	switch here.Channel {
+	case installed.Download, installed.Clone, installed.Go:
+		return "a temporary directory"
+	}
+	return "the cache of " + string(here.Channel)
+}
+
+// checkProgram returns why clients cannot start the gauze at a path.
+func checkProgram(path string) error {
+	if info, err := os.Stat(path); err != nil || info.IsDir() {
+		return fmt.Errorf("no program at %s", path)
+	}
+	if name := strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe"); name != "gauze" {
+		return fmt.Errorf("the program at %s must be named gauze, because gauze recognizes wrapped servers by this name", path)
+	}
+	return nil
 }
 
 // chosen reads the files of the chosen clients, or of all, and returns the chosen servers.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -16,9 +15,6 @@ import (
 	"github.com/gauze-mcp/gauze/internal/access/login"
 	"github.com/gauze-mcp/gauze/internal/views/demo/breakable"
 )
-
-// version is set by the release build.
-var version = "dev"
 
 func main() {
 	breakable.RunIfAsked() // gauze demo starts this binary as its server
@@ -89,15 +85,16 @@ func commands() *cobra.Command {
 	root.AddGroup(groups...)
 	root.SetHelpFunc(help)
 	root.SetFlagErrorFunc(mistyped)
-	root.SetHelpCommandGroupID("learn")
+	root.SetHelpCommand(helpCommand())
 	root.SetCompletionCommandGroupID("learn")
 	root.AddCommand(grouped("run", runCommand(), serveCommand(), wrapCommand(), unwrapCommand(), loginCommand(), logoutCommand(), mcpCommand(), taskCommand(), workerCommand())...)
 	root.AddCommand(grouped("see", statusCommand(), topCommand(), dashboardCommand(), historyCommand())...)
 	root.AddCommand(grouped("fix", doctorCommand(), testCommand(), diagnoseCommand(), restartCommand(), repairCommand(), listCommand(), addCommand(), removeCommand(), undoCommand(), modelCommand())...)
 	root.AddCommand(grouped("trust", lockCommand(), verifyCommand(), restoreCommand())...)
-	root.AddCommand(grouped("learn", demoCommand(), explainCommand(), searchCommand(), versionCommand())...)
+	root.AddCommand(grouped("learn", demoCommand(), explainCommand(), searchCommand(), versionCommand(), upgradeCommand(), uninstallCommand())...)
 	for _, cmd := range root.Commands() {
 		prepare(cmd)
+		addNotice(cmd)
 	}
 	root.AddCommand(manCommand())
 	return root
@@ -135,24 +132,3 @@ func prepare(cmd *cobra.Command) {
 type exitStatus int
 
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
-
-func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  atMost(0),
-		Run:   func(cmd *cobra.Command, _ []string) { printVersion(cmd) },
-	}
-}
-
-func printVersion(cmd *cobra.Command) { fmt.Fprintln(cmd.OutOrStdout(), "gauze", versionText()) }
-
-func versionText() string {
-	if version != "dev" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return version
-}

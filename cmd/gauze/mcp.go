@@ -90,7 +90,7 @@ func (f *mcpFlags) fleet() (*fleet.Fleet, error) {
 		}
 	}
 	all.Registry = registry.Source{URL: os.Getenv("GAUZE_REGISTRY"), Online: f.online}
-	if all.Gauze, err = ourProgram(""); err != nil {
+	if err = setProgram(all, ""); err != nil {
 		all.Gauze = "gauze" // found on the PATH
 	}
 	return all, nil

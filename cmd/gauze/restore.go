@@ -41,7 +41,7 @@ func restoreCommand() *cobra.Command {
 			_, err := fl.Look().Choose(choice)
 			return err
 		}
-		if fl.Gauze, err = ourProgram(gauze); err != nil {
+		if err = setProgram(fl, gauze); err != nil {
 			return err
 		}
 		return consent.settle(cmd, fl, func(fl *fleet.Fleet) (fleet.Plan, error) { return fl.Look().Restore(lock) }, false)

@@ -87,7 +87,11 @@ func missingTemporal(version, beside string) error {
 	if version == "dev" {
 		return errors.New(missing + "To install it, run this in gauze's source code:\n  go -C temporal install ./cmd/" + temporalBinary)
 	}
-	return fmt.Errorf(missing+"Download %s-%s-%s%s of the release %s, and save it as:\n  %s", temporalBinary, runtime.GOOS, runtime.GOARCH, exe(), version, beside)
+	format := "tar.gz"
+	if runtime.GOOS == "windows" {
+		format = "zip"
+	}
+	return fmt.Errorf(missing+"Download %s_%s_%s_%s.%s of the release %s, and put the program in it at:\n  %s", temporalBinary, strings.TrimPrefix(version, "v"), runtime.GOOS, runtime.GOARCH, format, version, beside)
 }
 
 // exe returns how the names of programs end.

@@ -32,7 +32,7 @@ func TestMissingBinaryIsExplained(t *testing.T) {
 
 func TestReleasesNameTheFileToDownload(t *testing.T) {
 	err := missingTemporal("v1.2.3", "/opt/gauze-temporal")
-	for _, want := range []string{temporalBinary + "-" + runtime.GOOS + "-" + runtime.GOARCH, "release v1.2.3", "\n  /opt/gauze-temporal"} {
+	for _, want := range []string{temporalBinary + "_1.2.3_" + runtime.GOOS + "_" + runtime.GOARCH + ".", "release v1.2.3", "\n  /opt/gauze-temporal"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the message lacks %q: %v", want, err)
 		}

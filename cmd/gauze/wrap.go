@@ -119,7 +119,7 @@ func (f *wrapFlags) run(cmd *cobra.Command, args []string,
 		return err
 	}
 	if cmd.Flags().Lookup("gauze") != nil {
-		if fl.Gauze, err = ourProgram(f.gauze); err != nil {
+		if err = setProgram(fl, f.gauze); err != nil {
 			return err
 		}
 	}
@@ -127,7 +127,7 @@ func (f *wrapFlags) run(cmd *cobra.Command, args []string,
 	if err != nil {
 		return err
 	}
-	return f.settle(cmd, fl, func(fl *fleet.Fleet) (fleet.Plan, error) {
+	err = f.settle(cmd, fl, func(fl *fleet.Fleet) (fleet.Plan, error) {
 		view := look(fl, clients...)
 		servers, err := view.Choose(fleet.Choice{Names: args, Clients: f.clients, All: f.all})
 		if err != nil {
@@ -135,4 +135,8 @@ func (f *wrapFlags) run(cmd *cobra.Command, args []string,
 		}
 		return plan(view, servers), nil
 	}, true)
+	if err != nil || f.dryRun {
+		return err
+	}
+	return renewCopy(cmd.OutOrStdout(), fl)
 }

@@ -26,10 +26,14 @@ var tests = []exemption{
 	}},
 	{"Windows may not let a user make symbolic links", []string{
 		"internal/workshop/clientconfig.symlink",
+		"internal/workshop/upgrade.TestALinkStaysALink",
 	}},
 	{"the server it starts is a shell script", []string{
 		"internal/agent/agenttools.TestAStrangersCommandWaitsForAYes",
 		"internal/agent/agenttools.TestConfiguredOnlyAsItWorks",
+	}},
+	{"the program it starts is a shell script", []string{
+		"internal/workshop/installed.TestACopyReplacesOnlyWhatIsOlder",
 	}},
 	{"on Windows a write completes the pending read of a suspended process", []string{
 		"internal/wrap/kernel.TestFaultM08RootsChangedAndNeverRead/it is suspended",
@@ -45,6 +49,7 @@ var tests = []exemption{
 // wineTests lists, like tests, what runs on Windows but not under wine.
 var wineTests = []exemption{
 	{"builds with the go command, which is not available under wine", []string{
+		"cmd/gauze.releaseOf",
 		"lab/bench.TestEachModeOfTheWebStorm",
 		"lab/bench.TestNoReadFailsWhenTheServerIsKilled",
 		"lab/bench.TestSeededBugIsCaughtOverHTTP",
@@ -52,6 +57,8 @@ var wineTests = []exemption{
 		"lab/bench.TestSmallStormKeepsEveryPromise",
 		"lab/bench.TestSmallWebStormKeepsEveryPromise",
 		"lab/release.TestBuildIsReproducible",
+		"lab/release.built",
+		"lab/release.command",
 		"examples.outside",
 		"repair.TestThePackageLinksNeitherTheSDKNorTheSupervisor",
 	}},
@@ -59,7 +66,7 @@ var wineTests = []exemption{
 		"lab/conformance.testLab",
 	}},
 	{"runs git, which is not under wine", []string{
-		"lab/release.TestVersionNamesTheCommitAndChanges",
+		"lab/release.TestReleaseReadsTheRepository",
 	}},
 	{"wine reports success for symbolic links without creating them", []string{
 		"cmd/gauze.TestStatusFileDoesNotFollowLinks",
@@ -116,15 +123,20 @@ var files = []exemption{
 	{"sets permission bits, which Windows does not have", []string{
 		"cmd/gauze/record_state_test.go",
 		"internal/workshop/backup/own_unix_test.go",
+		"internal/workshop/installed/copy_unix_test.go",
 	}},
 	{"limits the number of open files, which Windows does not do", []string{
 		"cmd/gauze/record_unix_test.go",
 		"internal/disk/files/limit_unix_test.go",
 	}},
+	{"installs gauze with symbolic links, which Windows may not let a user make", []string{
+		"cmd/gauze/moved_unix_test.go",
+	}},
 	{"needs a pseudo-terminal", []string{
 		"cmd/gauze/questions_linux_test.go",
 		"cmd/gauze/task_review_linux_test.go",
 		"cmd/gauze/top_linux_test.go",
+		"cmd/gauze/upgrade_linux_test.go",
 		"cmd/gauze/wrap_linux_test.go",
 	}},
 	{"removes a file that is open", []string{
@@ -164,6 +176,10 @@ var files = []exemption{
 	{"runs npm and PyPI packages installed for Linux, and watches its processes in /proc", []string{
 		"lab/realtest/*_test.go",
 		"lab/conformance/suite_test.go",
+	}},
+	{"installs a release with the tools of Linux", []string{
+		"lab/release/*_linux_test.go",
+		"lab/release/tryout_test.go",
 	}},
 	{"the traps in a repository and the programs of its user are shell scripts and FIFOs", []string{
 		"lab/hostile/*_test.go",

@@ -76,6 +76,13 @@ func (s *source) nested() bool {
 	return ok && inner.Kind() == splice.MapKind
 }
 
+// RunsGauze reports whether the entry starts a program called gauze: for a server that is wrapped, or as
+// the server gauze mcp.
+func (e *Entry) RunsGauze() bool {
+	isServer := isGauze(e.Spec.Command) && len(e.Spec.Args) > 0 && e.Spec.Args[0] == "mcp"
+	return e.wrap != nil || isServer
+}
+
 func isGauze(command string) bool {
 	name := strings.ToLower(path.Base(filepath.ToSlash(strings.ReplaceAll(command, `\`, "/"))))
 	return strings.TrimSuffix(name, ".exe") == "gauze"

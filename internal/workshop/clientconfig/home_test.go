@@ -122,6 +122,8 @@ func homeOf(a *txtar.Archive) Home {
 			disk.files["/home/me/project/"+rest] = text
 		case "environ":
 			h.Environ = append(h.Environ, strings.Fields(text)...)
+		case "gauze":
+			h.Gauze = strings.TrimSpace(text)
 		case "system":
 			h.OS = strings.TrimSpace(text)
 		}

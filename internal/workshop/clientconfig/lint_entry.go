@@ -30,7 +30,7 @@ func (l entryLinter) lint() {
 		return
 	}
 	for _, check := range []func(){l.names, l.command, l.address, l.kind, l.required, l.name, l.environment,
-		l.values, l.paths, l.program, l.docker, l.timeouts, l.slowStart, l.approval} {
+		l.values, l.paths, l.program, l.gauze, l.docker, l.timeouts, l.slowStart, l.approval} {
 		check()
 	}
 }

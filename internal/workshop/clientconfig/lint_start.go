@@ -51,6 +51,30 @@ func (l entryLinter) program() {
 	}
 }
 
+// gauze checks that the gauze that the entry starts is still there. The fix names the one that is
+// running.
+func (l entryLinter) gauze() {
+	command, home := l.e.Spec.Command, l.c.Home
+	at, ok := member(l.node, l.fields.Command)
+	isOurs := command == home.Gauze
+	known := isOurs && command != home.Copy // which may not have been made
+	if !ok || known || !l.e.RunsGauze() || !home.absolute(command) || home.exists(command) {
+		return
+	}
+	word := l.e.at(l.fields.Command)
+	if l.fields.Argv {
+		word = below(word, 0)
+	}
+	next, fix := "", when(home.Gauze != "" && !isOurs, set(l.c.Program(home.Gauze), word))
+	if isOurs {
+		next = "run gauze doctor --fix, which copies this gauze there"
+	}
+	if fix != nil {
+		next = "start " + quoted(l.c.Program(home.Gauze)) + " instead"
+	}
+	l.report("gauze-missing", at, "gauze is no longer at "+quoted(command), next, fix...)
+}
+
 // tilde returns where a home directory starts in a word, or -1.
 func tilde(word string) int {
 	if word == "~" || strings.HasPrefix(word, "~/") {

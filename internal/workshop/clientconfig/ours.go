@@ -8,7 +8,8 @@ import (
 
 // ours reports whether the program called gauze in an entry is not a project's own. In the user's own
 // files it is the user's. A project's file may refer to it by name, if neither the entry nor the
-// project determines where that name is found, or by the path of this program outside of the project.
+// project determines where that name is found, or by the path of this program, or of its copy in the
+// user's data directory, outside of the project.
 // inherited is the environment that the client passes on.
 func (c *Config) ours(e *Entry, inherited []string) bool {
 	command := e.Spec.Command
@@ -16,7 +17,7 @@ func (c *Config) ours(e *Entry, inherited []string) bool {
 	case !c.InProject():
 		return true
 	case strings.ContainsAny(command, `/\`):
-		return !c.Home.inProject(command) && c.Home.IsThisProgram(command)
+		return !c.Home.inProject(command) && (command == c.Home.Copy || c.Home.IsThisProgram(command))
 	case has(e.src.outer, "envFile") || has(e.src.node, "envFile"): // may set PATH
 		return false
 	}
@@ -48,8 +49,11 @@ func (h Home) inProject(path string) bool {
 		return path + h.separator()
 	}
 	below := func(path, dir string) bool { return strings.HasPrefix(plain(path), plain(dir)) }
-	absolute := strings.HasPrefix(path, h.separator()) || h.OS == "windows" && strings.Contains(path, ":")
-	return !absolute || h.Project != "" && (below(path, h.Root()) || below(h.real(path), h.real(h.Root())))
+	return !h.absolute(path) || h.Project != "" && (below(path, h.Root()) || below(h.real(path), h.real(h.Root())))
+}
+
+func (h Home) absolute(path string) bool {
+	return strings.HasPrefix(path, h.separator()) || h.OS == "windows" && strings.Contains(path, ":")
 }
 
 // bringsGauze reports whether a client that looks for gauze may find one in the project. Windows also

@@ -39,6 +39,7 @@ func TestAProjectsOwnGauzeIsAnOrdinaryCommand(t *testing.T) {
 	}{
 		{"by name", `"command": "gauze"`, outside, true},
 		{"this program, by its path", `"command": "` + filepath.ToSlash(ours) + `"`, outside, true},
+		{"its copy in the user's data directory", `"command": "` + filepath.ToSlash(dir) + `/data/gauze"`, outside, true},
 		{"relative", `"command": "./gauze"`, outside, false},
 		{"in a directory of the project", `"command": "bin/gauze"`, outside, false},
 		{"by a path that the project chose", `"command": "` + filepath.ToSlash(outside) + `/gauze"`, outside, false},
@@ -50,7 +51,7 @@ func TestAProjectsOwnGauzeIsAnOrdinaryCommand(t *testing.T) {
 	} {
 		client, _ := ByID("vscode")
 		place := client.Places[slices.IndexFunc(client.Places, func(p Place) bool { return p.Scope == Workspace })]
-		home := Home{OS: runtime.GOOS, Home: dir, Project: project, Environ: []string{"PATH=" + test.path}}
+		home := Home{OS: runtime.GOOS, Home: dir, Project: project, Environ: []string{"PATH=" + test.path}, Copy: filepath.ToSlash(dir) + "/data/gauze"}
 		text := `{"servers": {"a": {` + test.entry + `, "args": ["run", "--", "npx", "-y", "friendly"]}}}`
 		c := home.ReadText(File{Path: filepath.Join(project, ".vscode", "mcp.json"), Client: client, Place: place, Exists: true}, []byte(text))
 		e := &c.Entries[0]
@@ -81,6 +82,14 @@ func TestAProjectsOwnGauzeIsAnOrdinaryCommand(t *testing.T) {
 		if c.Entries[0].Wrapped != wrapped {
 			t.Errorf("with %s: wrapped %v", name, !wrapped)
 		}
+	}
+	// A data directory in the project is not the user's.
+	home := Home{OS: "linux", Home: "/me", Project: "/p", Disk: memory{files: map[string]string{"/p/data/gauze": ""}}, Copy: "/p/data/gauze"}
+	client, _ := ByID("vscode")
+	place := client.Places[slices.IndexFunc(client.Places, func(p Place) bool { return p.Scope == Workspace })]
+	in := home.ReadText(File{Path: "/p/.vscode/mcp.json", Client: client, Place: place, Exists: true}, []byte(`{"servers": {"a": {"command": "/p/data/gauze", "args": ["run", "--", "npx"]}}}`))
+	if in.Entries[0].Wrapped {
+		t.Error("a copy in the project counts as ours")
 	}
 	// The user's own files name gauze wherever the user has it.
 	c := readAs(t, "cursor", `{"mcpServers": {"a": {"command": "/old/place/gauze", "args": ["run", "--", "npx"], "env": {"PATH": "/x"}}}}`)

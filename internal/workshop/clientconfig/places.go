@@ -20,6 +20,8 @@ type Home struct {
 	Environ []string // NAME=value: can move files, and clients expand references from it
 	Windows string   // under WSL, the Windows home, such as /mnt/c/Users/me; empty for none
 	Disk    Disk     // nil for the local disk
+	Gauze   string   // path at which clients find this gauze; empty if it is not known
+	Copy    string   // path of the copy that gauze makes of itself in the user's data directory; empty for none
 }
 
 // Disk provides access to files.

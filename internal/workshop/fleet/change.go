@@ -42,6 +42,10 @@ func whyNot(s *Server, err error) string {
 	if errors.Is(err, clientconfig.ErrRemote) {
 		return err.Error() + "; to wrap it: gauze wrap --remote " + shell.Here().Quote(s.ID())
 	}
+	isGone := func(p clientconfig.Problem) bool { return p.Code == "gauze-missing" && p.Fix != nil }
+	if s.Wrapped && slices.ContainsFunc(s.Problems, isGone) {
+		return err.Error() + ", but its gauze is gone; to repair it: gauze doctor --fix " + shell.Here().Quote(s.ID())
+	}
 	return err.Error()
 }
 
@@ -216,8 +220,8 @@ func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(client
 			return files && !slices.ContainsFunc(v.Servers, named) // it only appears now that its file is fixed
 		}
 		mended, made, refused := d.now(c).MendIf(func(p clientconfig.Problem) bool { return chosen(p) && allowed(p) })
-		for _, p := range made {
-			d.replace(c, problemID(c, p), p.Consent, "fix "+string(p.Code), mended.Text)
+		for i, p := range made {
+			d.replace(c, problemID(c, p), p.Consent, aboutFix(made, i), mended.Text)
 		}
 		for _, r := range refused {
 			d.postpone(problemID(c, r.Problem), manualFix(r))
@@ -228,6 +232,25 @@ func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(client
 			}
 		}
 	}
+}
+
+// aboutFix describes a fix. The first that updates the path to gauze names the servers of all that do.
+func aboutFix(made []clientconfig.Problem, i int) string {
+	const moved = "gauze-missing"
+	if made[i].Code != moved {
+		return "fix " + string(made[i].Code)
+	}
+	var servers []string
+	for at, p := range made {
+		switch {
+		case p.Code != moved:
+		case at < i:
+			return ""
+		default:
+			servers = append(servers, p.Server)
+		}
+	}
+	return "update the path to gauze for " + strings.Join(servers, ", ")
 }
 
 // manualFix says why a fix cannot be applied and where to make it by hand.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -33,12 +31,11 @@ type CheckOptions struct {
 // Checked is the result of checking one server.
 type Checked struct {
 	*Server
-	Tried        bool             // it was started or reached
-	Not          string           // why it was not tried
-	Recalled     *doctor.Recalled // the last call that failed through gauze run, if it may still fail
-	GauzeMissing bool             // it is wrapped, and the gauze binary that its file names does not exist
-	Attempt      probe.Result
-	Report       doctor.Report
+	Tried    bool             // it was started or reached
+	Not      string           // why it was not tried
+	Recalled *doctor.Recalled // the last call that failed through gauze run, if it may still fail
+	Attempt  probe.Result
+	Report   doctor.Report
 
 	started launch.Spec // how it was started or reached at first
 	asks    bool        // a fix may help that the user must be asked about
@@ -46,7 +43,7 @@ type Checked struct {
 
 // WorksInClient reports whether the server works the way its client starts it.
 func (c *Checked) WorksInClient() bool {
-	return c.Tried && c.Report.Healthy && len(c.Errors()) == 0 && !c.GauzeMissing && c.otherTransport() == ""
+	return c.Tried && c.Report.Healthy && len(c.Errors()) == 0 && c.otherTransport() == ""
 }
 
 // maxConcurrent bounds how many servers are tested at the same time.
@@ -102,7 +99,6 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 		if c.Not != "" {
 			continue
 		}
-		c.GauzeMissing = s.gauzeMissing()
 		key := s.key()
 		if twin := first[key]; twin != nil {
 			twins[c] = twin
@@ -161,15 +157,6 @@ func (s *Server) timeout(asked time.Duration) time.Duration {
 // same way. It contains hashes of secrets.
 func (s *Server) key() string {
 	return fmt.Sprint(s.Real().Fingerprint(), s.Wrapped, s.Config.InProject(), len(s.Errors()) > 0)
-}
-
-// gauzeMissing reports whether the gauze binary was moved after it was written to the file.
-func (s *Server) gauzeMissing() bool {
-	if !s.Wrapped || !filepath.IsAbs(s.Spec.Command) {
-		return false
-	}
-	_, err := os.Stat(s.Spec.Command)
-	return err != nil
 }
 
 // examine tests the server. Its results contain none of the entry's secrets.

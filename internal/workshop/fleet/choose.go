@@ -72,6 +72,14 @@ func (v *View) Choose(c Choice) ([]*Server, error) {
 func notFound(name string, all []*Server) error {
 	e := &NotFoundError{Name: name}
 	for _, s := range all {
+		if id := s.Client.ID + "/" + s.shown(); strings.Contains(name, "/") && near(name, s.ID()) && len(e.Near) < 3 && !slices.Contains(e.Near, id) {
+			e.Near = append(e.Near, id)
+		}
+	}
+	if len(e.Near) > 0 {
+		return e
+	}
+	for _, s := range all {
 		shown := s.shown()
 		if near(name, s.Name) && len(e.Near) < 3 && !slices.Contains(e.Near, shown) {
 			e.Near = append(e.Near, shown)

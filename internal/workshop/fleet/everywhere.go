@@ -23,7 +23,11 @@ func (f *Fleet) LookEverywhere(clients ...*clientconfig.Client) *View {
 			continue
 		}
 		seen[e.Path] = true
-		for _, c := range f.Home.ReadAnywhere(e.Path, clients...) {
+		if f.isAway(e) {
+			unread = append(unread, Skip{Server: string(f.Tilde(e.Path)), Why: awayWhy(e.Path)})
+			continue
+		}
+		for _, c := range f.home().ReadAnywhere(e.Path, clients...) {
 			if why := c.Unread(); why != "" {
 				unread = append(unread, Skip{Server: string(f.Tilde(c.Path)), Why: why})
 				break

@@ -62,6 +62,7 @@ type Fleet struct {
 	Seen     *trust.Memory   // what the user has seen and agreed to; nil for nothing
 	Registry registry.Source // facts about packages; the zero value queries nothing
 	Gauze    string          // path of the gauze binary, as written to files
+	Copy     *Copy           // makes the binary at Gauze; nil if it is there
 	Version  string          // version of gauze, reported to servers
 }
 
@@ -89,10 +90,18 @@ func (f *Fleet) Look(clients ...*clientconfig.Client) *View {
 }
 
 func (f *Fleet) read(clients []*clientconfig.Client) (all []*clientconfig.Config) {
-	for _, file := range f.Home.Find(clients...) {
-		all = append(all, f.Home.Read(file))
+	home := f.home()
+	for _, file := range home.Find(clients...) {
+		all = append(all, home.Read(file))
 	}
 	return all
+}
+
+// home returns the home with the path of gauze.
+func (f *Fleet) home() clientconfig.Home {
+	h := f.Home
+	h.Gauze = f.Gauze
+	return h
 }
 
 // view returns the servers and problems of files.

@@ -12,6 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/workshop/backup"
 	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
+	"github.com/gauze-mcp/gauze/internal/workshop/installed"
 	"github.com/gauze-mcp/gauze/internal/workshop/trust"
 )
 
@@ -35,7 +36,7 @@ func Here(version string) (*Fleet, error) {
 		return nil, err
 	}
 	return &Fleet{
-		Home:    clientconfig.Home{OS: runtime.GOOS, Home: home, Project: project, Environ: os.Environ(), Windows: windowsHome(home)},
+		Home:    clientconfig.Home{OS: runtime.GOOS, Home: home, Project: project, Environ: os.Environ(), Windows: windowsHome(home), Copy: installed.This().CopyPath(home)},
 		Store:   backup.Store{Dir: dir},
 		Machine: doctor.ThisMachine(),
 		Calls:   doctor.CallLogIn(state),

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -21,6 +22,7 @@ import (
 type Plan struct {
 	Changes []Change
 	Skipped []Skip
+	Purge   string // what is deleted after the change, so that it cannot be undone; "" for nothing
 }
 
 // Change is the planned change to one file.
@@ -34,6 +36,7 @@ type Change struct {
 	Logins  []string             // servers whose login is gauze's after the change, one for each URL
 	secrets []redact.Secrets
 	file    *clientconfig.Config
+	names   bool // the file refers to Fleet.Gauze
 }
 
 // Skip is a server that stays as it is, and why.
@@ -60,12 +63,14 @@ func (p Plan) Servers() (n int) {
 	return n
 }
 
-// Consent returns a token for exactly this plan: all files, with every byte before and after.
+// Consent returns a token for exactly this plan: all files, with every byte before and after, and what is
+// deleted.
 func (p Plan) Consent() string {
 	sum := sha256.New()
 	for _, c := range p.Changes {
 		fmt.Fprintln(sum, c.Fingerprint())
 	}
+	io.WriteString(sum, p.Purge)
 	return hex.EncodeToString(sum.Sum(nil))[:32]
 }
 
@@ -116,7 +121,7 @@ func (c Change) NeedsReview() bool { return c.Consent > clientconfig.Form || c.S
 // SplitByReview splits a plan into the changes that a general confirmation covers and the rest,
 // which must be reviewed. If the user named the change itself, that covers files of their own.
 func (p Plan) SplitByReview(named bool) (may, rest Plan) {
-	may.Skipped = p.Skipped
+	may.Skipped, may.Purge, rest.Purge = p.Skipped, p.Purge, p.Purge
 	for _, c := range p.Changes {
 		if c.Shared || c.NeedsReview() && !named {
 			rest.Changes = append(rest.Changes, c)
@@ -135,6 +140,11 @@ var ErrConsent = errors.New("the files changed after the diff was confirmed; rev
 func (f *Fleet) Apply(p Plan, consent string) (made []backup.Entry, err error) {
 	if consent != p.Consent() {
 		return nil, ErrConsent
+	}
+	if f.Copy != nil && slices.ContainsFunc(p.Changes, func(c Change) bool { return c.names }) {
+		if _, err := f.Copy.Make(); err != nil {
+			return nil, fmt.Errorf("no file was changed: %w", err)
+		}
 	}
 	var refused []error
 	group := groupOf(len(p.Changes))
@@ -217,7 +227,7 @@ func (d *draft) replace(c *clientconfig.Config, server string, consent clientcon
 	change.New = text
 	change.Consent = max(change.Consent, consent)
 	change.Servers = append(change.Servers, server)
-	if change.About != "" {
+	if change.About != "" && about != "" {
 		change.About += "; "
 	}
 	change.About += about
@@ -246,6 +256,9 @@ func (d *draft) finish() Plan {
 		if c.Old == nil || string(c.Old) != string(c.New) {
 			then := c.file.Home.ReadText(c.file.File, c.New)
 			c.secrets = append(diffSecrets(c.file), diffSecrets(then)...)
+			if c.names = d.fleet.named(then); c.names && d.fleet.Copy != nil {
+				c.Note = strings.TrimSpace(c.Note + " " + d.fleet.Copy.Note)
+			}
 			if then.ByName() && !c.file.ByName() {
 				c.Note = strings.TrimSpace(c.Note + " " + d.fleet.needsPath())
 			}
@@ -255,6 +268,20 @@ func (d *draft) finish() Plan {
 	d.plan.Changes = kept
 	return d.plan
 }
+
+// Copy makes a copy of gauze at the path that files refer to, because the running one may be deleted.
+type Copy struct {
+	Make func() (wrote bool, err error) // unless the same or a newer gauze is there
+	Note string                         // what the user must know about it
+}
+
+// named reports whether an entry of a file starts the gauze at Fleet.Gauze.
+func (f *Fleet) named(c *clientconfig.Config) bool {
+	return slices.ContainsFunc(c.Entries, func(e clientconfig.Entry) bool { return e.Spec.Command == f.Gauze })
+}
+
+// StartsGauze reports whether a server's entry starts the gauze at Fleet.Gauze.
+func (f *Fleet) StartsGauze(s *Server) bool { return s.Spec.Command == f.Gauze }
 
 // needsPath says that gauze must be found by its name, and what to do if it is not.
 func (f *Fleet) needsPath() string {

@@ -33,7 +33,6 @@ const (
 	ByHand         // Next says what the user has to do
 	Heal           // try fixes that change how the server is started or reached
 	Repair         // change the configuration file
-	Rewrap         // the gauze binary that wraps the server is missing
 	Try            // ask the user, then start it
 	Ask            // ask the user, then try a fix that uses a value of a project
 )
@@ -54,7 +53,6 @@ func (c *Checked) Verdict() Verdict {
 	command := func(state State, cause string, action Action) Verdict {
 		next := map[Action]string{
 			Heal: "gauze doctor --fix " + c.word(), Repair: "gauze doctor --fix " + c.word(), Ask: "gauze doctor --fix " + c.word(), Try: "gauze doctor " + c.word(),
-			Rewrap: shell.Here().Then("gauze unwrap "+c.word(), "gauze wrap "+c.word()),
 		}
 		return Verdict{State: state, Cause: cause, Action: action, Next: next[action]}
 	}
@@ -68,8 +66,6 @@ func (c *Checked) Verdict() Verdict {
 		return command(Works, "built into the client", Nothing)
 	case len(c.Errors()) > 0:
 		return c.ofProblem(command, Broken, c.Errors()[0])
-	case c.GauzeMissing:
-		return command(Broken, "wrapped, but gauze is no longer at "+redact.Quote(c.Entry.Spec.Command), Rewrap)
 	case c.Tried && !c.Report.Healthy && d == nil:
 		return command(Broken, c.Hide(redact.Quote(c.Attempt.Stopped)), Nothing)
 	case c.Tried && !c.Report.Healthy:
