@@ -33,7 +33,7 @@ windows:
 
 # Binaries of gauze and gauze-temporal for six systems and SHA256SUMS, man pages and completions, in dist/: the same bytes from the same commit.
 release:
-	go -C lab run ./release
+	go -C lab/release run .
 
 demo:
 	go run ./cmd/gauze demo

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"testing"
 )
 
 // ensure installs the given Debian packages unless tool is on the PATH.
@@ -44,4 +45,20 @@ func aptInstall(ctx context.Context, out io.Writer, packages ...string) error {
 		return fmt.Errorf("%w\nnext: install it yourself (on Debian: apt-get install %s)", err, list)
 	}
 	return nil
+}
+
+// Tool returns the path of a program of the distribution and installs it first, from the given Debian
+// packages, if it is missing. If that fails, Tool behaves like Need.
+func Tool(t testing.TB, tool string, packages ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
+	defer cancel()
+	if err := ensure(ctx, os.Stderr, tool, packages...); err != nil {
+		missing(t, tool, err)
+	}
+	path, err := exec.LookPath(tool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

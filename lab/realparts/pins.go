@@ -19,6 +19,7 @@ import (
 //go:embed pins/windows/package.json pins/windows/package-lock.json
 //go:embed pins/grafana/package.json pins/grafana/package-lock.json
 //go:embed pins/peers/package.json pins/peers/package-lock.json
+//go:embed pins/mcpb/package.json pins/mcpb/package-lock.json
 var npmPins embed.FS
 
 const (

@@ -1,176 +1,174 @@
-// Command release builds gauze and gauze-temporal for every system they are released for, and writes
-// the checksums, the manual pages and the shell completions.
+// Command release makes everything that a release of Gauze consists of: binaries for every system, and from
+// them the packages of each channel, with checksums, a list of modules and a signature.
 //
-//	go -C lab run ./release              into dist/, version from git describe
-//	go -C lab run ./release -version v1  a given version
+//	go -C lab/release run .                      into dist/, version and date from git
+//	go -C lab/release run . -version 1.2.3       a given version
+//	go -C lab/release run . -targets linux/amd64 -only npm,wheels
+//	go -C lab/release run . -newkey FILE         a key for signatures, in FILE and FILE.pub
+//	go -C lab/release run . -key FILE            signed; the binaries know the public key
+//	go -C lab/release run . -verify DIR -public FILE.pub
+//	go -C lab/release run . -push example.com/gauze
+//
+// Relative paths begin at the root of the repository.
 //
 // The same commit and the same version of Go produce the same bytes on any machine and in any
-// directory.
+// directory: every time in an artefact is that of the commit.
+//
+// Everything in dist/ is published except bin/ and share/, from which the rest is made, and directories with
+// an image layout. A release on GitHub has no directories, so no two artefacts have the same name:
+//
+//	SHA256SUMS, SHA256SUMS.sig            sums of all others by name, and their signature
+//	gauze_VERSION_OS_ARCH.tar.gz, .zip    the program, manual and completions; also gauze-temporal_…
+//	gauze_VERSION_linux_ARCH.deb, .rpm, .apk, .pkg.tar.zst
+//	gauze_VERSION_OS_ARCH.cdx.json        modules of the binary (CycloneDX); also gauze-temporal_…
+//	gauze_VERSION_image.tar               OCI image for both CPUs; with -base also …_image-node.tar
+//	gauze_VERSION_ARCH.mcpb, server.json  for Claude Desktop, and for the MCP registry
+//	npm/*.tgz                             gauze-mcp, and @gauze-mcp/cli-OS-CPU with the program
+//	pypi/*.whl                            gauze-mcp for each system
+//	gauze.rb, gauze.json                  for a Homebrew tap and a scoop bucket
+//	GauzeMCP.Gauze*.yaml                  for winget
+//	RELEASE_NOTES.md                      the changelog of this version
 package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
-
-	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
-// target is a system that gauze is built for.
-type target struct{ os, arch string }
-
-var targets = []target{
-	{"darwin", "amd64"}, {"darwin", "arm64"},
-	{"linux", "amd64"}, {"linux", "arm64"},
-	{"windows", "amd64"}, {"windows", "arm64"},
+// maker makes one kind of artefact from those before it.
+type maker struct {
+	name  string
+	about string
+	make  func(context.Context, *release) error
 }
 
-// program is a binary of a release.
-type program struct {
-	name string
-	dir  string // of its module, from the root of the repository
+// makers are in order: each may use what those before it have written.
+var makers = []maker{
+	{"binaries", "gauze and gauze-temporal for each system", binaries},
+	{"manual", "manual pages and shell completions", manual},
+	{"archives", "each program with its papers", archives},
+	{"packages", "deb, rpm, apk and Arch", packages},
+	{"manifests", "Homebrew, winget and scoop", manifests},
+	{"images", "OCI images for amd64 and arm64", images},
+	{"bundles", "bundles for Claude Desktop, one for each CPU", bundles},
+	{"registry", "server.json for the MCP registry", registryEntry},
+	{"sbom", "modules of each binary", sbom},
+	{"npm", "gauze-mcp, and a package for each system", npm},
+	{"wheels", "wheels for PyPI", wheels},
+	{"notes", "changelog of this version", notes},
+	{"sums", "SHA256SUMS", sums}, // of all before it
+	{"signature", "SHA256SUMS.sig", signature},
 }
-
-// released are the binaries of a release, separate so that gauze does not contain Temporal.
-var released = []program{{"gauze", "."}, {"gauze-temporal", "temporal"}}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	version := flag.String("version", "", "version to stamp (default: from git describe)")
-	dir := flag.String("o", "dist", "directory for the binaries")
+	var o options
+	o.define(flag.CommandLine)
 	flag.Parse()
-	root, err := programs.Root(ctx)
-	if err == nil {
-		err = os.Chdir(root)
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "release: %v\nnext: run it inside a checkout\n", err)
-		os.Exit(1)
-	}
-	if err := release(ctx, *dir, *version, os.Stdout); err != nil {
+	if err := o.run(ctx, flag.Args(), os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "release: %v\n", err)
+		if errors.As(err, &misuse{}) {
+			os.Exit(2)
+		}
 		os.Exit(1)
 	}
 }
 
-// release builds every target from the repository in the working directory and writes SHA256SUMS.
-func release(ctx context.Context, dir, version string, out io.Writer) error {
-	if version == "" {
-		var err error
-		if version, err = describe(ctx); err != nil {
+// verify checks a finished release: the signature if there is a public key, and every sum.
+func verify(dir, public string, out io.Writer) error {
+	if _, err := os.Stat(filepath.Join(dir, sumsFile)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("no %s in %s: pass the directory of a release", sumsFile, dir)
+	}
+	if public != "" {
+		if err := checkSignature(dir, public); err != nil {
+			return fmt.Errorf("%w\nnext: do not publish or install these files", err)
+		}
+	}
+	checked, err := checkSums(dir)
+	if err != nil {
+		return fmt.Errorf("%w\nnext: do not publish or install these files", err)
+	}
+	fmt.Fprintf(out, "%d files are as listed in %s\n", checked, sumsFile)
+	if public == "" {
+		fmt.Fprintln(out, "signature not checked: add -public FILE")
+	}
+	return nil
+}
+
+func kinds() string {
+	var names []string
+	for _, m := range makers {
+		names = append(names, m.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// make makes the artefacts of the given kinds, or all if there are none.
+func (r *release) make(ctx context.Context, chosen []string, out io.Writer) error {
+	if err := r.ready(chosen); err != nil {
+		return err
+	}
+	if chosen == nil {
+		if err := r.clear(); err != nil {
 			return err
 		}
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		return err
 	}
-	var sums strings.Builder
-	for _, p := range released {
-		for _, t := range targets {
-			file := filepath.Join(dir, p.file(t))
-			if err := p.build(ctx, ".", file, version, t); err != nil {
-				return err
-			}
-			binary, err := os.ReadFile(file)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(binary), p.file(t))
+	fmt.Fprintf(out, "gauze %s, commit %s of %s, in %s\n", r.version, r.commit, r.date.Format("2006-01-02"), r.dir)
+	for _, m := range makers {
+		if !includes(chosen, m.name) {
+			continue
+		}
+		fmt.Fprintf(out, "%-10s %s\n", m.name, m.about)
+		if err := m.make(ctx, r); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
 		}
 	}
-	if err := manual(ctx, filepath.Join(dir, "share"), version); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(sums.String()), 0o644); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "gauze %s in %s\n%s", version, dir, sums.String())
 	return nil
 }
 
-// describe returns a version that names the commit and says whether the tree differs from it. New files count: go build
-// reads them. The length of the commit is fixed, because git's own depends on the repository.
-func describe(ctx context.Context) (string, error) {
-	described, err := exec.CommandContext(ctx, "git", "describe", "--tags", "--always", "--abbrev=12").Output()
-	if err != nil {
-		return "", fmt.Errorf("git describe: %w\nnext: run it inside a checkout, or give -version", err)
+// ready finds what would otherwise fail only after everything is compiled.
+func (r *release) ready(chosen []string) error {
+	if includes(chosen, "notes") {
+		if _, err := r.notes(); err != nil {
+			return err
+		}
 	}
-	changes, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--untracked-files=normal").Output()
-	if err != nil {
-		return "", fmt.Errorf("git status: %w", err)
-	}
-	version := strings.TrimSpace(string(described))
-	if len(changes) > 0 {
-		version += "-dirty"
-	}
-	return version, nil
-}
-
-// manual writes the manual pages and the shell completions to dir.
-func manual(ctx context.Context, dir, version string) error {
-	cmd := exec.CommandContext(ctx, "go", "run", "-ldflags", "-X main.version="+version, "./cmd/gauze", "man", dir)
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("gauze man: %w\n%s", err, output)
+	if includes(chosen, "images") && r.base != "" {
+		return checkBase(r.base)
 	}
 	return nil
 }
 
-// file returns the file name of the binary for a system.
-func (p program) file(t target) string {
-	name := p.name + "-" + t.os + "-" + t.arch
-	if t.os == "windows" {
-		name += ".exe"
-	}
-	return name
+// includes reports whether a kind is among the chosen ones, or all are made.
+func includes(chosen []string, kind string) bool {
+	return chosen == nil || slices.Contains(chosen, kind)
 }
 
-// build compiles the program from the repository in root. The result depends only on the source, the
-// version and Go itself: not on paths, times, a C compiler or the user's flags.
-func (p program) build(ctx context.Context, root, file, version string, t target) error {
-	file, err := filepath.Abs(file)
+// clear removes an earlier release, whose files would be published with this one. It recognizes one by its
+// binaries, and removes nothing else.
+func (r *release) clear() error {
+	entries, err := os.ReadDir(r.dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	origins, err := moduleOrigins(ctx)
-	if err != nil {
-		return err
+	if made, err := filepath.Glob(filepath.Join(r.dir, "bin", "*", "gauze*")); err != nil || made == nil {
+		return fmt.Errorf("%s is not empty, and is not an earlier release\nnext: choose a different directory with -o", r.dir)
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
-		"-ldflags", "-s -w -X main.version="+version, "-o", file, "./cmd/"+p.name)
-	cmd.Dir = filepath.Join(root, p.dir)
-	cmd.Env = append(append(os.Environ(), origins...), "GOENV=off", "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0",
-		"GOFLAGS=", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOFIPS140=off", "GOWORK=off")
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building %s for %s on %s: %w\n%s", p.name, t.os, t.arch, err, output)
-	}
-	return nil
-}
-
-// moduleOrigins returns the user's settings for where modules and Go itself come from, as variables. An empty variable
-// does not override what go env -w has written, so those settings are switched off for the build, and these are kept.
-func moduleOrigins(ctx context.Context) ([]string, error) {
-	names := []string{"GOAUTH", "GOCACHE", "GOINSECURE", "GOMODCACHE", "GONOPROXY", "GONOSUMDB", "GOPATH", "GOPRIVATE",
-		"GOPROXY", "GOSUMDB", "GOTOOLCHAIN", "GOVCS"}
-	said, err := exec.CommandContext(ctx, "go", append([]string{"env", "-json"}, names...)...).Output()
-	if err != nil {
-		return nil, fmt.Errorf("go env: %w", err)
-	}
-	var values map[string]string
-	if err := json.Unmarshal(said, &values); err != nil {
-		return nil, fmt.Errorf("go env: %w", err)
-	}
-	var env []string
-	for name, value := range values {
-		env = append(env, name+"="+value)
-	}
-	return env, nil
+	return os.RemoveAll(r.dir)
 }

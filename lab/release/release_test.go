@@ -6,99 +6,105 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
-	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
 // The folder and the user's flags leave no trace in the binary, and it knows its version.
 func TestBuildIsReproducible(t *testing.T) {
 	windowstest.Skip(t)
-	if _, err := programs.Gauze.Path(t.Context()); err != nil { // what is built here is what that is built from
-		t.Fatal(err)
-	}
-	const version = "v1.2.3-4-gabcdef0"
-	dir, here := t.TempDir(), target{runtime.GOOS, runtime.GOARCH}
-	source := filepath.Join("..", "..")
+	r, dir := built(t), t.TempDir()
 	copied := filepath.Join(dir, "copied")
-	copyGo(t, source, copied)
-	first, second := filepath.Join(dir, "first.exe"), filepath.Join(dir, "second.exe") // Windows starts no other
-	if err := released[0].build(t.Context(), source, first, version, here); err != nil {
-		t.Fatal(err)
-	}
+	copyGo(t, r.root, copied)
+	first, second := r.binary(released[0], linux), filepath.Join(dir, "second")
 	t.Setenv("GOFLAGS", "-buildvcs=true -tags=seededbugs")
 	settings := filepath.Join(dir, "settings") // of go env -w
 	if err := os.WriteFile(settings, []byte("GOFLAGS=-tags=seededbugs\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("GOENV", settings)
-	if err := released[0].build(t.Context(), copied, second, version, here); err != nil {
+	if err := released[0].build(t.Context(), copied, second, r.stamp, linux); err != nil {
 		t.Fatal(err)
 	}
 	one, two := read(t, first), read(t, second)
 	if !bytes.Equal(one, two) {
 		t.Errorf("%d and %d bytes that differ, built from the same source in two folders", len(one), len(two))
 	}
-	output, err := exec.Command(first, "version").Output()
-	if err != nil || strings.TrimSpace(string(output)) != "gauze "+version {
+	output, err := exec.Command(second, "version").Output()
+	if err != nil || !strings.HasPrefix(string(output), "gauze "+r.version+"\ncommit:  "+r.commit+"\n") {
 		t.Errorf("gauze version: %q, %v", output, err)
 	}
 }
 
-// The version names the commit and what was changed since, whatever git is configured to.
-func TestVersionNamesTheCommitAndChanges(t *testing.T) {
-	windowstest.Skip(t)
-	t.Chdir(t.TempDir())
-	git := func(args ...string) {
-		t.Helper()
-		if said, err := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.invalid"}, args...)...).CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, said)
-		}
-	}
-	describe := func() string {
-		t.Helper()
-		version, err := describe(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return version
-	}
-	git("init", "-q")
-	git("commit", "-q", "--allow-empty", "-m", "first")
-	clean := describe()
-	git("config", "core.abbrev", "20")
-	if now := describe(); now != clean {
-		t.Errorf("%s and %s for one commit", clean, now)
-	}
-	if err := os.WriteFile("new.go", nil, 0o600); err != nil {
+// maxBinary is how large gauze may be for linux/amd64.
+const maxBinary = 28_200_000
+
+// The binary had 31 MB when it contained html/template, which makes the linker keep every exported
+// method. Anything that calls a method by a name that is not a constant does the same: look for
+// ReflectMethod in the output of go build -ldflags=-dumpdep.
+func TestBinaryIsSmall(t *testing.T) {
+	t.Parallel()
+	r := built(t)
+	info, err := os.Stat(r.binary(released[0], linux))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if now := describe(); now != clean+"-dirty" { // go build reads it, although git does not track it
-		t.Errorf("%s with a new file", now)
-	}
-	git("add", ".")
-	if now := describe(); now != clean+"-dirty" {
-		t.Errorf("%s with a change", now)
+	if info.Size() > maxBinary {
+		t.Errorf("gauze has %d bytes, more than %d: find what was added with go tool nm -size -sort size", info.Size(), maxBinary)
 	}
 }
 
-func TestEveryBinaryHasAName(t *testing.T) {
-	seen := map[string]bool{}
-	for _, program := range released {
-		for _, target := range targets {
-			seen[program.file(target)] = true
+// The version names the commit and what was changed since, and sorts after its tag.
+func TestVersionNamesTheCommitAndChanges(t *testing.T) {
+	for _, c := range []struct {
+		described string
+		changed   bool
+		want      string
+	}{
+		{"abcdef012345", false, "0.0.0-dev+gabcdef012345"},
+		{"abcdef012345", true, "0.0.0-dev+gabcdef012345.dirty"},
+		{"v1.2.3-0-gabcdef012345", false, "1.2.3"},
+		{"v1.2.3-0-gabcdef012345", true, "1.2.3+dirty"},
+		{"v1.2.9-14-gabcdef012345", false, "1.2.10-dev.14+gabcdef012345"},
+	} {
+		if got := versionOf(c.described, c.changed); got != c.want || !semver.MatchString(got) {
+			t.Errorf("%s, changed %v: %s, expected %s", c.described, c.changed, got, c.want)
 		}
 	}
-	for _, want := range []string{"gauze-windows-amd64.exe", "gauze-windows-arm64.exe", "gauze-darwin-arm64", "gauze-linux-amd64", "gauze-temporal-linux-arm64", "gauze-temporal-windows-amd64.exe"} {
-		if !seen[want] {
-			t.Errorf("%s is missing", want)
+}
+
+// A release knows its commit and the commit's time; a new file counts as a change.
+func TestReleaseReadsTheRepository(t *testing.T) {
+	windowstest.Skip(t)
+	dir := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.invalid"}, args...)...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GIT_COMMITTER_DATE=2026-01-02T03:04:05Z")
+		if said, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, said)
 		}
 	}
-	if len(seen) != 12 {
-		t.Errorf("%d names", len(seen))
+	git("init", "-q")
+	git("commit", "-q", "--allow-empty", "-m", "first")
+	git("tag", "v1.2.3")
+	git("config", "core.abbrev", "20")
+	r, err := newRelease(t.Context(), dir, dir, "")
+	if err != nil || r.version != "1.2.3" || len(r.commit) != 40 || r.date.Format(time.RFC3339) != "2026-01-02T03:04:05Z" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "new.go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = newRelease(t.Context(), dir, dir, ""); err != nil || r.version != "1.2.3+dirty" {
+		t.Errorf("%+v, %v with a new file", r, err)
+	}
+	if _, err := newRelease(t.Context(), dir, dir, "soon"); err == nil {
+		t.Error("a version that npm cannot read was accepted")
 	}
 }
 

@@ -1,0 +1,3 @@
+from gauze_mcp import main
+
+main()
