@@ -71,7 +71,9 @@ var walked = map[string]row{
 	"gauze-test":        {deed: asks, words: []string{"test", "ID"}},
 	"gauze-top":         {deed: given}, // it shows what runs until a key is pressed
 	"gauze-undo":        {deed: asks, before: wrapped, words: []string{"undo"}},
+	"gauze-uninstall":   {deed: asks, before: wrapped, words: []string{"uninstall"}},
 	"gauze-unwrap":      {deed: asks, before: wrapped, words: []string{"unwrap", "ID"}},
+	"gauze-upgrade":     {deed: shows, words: []string{"upgrade"}},
 	"gauze-verify":      {deed: asks, before: hostileLock, words: []string{"verify", "ID"}},
 	"gauze-version":     {deed: shows, words: []string{"version"}},
 	"gauze-worker":      {deed: given},
