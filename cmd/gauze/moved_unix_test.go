@@ -227,6 +227,7 @@ func TestACopyOutlivesTheCache(t *testing.T) {
 			m := newMover(t)
 			m.environ = append(m.environ, "XDG_DATA_HOME="+filepath.Join(m.home, "data"))
 			m.file(tt.file, tt.content)
+			m.file("uv/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n")
 			m.file("npm/_npx/ee51/node_modules/gauze-mcp/package.json", `{"name":"gauze-mcp"}`)
 			cached := m.binary(tt.binary, "A")
 			if said := m.run(cached, "version"); !strings.Contains(said, fmt.Sprintf("channel: %s (%s)", tt.channel, cached)) {
