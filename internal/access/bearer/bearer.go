@@ -154,7 +154,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Identity, error) {
 	case len(token) > maxTokenLen:
 		return Identity{}, &Invalid{fmt.Sprintf("the token is longer than %d bytes", maxTokenLen)}
 	case strings.Trim(token, tokenCharacters) != "" || token == "":
-		return Identity{}, &Invalid{"the token contains characters that no token has"}
+		return Identity{}, &Invalid{"the token contains characters that are not valid in a token"}
 	}
 	who, err := v.verify(ctx, token)
 	if down, ok := errors.AsType[*Unavailable](err); ok && v.Report != nil && ctx.Err() == nil {

@@ -56,7 +56,7 @@ func (v *Verifier) check(c claims) (Identity, error) {
 		who.Expires = c.Expires.Add(leeway)
 	}
 	if who.Subject == "" && who.Client == "" {
-		return Identity{}, &Invalid{"the token names neither a subject nor a client"}
+		return Identity{}, &Invalid{"the token has neither a subject nor a client"}
 	}
 	for _, scope := range v.Scopes {
 		if !slices.Contains(c.Scope, scope) && !slices.Contains(c.Scp, scope) {

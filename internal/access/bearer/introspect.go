@@ -31,7 +31,7 @@ func (v *Verifier) introspect(ctx context.Context, token string) (c claims, err 
 		return c, errors.New("its metadata has no introspection_endpoint; omit --oauth-introspect if its tokens are JWTs")
 	}
 	form := url.Values{"token": {token}, "token_type_hint": {"access_token"}}
-	methods := found.IntrospectionEndpointAuthMethodsSupported
+	methods := found.IntrospectionMethods
 	post := slices.Contains(methods, postingMethod) && !slices.Contains(methods, basicMethod)
 	if post {
 		form.Set("client_id", v.Introspection.ID)
@@ -48,7 +48,7 @@ func (v *Verifier) introspect(ctx context.Context, token string) (c claims, err 
 	}
 	err = v.issuer.send(r, &c)
 	if status, ok := errors.AsType[*statusError](err); ok && (status.code == http.StatusUnauthorized || status.code == http.StatusForbidden) {
-		return c, fmt.Errorf("it rejected the client ID or the secret that gauze introspects tokens with: %w", err)
+		return c, fmt.Errorf("it rejected the client ID or secret that gauze uses to introspect tokens: %w", err)
 	}
 	return c, err
 }

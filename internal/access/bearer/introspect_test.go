@@ -110,7 +110,7 @@ func TestIntrospectionThatFails(t *testing.T) {
 	i.Secret = "changed"
 	pass(answerTTL)
 	got := outcome(v.Verify(t.Context(), "one"))
-	if !strings.HasPrefix(got, "unavailable") || !strings.Contains(got, "client ID or the secret") || strings.Contains(got, v.Introspection.Secret) {
+	if !strings.HasPrefix(got, "unavailable") || !strings.Contains(got, "client ID or secret") || strings.Contains(got, v.Introspection.Secret) {
 		t.Error(got)
 	}
 	if err := v.Prepare(t.Context()); err == nil || strings.Contains(err.Error(), v.Introspection.Secret) {

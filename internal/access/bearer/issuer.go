@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/oauthex"
-
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 	"github.com/gauze-mcp/gauze/internal/wrap/wire"
@@ -33,7 +31,7 @@ func CheckURL(address string) error {
 	case err != nil || u.Host == "" || u.Opaque != "":
 		return errors.New("must be a URL such as https://auth.example.com")
 	case u.User != nil, strings.ContainsAny(address, "?#"):
-		return errors.New("must be a URL without user name, query and fragment")
+		return errors.New("must be a URL without a user name, query or fragment")
 	case u.Scheme != "https" && (u.Scheme != "http" || !launch.IsLoopback(u.Hostname())):
 		return errors.New("must be an https URL; http is accepted only for this machine")
 	}
@@ -47,6 +45,14 @@ func newClient(transport http.RoundTripper) *http.Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
+// metadata is the metadata of an authorization server (RFC 8414), as far as the verification of tokens uses it.
+type metadata struct {
+	Issuer                string   `json:"issuer"`
+	JWKSURI               string   `json:"jwks_uri"`
+	IntrospectionEndpoint string   `json:"introspection_endpoint"`
+	IntrospectionMethods  []string `json:"introspection_endpoint_auth_methods_supported"`
+}
+
 // issuer knows the addresses of an authorization server. The user chose it, so it may be anywhere,
 // also in a private network.
 type issuer struct {
@@ -55,8 +61,8 @@ type issuer struct {
 	client    *http.Client
 
 	mu       sync.Mutex
-	found    *oauthex.AuthServerMeta // the last one that was read
-	err      error                   // of the last attempt
+	found    *metadata // the last one that was read
+	err      error     // of the last attempt
 	tried    time.Time
 	underWay chan struct{} // closed when the attempt ends; nil if there is none
 }
@@ -68,7 +74,7 @@ func newIssuer(name string) *issuer {
 }
 
 // metadata returns the metadata, which is read once for all callers.
-func (i *issuer) metadata(ctx context.Context) (*oauthex.AuthServerMeta, error) {
+func (i *issuer) metadata(ctx context.Context) (*metadata, error) {
 	i.mu.Lock()
 	if i.found != nil {
 		defer i.mu.Unlock()
@@ -115,10 +121,10 @@ func (i *issuer) read(ctx context.Context) {
 // discover reads the metadata from the first documented address that has it. The SDK's
 // GetAuthServerMetadata is for clients: it requires PKCE, accepts no private address, and does not
 // tell an issuer that is down from one that is wrong.
-func (i *issuer) discover(ctx context.Context) (*oauthex.AuthServerMeta, error) {
+func (i *issuer) discover(ctx context.Context) (*metadata, error) {
 	var missing error
 	for _, address := range metadataAddresses(i.name) {
-		var found oauthex.AuthServerMeta
+		var found metadata
 		err := i.get(ctx, address, &found)
 		if down, ok := errors.AsType[*Unavailable](err); ok {
 			return nil, down
@@ -128,7 +134,7 @@ func (i *issuer) discover(ctx context.Context) (*oauthex.AuthServerMeta, error) 
 			continue
 		}
 		if found.Issuer != i.name {
-			return nil, fmt.Errorf("the metadata at %s is about the issuer %q, not %q", address, redact.Quote(found.Issuer), i.name)
+			return nil, fmt.Errorf("the metadata at %s is for the issuer %q, not %q", address, redact.Quote(found.Issuer), i.name)
 		}
 		for name, endpoint := range map[string]string{"jwks_uri": found.JWKSURI, "introspection_endpoint": found.IntrospectionEndpoint} {
 			if !i.leadsTo(endpoint) {
@@ -188,11 +194,11 @@ func (i *issuer) send(r *http.Request, document any) error {
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxDocument+1))
 	switch {
 	case err != nil:
-		return &Unavailable{i.name, fmt.Errorf("the response of %s was cut off: %w", where, err)}
+		return &Unavailable{i.name, fmt.Errorf("the response from %s was cut off: %w", where, err)}
 	case len(body) > maxDocument:
-		return fmt.Errorf("the response of %s is larger than %d bytes", where, maxDocument)
+		return fmt.Errorf("the response from %s is larger than %d bytes", where, maxDocument)
 	case wire.DecodeExact(body, document) != nil:
-		return fmt.Errorf("the response of %s is not the expected JSON", where)
+		return fmt.Errorf("the response from %s is not the expected JSON", where)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (v *Verifier) readJWT(ctx context.Context, token string) (c claims, err err
 		return c, &Invalid{"the token is not a signed JWT"}
 	}
 	if !tokenTypes[strings.ToLower(header.Type)] {
-		return c, &Invalid{"the token is a JWT of a different type; an access token is required"}
+		return c, &Invalid{"the token is a JWT of another type; an access token is required"}
 	}
 	keys := &signature{keys: v.keys}
 	_, err = oidc.NewVerifier(v.Issuer, keys, &oidc.Config{
@@ -45,7 +45,7 @@ func (v *Verifier) readJWT(ctx context.Context, token string) (c claims, err err
 	case err != nil && keys.payload == nil:
 		return c, &Invalid{"the token is not a JWT that is signed with an accepted algorithm"}
 	case err != nil || wire.DecodeExact(keys.payload, &c) != nil:
-		return c, &Invalid{"the claims of the token are malformed"}
+		return c, &Invalid{"the token's claims are malformed"}
 	}
 	return c, nil
 }

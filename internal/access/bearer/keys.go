@@ -52,7 +52,7 @@ func (k *keySet) address(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if found.JWKSURI == "" {
-		return "", errors.New("its metadata has no jwks_uri: it has no keys to validate tokens with; use --oauth-introspect")
+		return "", errors.New("its metadata has no jwks_uri: gauze cannot get keys to validate tokens; use --oauth-introspect")
 	}
 	return found.JWKSURI, nil
 }
@@ -70,7 +70,7 @@ func (k *keySet) VerifySignature(ctx context.Context, jwt string) ([]byte, error
 	case k.fetchFailed(err):
 		return nil, &Unavailable{k.issuer.name, fmt.Errorf("no keys: %w", err)}
 	}
-	return nil, &Invalid{"the token is not signed with a key of " + k.issuer.name}
+	return nil, &Invalid{"the token is not signed with a key from " + k.issuer.name}
 }
 
 // keys returns the keys in use. If they are old it also fetches new ones, in the background.

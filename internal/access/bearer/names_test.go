@@ -43,7 +43,7 @@ func TestClaimsMatchByTheirExactNames(t *testing.T) {
 		{"a scope in capitals", header, without("scope") + `,"SCOPE":"tools:read"`, "scope"},
 		{"scp with a capital", header, without("scope") + `,"Scp":["tools:read"]`, "scope"},
 		{"a subject and a client with capitals", header, members(t, i.Claims(audience, map[string]any{"sub": nil, "client_id": nil})) + `,"Sub":"mallory","AZP":"x"`, "neither"},
-		{"a type in a different case", header + `,"typ":"logout+jwt","Typ":"at+jwt"`, valid, "different type"},
+		{"a type in a different case", header + `,"typ":"logout+jwt","Typ":"at+jwt"`, valid, "another type"},
 
 		{"two subjects", header, valid + `,"sub":"mallory"`, "malformed"},
 		{"two subjects, one escaped", header, valid + `,"s\u0075b":"mallory"`, "malformed"},

@@ -37,7 +37,7 @@ func TestIssuersWithCertificatesOfTheUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	const token = "eyJhbGciOiJFUzI1NiJ9.e30.AAAA" // signed with no key
-	if _, err := v.Verify(t.Context(), token); err == nil || !strings.Contains(err.Error(), "not signed with a key of "+s.URL) {
+	if _, err := v.Verify(t.Context(), token); err == nil || !strings.Contains(err.Error(), "not signed with a key from "+s.URL) {
 		t.Error(err)
 	}
 }

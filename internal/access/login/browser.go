@@ -44,9 +44,9 @@ func openable(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Opaque != "" || u.User != nil || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return fmt.Errorf("%q is not an address that can be opened", shown(address))
+		return fmt.Errorf("cannot open %q: it is not a valid address", shown(address))
 	case u.Scheme != "https" && (u.Scheme != "http" || !launch.IsLoopback(u.Hostname())):
-		return fmt.Errorf("only https addresses are opened, and those of this machine, not %s://%s", shown(u.Scheme), shown(u.Host))
+		return fmt.Errorf("cannot open %s://%s: only https addresses, and http addresses on this machine, are allowed", shown(u.Scheme), shown(u.Host))
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func Paste(in io.Reader, out io.Writer) Show {
 			return err
 		}
 		redirect := u.Query().Get("redirect_uri")
-		fmt.Fprintf(out, "Open this address in a browser and log in:\n\n%s\n\nAfter the login, the browser opens an address that begins with %s\nIf it is on a different machine, it shows an error there. Paste the whole address here:\n", p.Address, redirect)
+		fmt.Fprintf(out, "Open this address in a browser and log in:\n\n%s\n\nAfter you log in, the browser is redirected to an address that begins with %s\nIf the browser is on a different machine, it will show an error. Paste the whole address here:\n", p.Address, redirect)
 		go func() {
 			for lines.Scan() && ctx.Err() == nil {
 				pasted := strings.TrimSpace(lines.Text())
@@ -140,10 +140,10 @@ func deliver(ctx context.Context, pasted, redirect string) error {
 	u, err := url.Parse(pasted)
 	to, bad := url.Parse(redirect)
 	if err != nil || bad != nil || !launch.SameOrigin(u, to) || u.Path != to.Path || u.Query().Get("state") == "" {
-		return fmt.Errorf("this is not the address after the login, which begins with %s?", redirect)
+		return fmt.Errorf("this is not the address that the browser is redirected to, which begins with %s?", redirect)
 	}
 	if !launch.IsLoopback(u.Hostname()) {
-		return errors.New("this is not an address of this machine")
+		return errors.New("this is not an address on this machine")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -156,7 +156,7 @@ func deliver(ctx context.Context, pasted, redirect string) error {
 	}
 	res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return errors.New("this address belongs to a different login")
+		return errors.New("this address belongs to another login")
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func listen(redirect string) (*callback, error) {
 	u, err := url.Parse(redirect)
 	switch {
 	case err != nil || u.Scheme != "http" || !launch.IsLoopback(u.Hostname()) || u.User != nil || u.Fragment != "" || u.RawQuery != "":
-		return nil, fmt.Errorf("invalid redirect URL %q: must be an http address of this machine, such as http://127.0.0.1:8765%s", shown(redirect), callbackPath)
+		return nil, fmt.Errorf("invalid redirect URL %q: must be an http address on this machine, such as http://127.0.0.1:8765%s", shown(redirect), callbackPath)
 	case u.Path == "":
 		u.Path = "/"
 	}
@@ -135,7 +135,7 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(query["code"]) > 1 || len(query["iss"]) > 1 || len(query["error"]) > 1:
 		page(w, http.StatusBadRequest, "This response is ambiguous: a parameter is repeated.")
 	case c.answered.Swap(true):
-		page(w, http.StatusGone, "This login was already answered.")
+		page(w, http.StatusGone, "A response to this login was already received.")
 	default:
 		defer close(c.served)
 		c.answers <- answer{query.Get("code"), query.Get("iss"), query.Get("error"), query.Get("error_description")}
@@ -152,7 +152,7 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (c *callback) open(w http.ResponseWriter) {
 	to := c.leads.Swap(nil)
 	if to == nil {
-		page(w, http.StatusGone, "This address was already opened, maybe by someone else. The login is ended.")
+		page(w, http.StatusGone, "This address was already opened, possibly by someone else. The login was stopped.")
 		c.reopen()
 		return
 	}
@@ -161,7 +161,7 @@ func (c *callback) open(w http.ResponseWriter) {
 }
 
 // errReopened means that a login is not used because someone else may have been first.
-var errReopened = errors.New("the address that the browser was opened with was opened twice: someone else on this machine may have used it. Log in again")
+var errReopened = errors.New("the login address was opened twice, so someone else on this machine may have used it. Log in again")
 
 // page writes a page that contains text and loads nothing.
 func page(w http.ResponseWriter, status int, text string) {
@@ -183,15 +183,15 @@ func page(w http.ResponseWriter, status int, text string) {
 func (r answer) check(a *authority) error {
 	switch {
 	case r.iss != "" && r.iss != a.meta.Issuer:
-		return fmt.Errorf("the response is from a different authorization server, %q, than %s", shown(r.iss), a.meta.Issuer)
-	case r.iss == "" && a.meta.AuthorizationResponseIssParameterSupported:
-		return fmt.Errorf("the response does not say that it is from the authorization server %s, which always says so", a.meta.Issuer)
+		return fmt.Errorf("the response is from the authorization server %q, not from %s", shown(r.iss), a.meta.Issuer)
+	case r.iss == "" && a.meta.NamesItself:
+		return fmt.Errorf("the response does not identify the authorization server %s, which always identifies itself", a.meta.Issuer)
 	case r.failed == "access_denied":
 		return fmt.Errorf("the login was declined: %w", responseError{r.failed, r.description})
 	case r.failed != "":
 		return fmt.Errorf("the authorization server %s reported an error: %w", a.meta.Issuer, responseError{r.failed, r.description})
 	case r.code == "":
-		return fmt.Errorf("the response of the authorization server %s has no code", a.meta.Issuer)
+		return fmt.Errorf("the response from the authorization server %s has no code", a.meta.Issuer)
 	}
 	return nil
 }

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/oauthex"
-
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 	"github.com/gauze-mcp/gauze/internal/wrap/wire"
@@ -33,24 +31,20 @@ type challenge struct {
 func readChallenge(h http.Header) (c challenge) {
 	var bearer bool
 	for _, line := range h.Values("WWW-Authenticate") {
-		parsed, err := oauthex.ParseWWWAuthenticate([]string{line})
-		if err != nil {
-			continue
-		}
-		for _, one := range parsed {
+		for _, one := range parseChallenges(line) {
 			if c.metadata == "" {
-				c.metadata = one.Params["resource_metadata"]
+				c.metadata = one.params["resource_metadata"]
 			}
-			switch one.Scheme {
+			switch one.scheme {
 			case "dpop":
 				c.dpop = true
 			case "bearer":
 				bearer = true
 				if c.scopes == nil {
-					c.scopes = scopesOf(one.Params["scope"])
+					c.scopes = scopesOf(one.params["scope"])
 				}
 				if c.reason == "" {
-					c.reason = plaintext.Cap(plaintext.Clean(one.Params["error"]), maxShownLen)
+					c.reason = plaintext.Cap(plaintext.Clean(one.params["error"]), maxShownLen)
 				}
 			}
 		}
@@ -102,7 +96,7 @@ func cleanScopes(scopes []string) []string {
 
 // authority is the authorization server of a server, as found by discovery.
 type authority struct {
-	meta      oauthex.AuthServerMeta
+	meta      serverMetadata
 	indicator string   // the resource parameter, exactly as the server published it
 	unbound   bool     // the indicator is not sent
 	scopes    []string // those of the server's metadata
@@ -146,15 +140,15 @@ func (d *discovery) find(ctx context.Context, c challenge, prefer string) (*auth
 		return nil, err
 	}
 	silent := prm == nil
-	if prm == nil || len(prm.AuthorizationServers) == 0 {
+	if prm == nil || len(prm.Issuers) == 0 {
 		// 2025-03-26: the server is its own authorization server.
-		prm = cmp.Or(prm, &oauthex.ProtectedResourceMetadata{})
-		prm.AuthorizationServers = []string{launch.Origin(d.server)}
+		prm = cmp.Or(prm, &resourceMetadata{})
+		prm.Issuers = []string{launch.Origin(d.server)}
 	}
-	if prm.DPOPBoundAccessTokensRequired {
+	if prm.RequiresDPoP {
 		return nil, errDPoP
 	}
-	issuer, err := d.choose(ctx, prm.AuthorizationServers, prefer)
+	issuer, err := d.choose(ctx, prm.Issuers, prefer)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +156,7 @@ func (d *discovery) find(ctx context.Context, c challenge, prefer string) (*auth
 	if err != nil {
 		return nil, err
 	}
-	return &authority{guessed: silent && !published, meta: *meta, indicator: cmp.Or(prm.Resource, Resource(d.server.String())), scopes: cleanScopes(prm.ScopesSupported)}, nil
+	return &authority{guessed: silent && !published, meta: *meta, indicator: cmp.Or(prm.Resource, Resource(d.server.String())), scopes: cleanScopes(prm.Scopes)}, nil
 }
 
 var errDPoP = errors.New("the server accepts only tokens that are bound to a key (DPoP), which gauze does not support")
@@ -180,7 +174,7 @@ func (d *discovery) choose(ctx context.Context, issuers []string, prefer string)
 			err = fmt.Errorf("the authorization server %q is not acceptable: it is longer than %d bytes", shown(issuer), maxIssuerLen)
 		}
 		if err == nil && d.issuer != "" && !isNamed(issuer, d.issuer) {
-			err = fmt.Errorf("the authorization server %s is not the one that --login-issuer names", issuer)
+			err = fmt.Errorf("the authorization server %s is not the one set with --login-issuer", issuer)
 		}
 		if err != nil {
 			first = also(first, err)
@@ -201,7 +195,7 @@ const wellKnown = "/.well-known/oauth-protected-resource" // where a host publis
 
 // resource returns the metadata of the server, or nil if it has none. It looks where the server
 // said, then at the well-known address with the path of the server, then without.
-func (d *discovery) resource(ctx context.Context, c challenge) (*oauthex.ProtectedResourceMetadata, error) {
+func (d *discovery) resource(ctx context.Context, c challenge) (*resourceMetadata, error) {
 	root := &url.URL{Scheme: d.server.Scheme, Host: d.server.Host, Path: wellKnown}
 	inPath := *root
 	inPath.Path += strings.TrimSuffix(d.server.Path, "/")
@@ -215,7 +209,7 @@ func (d *discovery) resource(ctx context.Context, c challenge) (*oauthex.Protect
 	}
 	var failed error
 	for _, address := range slices.Compact(addresses) {
-		var prm oauthex.ProtectedResourceMetadata
+		var prm resourceMetadata
 		redirected, err := d.get(ctx, address, &prm)
 		switch {
 		case errors.Is(err, errNotFound):
@@ -247,17 +241,17 @@ func (s *Source) explainMove(n *Needed, l Login) {
 	ctx, cancel := context.WithTimeout(context.Background(), moveTimeout)
 	defer cancel()
 	prm, err := f.resource(ctx, readChallenge(*header))
-	if err != nil || prm == nil || len(prm.AuthorizationServers) == 0 {
+	if err != nil || prm == nil || len(prm.Issuers) == 0 {
 		return
 	}
-	if !slices.ContainsFunc(prm.AuthorizationServers, func(issuer string) bool { return sameIssuer(issuer, l.Issuer) }) {
-		n.Why = moved(prm.AuthorizationServers[0], l.Issuer).Error()
+	if !slices.ContainsFunc(prm.Issuers, func(issuer string) bool { return sameIssuer(issuer, l.Issuer) }) {
+		n.Why = moved(prm.Issuers[0], l.Issuer).Error()
 	}
 }
 
 // moved says that a server no longer uses the issuer of a login.
 func moved(now, before string) error {
-	return fmt.Errorf("the server now uses the authorization server %s, and the login is from %s", shown(now), before)
+	return fmt.Errorf("the server now uses the authorization server %s, but the login is from %s", shown(now), before)
 }
 
 // sameIssuer compares issuers. Some servers name theirs without the slash at its end.
@@ -295,14 +289,14 @@ func covers(resource string, server *url.URL) bool {
 
 // metadata returns the metadata of an authorization server. Without any, the endpoints are those of
 // 2025-03-26, and published is false.
-func (d *discovery) metadata(ctx context.Context, issuer string) (meta *oauthex.AuthServerMeta, published bool, err error) {
+func (d *discovery) metadata(ctx context.Context, issuer string) (meta *serverMetadata, published bool, err error) {
 	u, err := url.Parse(issuer)
 	if err != nil {
 		return nil, false, err
 	}
 	var failed error
 	for _, address := range metadataAddresses(u) {
-		var meta oauthex.AuthServerMeta
+		var meta serverMetadata
 		_, err := d.get(ctx, address, &meta)
 		switch {
 		case errors.Is(err, errNotFound):
@@ -320,7 +314,7 @@ func (d *discovery) metadata(ctx context.Context, issuer string) (meta *oauthex.
 		return nil, false, fmt.Errorf("the authorization server %s has no metadata", issuer)
 	}
 	base := launch.Origin(u)
-	return &oauthex.AuthServerMeta{
+	return &serverMetadata{
 		Issuer:                base,
 		AuthorizationEndpoint: base + "/authorize",
 		TokenEndpoint:         base + "/token",
@@ -342,11 +336,11 @@ func metadataAddresses(issuer *url.URL) []string {
 // validate returns an error if the metadata is not of the issuer, or leads to an address that is not
 // acceptable. A server that lists no method for PKCE gets a challenge nevertheless: several that
 // support it do not list it.
-func (d *discovery) validate(ctx context.Context, issuer string, m *oauthex.AuthServerMeta) error {
+func (d *discovery) validate(ctx context.Context, issuer string, m *serverMetadata) error {
 	if !sameIssuer(m.Issuer, issuer) {
-		return fmt.Errorf("the metadata of the authorization server %s is of a different issuer, %q", issuer, shown(m.Issuer))
+		return fmt.Errorf("the metadata of the authorization server %s is for another issuer, %q", issuer, shown(m.Issuer))
 	}
-	if methods := m.CodeChallengeMethodsSupported; len(methods) > 0 && !slices.Contains(methods, "S256") {
+	if methods := m.ChallengeMethods; len(methods) > 0 && !slices.Contains(methods, "S256") {
 		return fmt.Errorf("the authorization server %s does not support PKCE with S256", issuer)
 	}
 	for _, endpoint := range endpoints(m) {
@@ -368,7 +362,7 @@ type endpoint struct {
 
 const tokenEndpoint = "token_endpoint" // the only one that every login requires
 
-func endpoints(m *oauthex.AuthServerMeta) []endpoint {
+func endpoints(m *serverMetadata) []endpoint {
 	return []endpoint{
 		{"authorization_endpoint", m.AuthorizationEndpoint, true},
 		{tokenEndpoint, m.TokenEndpoint, false},
@@ -394,7 +388,7 @@ func (d *discovery) get(ctx context.Context, address string, into any) (redirect
 	case res.StatusCode >= 500, res.StatusCode == http.StatusTooManyRequests:
 		return false, passing{fmt.Errorf("the response is %s", shown(res.Status))}
 	case res.StatusCode >= 300 && res.StatusCode < 400:
-		return false, fmt.Errorf("it redirects to a different place, %q, which is not followed", shown(res.Header.Get("Location")))
+		return false, fmt.Errorf("it redirects to %q, which gauze does not follow", shown(res.Header.Get("Location")))
 	case res.StatusCode != http.StatusOK:
 		return false, errNotFound
 	}
@@ -406,7 +400,7 @@ func (d *discovery) get(ctx context.Context, address string, into any) (redirect
 		return false, errNotFound
 	}
 	if err := wire.DecodeExact(body, into); err != nil {
-		return false, errors.New("it is not valid JSON of this kind")
+		return false, errors.New("it is not the expected JSON")
 	}
 	return res.Request.Response != nil, nil
 }

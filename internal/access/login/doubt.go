@@ -34,7 +34,7 @@ func (f *flow) doubts(a *authority, known []Login) (open []Doubt, err error) {
 	}
 	switch {
 	case len(open) > 0 && auto:
-		return nil, Unanswered(strings.TrimSuffix(open[0].Says, ".") + "; --login auto does not ask about that, and gauze login does")
+		return nil, Unanswered(strings.TrimSuffix(open[0].Says, ".") + "; run gauze login to confirm that, because --login auto does not ask")
 	case len(open) > 0 && program:
 		return nil, Unanswered(open[0].Says + " If that is what you want, pass " + strings.Join(open[0].Flag, " "))
 	}
@@ -56,7 +56,7 @@ func (f *flow) found(a *authority, known []Login) (all []Doubt) {
 		all = append(all, at)
 	}
 	if before := f.before(a, known); before != "" && f.options.Mode != launch.LoginAuto { // which follows, as the protocol requires
-		at.Says = fmt.Sprintf("You logged in to %s at %s before. Now it names a different authorization server, %s.", server, before, a.meta.Issuer)
+		at.Says = fmt.Sprintf("You previously logged in to %s at %s. It now uses another authorization server, %s.", server, before, a.meta.Issuer)
 		all = append(all, at)
 	}
 	return all
@@ -76,7 +76,7 @@ func (f *flow) before(a *authority, known []Login) string {
 func (f *flow) restricted(a *authority) error {
 	for _, e := range f.elsewhere(a) {
 		if host := hostOf(e.address); len(f.options.Endpoints) > 0 && !slices.Contains(f.options.Endpoints, host) {
-			return fmt.Errorf("%s is not a host that --login-endpoint names", host)
+			return fmt.Errorf("%s is not a host set with --login-endpoint", host)
 		}
 	}
 	return nil
@@ -106,7 +106,7 @@ func (f *flow) apart(a *authority) (d Doubt) {
 	if len(found) == 0 {
 		return Doubt{}
 	}
-	d.Says = fmt.Sprintf("A part of the login is at a different host: %s. The authorization server is %s. If they do not belong together, one of them can get access to your account at the other.", strings.Join(hosts, ", "), a.meta.Issuer)
+	d.Says = fmt.Sprintf("Part of the login is at another host: %s. The authorization server is %s. If they do not belong together, one of them can get access to your account at the other.", strings.Join(hosts, ", "), a.meta.Issuer)
 	d.thing = f.thing(trust.EndpointsOf, a.meta.Issuer, strings.Join(found, "\n"))
 	return d
 }

@@ -110,7 +110,7 @@ func TestTheAnswerAboutEndpoints(t *testing.T) {
 	w.meta["token_endpoint"], w.meta["revocation_endpoint"] = "https://api.test/token", "https://api.test/revoke"
 	w.agrees = true
 	l := w.mustLogin(launch.Login{})
-	if len(w.doubts) != 1 || !strings.Contains(w.doubts[0].Says, "is at a different host: api.test. The authorization server is https://as.test.") || strings.Join(w.doubts[0].Flag, " ") != "--login-endpoint api.test" {
+	if len(w.doubts) != 1 || !strings.Contains(w.doubts[0].Says, "is at another host: api.test. The authorization server is https://as.test.") || strings.Join(w.doubts[0].Flag, " ") != "--login-endpoint api.test" {
 		t.Fatalf("asked: %+v", w.doubts)
 	}
 	w.store.Remove(l.Key)
@@ -265,7 +265,7 @@ func TestAServerThatNamesADifferentIssuer(t *testing.T) {
 	if l, err := w.login(launch.Login{}); err == nil || w.numSent("as2.test", "/token") != 0 {
 		t.Errorf("logged in without an answer: %v", l)
 	}
-	if len(w.doubts) != 1 || w.doubts[0].Says != "You logged in to https://mcp.test at https://as.test before. Now it names a different authorization server, https://as2.test." {
+	if len(w.doubts) != 1 || w.doubts[0].Says != "You previously logged in to https://mcp.test at https://as.test. It now uses another authorization server, https://as2.test." {
 		t.Fatalf("asked: %+v", w.doubts)
 	}
 	w.agrees = true
@@ -450,7 +450,7 @@ func TestFlagsOfAnEntry(t *testing.T) {
 	w.meta["token_endpoint"] = "https://api.test/token"
 	w.loginFails(launch.Login{Endpoints: []string{"api.test"}}, "not agree")
 	w.agrees = true
-	w.loginFails(launch.Login{Endpoints: []string{"other.test"}}, "api.test is not a host that --login-endpoint names")
+	w.loginFails(launch.Login{Endpoints: []string{"other.test"}}, "api.test is not a host set with --login-endpoint")
 	w.mustLogin(launch.Login{Endpoints: []string{"api.test"}})
 }
 

@@ -50,7 +50,7 @@ type flow struct {
 func (s *Source) newFlow(timeout time.Duration) (*flow, error) {
 	server, err := url.Parse(s.url)
 	if err != nil {
-		return nil, errors.New("the address of the server is not a URL")
+		return nil, errors.New("the server's address is not a URL")
 	}
 	store, err := s.store()
 	if err != nil {
@@ -112,7 +112,7 @@ func (f *flow) run(ctx context.Context, show Show) error {
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	if err := f.store.Add(storing, l); err != nil {
-		return fmt.Errorf("the login worked, but cannot be stored: %w", err)
+		return fmt.Errorf("the login succeeded, but cannot be stored: %w", err)
 	}
 	f.forget(l.Key)
 	return nil
@@ -120,7 +120,7 @@ func (f *flow) run(ctx context.Context, show Show) error {
 
 // errAskedElsewhere means that the person did not complete a login that a different process asked
 // for. A person who starts a login by hand is asked nevertheless.
-var errAskedElsewhere = errors.New("a different gauze process asked for this login, which was not completed")
+var errAskedElsewhere = errors.New("another gauze process started this login, which was not completed")
 
 // lock waits until no other process asks for the login, and reports whether it had to.
 func (f *flow) lock(ctx context.Context) (unlock func(), waited bool, err error) {
@@ -178,7 +178,7 @@ func (f *flow) person(ctx context.Context, before Login, show Show) (Login, erro
 		return Login{}, moved(a.meta.Issuer, before.Issuer) // the secret is sent there only if a person starts the login by hand
 	}
 	if a.meta.AuthorizationEndpoint == "" {
-		return Login{}, fmt.Errorf("the authorization server %s has no page for people to log in", a.meta.Issuer)
+		return Login{}, fmt.Errorf("the authorization server %s has no login page", a.meta.Issuer)
 	}
 	known := f.store.ofPerson(f.key.Account)
 	if a.doubts, err = f.doubts(a, known); err != nil {
@@ -220,7 +220,7 @@ func (f *flow) bound(a *authority, request func() (Login, error)) (Login, error)
 		a.unbound = true
 		return request()
 	case refused && strings.HasPrefix(says, resourceMismatch):
-		err = fmt.Errorf("%w. If the scopes are those of this server, pass --no-resource", err)
+		err = fmt.Errorf("%w. If the scopes belong to this server, pass --no-resource", err)
 	}
 	return l, err
 }
@@ -282,7 +282,7 @@ func (f *flow) scopes(c challenge, a *authority) []string {
 		scopes = a.scopes
 	}
 	scopes = slices.Concat(scopes, f.options.Scopes)
-	if len(scopes) > 0 && f.options.Grant == "" && slices.Contains(a.meta.ScopesSupported, offlineAccess) {
+	if len(scopes) > 0 && f.options.Grant == "" && slices.Contains(a.meta.Scopes, offlineAccess) {
 		scopes = append(scopes, offlineAccess)
 	}
 	return cleanScopes(scopes)
@@ -294,7 +294,7 @@ const offlineAccess = "offline_access" // asks for a refresh token
 func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []string, fresh bool, show Show) (l Login, err error) {
 	client, callback, err := r.identify(ctx, &a.meta, fresh)
 	if err != nil && a.guessed {
-		err = fmt.Errorf("the server publishes nothing about a login, and %w. If it requires an API key, send the key in a header, with --header-env of gauze run", err)
+		err = fmt.Errorf("the server does not publish how to log in, and %w. If it requires an API key, send the key in a header: gauze run --header-env", err)
 	}
 	if err != nil {
 		return Login{}, err
@@ -407,7 +407,7 @@ func (f *flow) issued(ctx context.Context, a *authority, client Client, asked []
 	case isCode(err, unsupportedType) && strings.EqualFold(string(t.Type), "DPoP"):
 		return Login{}, errDPoP
 	case isCode(err, unsupportedType):
-		return Login{}, fmt.Errorf("the authorization server %s issued a token of the type %q, which gauze does not support", a.meta.Issuer, redact.Quote(string(t.Type)))
+		return Login{}, fmt.Errorf("the authorization server %s issued a token of type %q, which gauze does not support", a.meta.Issuer, redact.Quote(string(t.Type)))
 	case err != nil:
 		return Login{}, err
 	}

@@ -84,7 +84,7 @@ func (g *guard) allow(ctx context.Context, ip netip.Addr) error {
 	case to == launch.Public, launch.StandIn.Contains(ip.Unmap()):
 		return nil
 	case to == launch.Nowhere:
-		return fmt.Errorf("%s is not an address of a server", ip)
+		return fmt.Errorf("%s is not a server address", ip)
 	case to > g.serverReach(ctx):
 		return fmt.Errorf("%s is an address on your own network or machine, and %s is not", ip, g.server.Hostname())
 	}
@@ -141,7 +141,7 @@ func (g *guard) parse(ctx context.Context, text string) (*url.URL, error) {
 		return nil, err
 	}
 	if !canonical(u) {
-		return nil, errors.New("its host is not spelled in the usual way")
+		return nil, errors.New("its host has an unusual spelling")
 	}
 	return u, nil
 }

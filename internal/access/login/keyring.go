@@ -61,7 +61,7 @@ func (k *keyring) find(id string) ([]byte, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.off() {
-		return nil, errors.New("but the variable GAUZE_KEYRING is off")
+		return nil, errors.New("but GAUZE_KEYRING is set to off")
 	}
 	if k.id != id {
 		if err := k.load(false); err != nil {
@@ -69,7 +69,7 @@ func (k *keyring) find(id string) ([]byte, error) {
 		}
 	}
 	if k.id != id {
-		return nil, errors.New("which has a different key now: log in again with gauze login")
+		return nil, errors.New("which now has another key: log in again with gauze login")
 	}
 	return k.key, nil
 }
@@ -102,7 +102,7 @@ func (k *keyring) load(create bool) error {
 	if err == nil {
 		var key []byte
 		if key, err = base64.StdEncoding.DecodeString(text); err == nil && len(key) != 32 {
-			err = errors.New("it has a different value")
+			err = errors.New("it is not a valid key")
 		}
 		if err == nil {
 			sum := sha256.Sum256(append([]byte("gauze login key "), key...))

@@ -52,19 +52,19 @@ func (f *flow) machine(ctx context.Context, issuer string) (Login, error) {
 	}
 	switch {
 	case f.options.Grant == launch.GrantAssertion && assertion == "":
-		return Login{}, errors.New("the grant workload-identity requires a file with the token of the workload")
+		return Login{}, errors.New("the workload-identity grant requires a file with the workload's token")
 	case f.options.Grant == launch.GrantAssertion:
 		params.Set("grant_type", grantJWT)
 		params.Set("assertion", assertion)
 	case f.options.Grant != launch.GrantClient:
 		return Login{}, fmt.Errorf("invalid grant %q: must be %s or %s", f.options.Grant, launch.GrantClient, launch.GrantAssertion)
 	case f.options.ClientID == "":
-		return Login{}, errors.New("the grant client-credentials requires a client ID")
+		return Login{}, errors.New("the client-credentials grant requires a client ID")
 	case assertion != "":
 		params.Set("client_assertion_type", assertionType)
 		params.Set("client_assertion", assertion)
 	case f.options.ClientSecret == "":
-		return Login{}, errors.New("the grant client-credentials requires a client secret, or a file with a client assertion")
+		return Login{}, errors.New("the client-credentials grant requires a client secret, or a file with a client assertion")
 	}
 	c := f.challenge(ctx)
 	a, err := f.find(ctx, c, issuer)
@@ -95,12 +95,12 @@ func (f *flow) machine(ctx context.Context, issuer string) (Login, error) {
 func readAssertion(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return "", fmt.Errorf("the token of the workload cannot be read: %w", err)
+		return "", fmt.Errorf("cannot read the workload's token: %w", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxAssertionSize))
 	if err != nil {
-		return "", fmt.Errorf("the token of the workload cannot be read: %w", err)
+		return "", fmt.Errorf("cannot read the workload's token: %w", err)
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" || !fitsHeader(token) {

@@ -88,7 +88,7 @@ func TestAProgramIsRejected(t *testing.T) {
 		"without a secret":     {launch.Login{Grant: launch.GrantClient, ClientID: "job"}, func(*world) {}, false, "client secret"},
 		"without an ID":        {launch.Login{Grant: launch.GrantClient}, func(*world) {}, false, "client ID"},
 		"without a file":       {launch.Login{Grant: launch.GrantAssertion}, func(*world) {}, false, "file"},
-		"with a missing file":  {launch.Login{Grant: launch.GrantAssertion, AssertionFile: filepath.Join(t.TempDir(), "none")}, func(*world) {}, false, "cannot be read"},
+		"with a missing file":  {launch.Login{Grant: launch.GrantAssertion, AssertionFile: filepath.Join(t.TempDir(), "none")}, func(*world) {}, false, "cannot read the workload"},
 		"with a strange grant": {launch.Login{Grant: "magic"}, func(*world) {}, false, `invalid grant "magic"`},
 	} {
 		t.Run(name, func(t *testing.T) {

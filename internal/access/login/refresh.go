@@ -110,7 +110,7 @@ func (s *Source) renew(ctx context.Context, stale string, rejected bool) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-limit.C:
-		return &Temporary{Why: fmt.Sprintf("it takes more than %v", s.limits.budget)}
+		return &Temporary{Why: fmt.Sprintf("it is taking longer than %v", s.limits.budget)}
 	}
 }
 
@@ -176,7 +176,7 @@ func (s *Source) renewOnce(stale string, rejected bool) error {
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
-		return &Temporary{Why: "a different gauze process is renewing it", err: err}
+		return &Temporary{Why: "another gauze process is renewing it", err: err}
 	default:
 		unlock = func() {} // The directory cannot be written to. What is renewed stays in memory.
 	}
@@ -225,9 +225,9 @@ func (s *Source) unrenewable(h *held) error {
 	case h.login.Ended != "":
 		return s.needed(h.login.Ended)
 	case h.login.Grant != "":
-		return s.needed("the login is no longer accepted, and gauze can only renew it if it is started with --grant " + h.login.Grant + " and the client's secret, as for the login")
+		return s.needed("the login is no longer accepted; to let gauze renew it, start gauze with --grant " + h.login.Grant + " and the client secret that you logged in with")
 	case h.login.Refresh == "":
-		return s.needed("the login is no longer accepted, and the authorization server issued no refresh token to renew it with")
+		return s.needed("the login is no longer accepted, and the authorization server did not issue a refresh token to renew it")
 	}
 	return nil
 }
@@ -286,11 +286,11 @@ func (s *Source) exchangeAny(ctx context.Context, store *Store, l Login, stale s
 	case refused.code == "invalid_grant":
 		return s.end(store, l, "the authorization server no longer accepts the login"+refused.explanation())
 	case refused.code == "invalid_client" && l.Client.Registered:
-		return s.end(store, l, "the authorization server no longer knows this installation of gauze"+refused.explanation())
+		return s.end(store, l, "the authorization server no longer recognizes this installation of gauze"+refused.explanation())
 	case refused.code == "invalid_client":
 		return s.needed("the authorization server rejected the client ID or its secret" + refused.explanation())
 	case refused.code != "":
-		return s.needed("the authorization server does not renew the login" + refused.explanation())
+		return s.needed("the authorization server refused to renew the login" + refused.explanation())
 	}
 	return &Temporary{Why: refused.Error(), err: refused}
 }

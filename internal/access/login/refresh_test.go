@@ -195,10 +195,10 @@ func TestOnlyARefusalEndsALogin(t *testing.T) {
 	}{
 		"invalid_grant":       {reply(`{"error":"invalid_grant","error_description":"token revoked"}`), true, "no longer accepts the login (invalid_grant: token revoked)"},
 		"with status 200":     {func(w http.ResponseWriter) { fmt.Fprint(w, `{"error":"invalid_grant"}`) }, true, "no longer accepts"},
-		"invalid_client":      {reply(`{"error":"invalid_client"}`), true, "no longer knows this installation of gauze"},
-		"unauthorized_client": {reply(`{"error":"unauthorized_client"}`), false, "does not renew the login (unauthorized_client)"},
+		"invalid_client":      {reply(`{"error":"invalid_client"}`), true, "no longer recognizes this installation of gauze"},
+		"unauthorized_client": {reply(`{"error":"unauthorized_client"}`), false, "refused to renew the login (unauthorized_client)"},
 		"a different type":    {func(w http.ResponseWriter) { fmt.Fprint(w, `{"access_token":"x","token_type":"DPoP"}`) }, false, "unsupported_token_type: DPoP"},
-		"a line break":        {func(w http.ResponseWriter) { fmt.Fprint(w, `{"access_token":"x\r\nX-Evil: 1","expires_in":9}`) }, false, "a token that a header cannot contain"},
+		"a line break":        {func(w http.ResponseWriter) { fmt.Fprint(w, `{"access_token":"x\r\nX-Evil: 1","expires_in":9}`) }, false, "a token that cannot be sent in a header"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			i := newIssuer(t)
@@ -488,7 +488,7 @@ func TestAFullDiskKeepsTheLoginInMemory(t *testing.T) {
 		clear(i.valid)
 		i.mu.Unlock()
 	}
-	if len(unsaved) != 1 || !errors.Is(unsaved[0], syscall.ENOSPC) || !strings.Contains(unsaved[0].Error(), "cannot be written to "+store.dir) {
+	if len(unsaved) != 1 || !errors.Is(unsaved[0], syscall.ENOSPC) || !strings.Contains(unsaved[0].Error(), "cannot write the login to "+store.dir) {
 		t.Error(unsaved)
 	}
 	if sent := i.received(); len(sent) != 3 || len(slices.Compact(sent)) != 3 {

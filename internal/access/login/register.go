@@ -1,18 +1,20 @@
 package login
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/oauthex"
-
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/wire"
 )
 
 // Methods of client authentication.
@@ -34,8 +36,8 @@ type registrar struct {
 // a different server is not: the authorization server may remember that the person agreed to it, and
 // not ask again. One without a login may have been deleted, which only the person in front of the
 // browser would see.
-func (r *registrar) identify(ctx context.Context, meta *oauthex.AuthServerMeta, fresh bool) (Client, *callback, error) {
-	if id := r.options.ClientID; id != "" && (!isDocument(id) || meta.ClientIDMetadataDocumentSupported) {
+func (r *registrar) identify(ctx context.Context, meta *serverMetadata, fresh bool) (Client, *callback, error) {
+	if id := r.options.ClientID; id != "" && (!isDocument(id) || meta.ClientDocuments) {
 		c, err := listen(r.options.RedirectURL)
 		if err != nil {
 			return Client{}, nil, r.refused(err)
@@ -50,7 +52,7 @@ func (r *registrar) identify(ctx context.Context, meta *oauthex.AuthServerMeta, 
 		}
 	}
 	if meta.RegistrationEndpoint == "" {
-		return Client{}, nil, fmt.Errorf("the authorization server %s does not register programs by itself: register a client there, and pass its ID with --client-id", meta.Issuer)
+		return Client{}, nil, fmt.Errorf("the authorization server %s does not register clients automatically: register a client there, and pass its ID with --client-id", meta.Issuer)
 	}
 	c, err := listen(cmp.Or(r.options.RedirectURL, ownRedirect(meta.Issuer)))
 	if err != nil {
@@ -75,7 +77,7 @@ func (r *registrar) refused(err error) error {
 	if r.options.RedirectURL == "" || !errors.Is(err, errPortTaken) {
 		return err
 	}
-	return fmt.Errorf("cannot listen at %s, the address for the response: %w; end the program that uses the port, or pass a different --redirect-url", r.options.RedirectURL, err)
+	return fmt.Errorf("cannot listen at %s, the address for the response: %w; stop the program that is using the port, or pass another --redirect-url", r.options.RedirectURL, err)
 }
 
 // isDocument reports whether a client ID is the address of a client ID metadata document.
@@ -85,7 +87,7 @@ func isDocument(id string) bool {
 }
 
 // configured returns the client that the user configured.
-func configured(o launch.Login, meta *oauthex.AuthServerMeta) Client {
+func configured(o launch.Login, meta *serverMetadata) Client {
 	method := methodNone
 	if o.ClientSecret != "" {
 		method = secretMethod(meta)
@@ -95,31 +97,31 @@ func configured(o launch.Login, meta *oauthex.AuthServerMeta) Client {
 
 // secretMethod returns how a client with a secret authenticates itself: the default is
 // client_secret_basic (RFC 8414).
-func secretMethod(meta *oauthex.AuthServerMeta) string {
-	if supported := meta.TokenEndpointAuthMethodsSupported; len(supported) > 0 && !slices.Contains(supported, methodBasic) {
+func secretMethod(meta *serverMetadata) string {
+	if supported := meta.AuthMethods; len(supported) > 0 && !slices.Contains(supported, methodBasic) {
 		return methodPost
 	}
 	return methodBasic
 }
 
 // register registers gauze with an authorization server.
-func register(ctx context.Context, meta *oauthex.AuthServerMeta, redirect string, c *http.Client) (Client, error) {
+func register(ctx context.Context, meta *serverMetadata, redirect string, c *http.Client) (Client, error) {
 	asked := methodNone // a program on the user's machine cannot keep a secret
-	if supported := meta.TokenEndpointAuthMethodsSupported; len(supported) > 0 && !slices.Contains(supported, methodNone) {
+	if supported := meta.AuthMethods; len(supported) > 0 && !slices.Contains(supported, methodNone) {
 		asked = secretMethod(meta)
 	}
-	got, err := oauthex.RegisterClient(ctx, meta.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
-		RedirectURIs:            []string{redirect},
-		TokenEndpointAuthMethod: asked,
-		GrantTypes:              []string{"authorization_code", "refresh_token"},
-		ResponseTypes:           []string{"code"},
-		ClientName:              "Gauze",
-		ApplicationType:         "native",
+	got, err := requestClient(ctx, meta.RegistrationEndpoint, registration{
+		RedirectURIs:    []string{redirect},
+		Method:          asked,
+		GrantTypes:      []string{"authorization_code", "refresh_token"},
+		ResponseTypes:   []string{"code"},
+		Name:            "Gauze",
+		ApplicationType: "native",
 	}, c)
 	if err != nil {
-		return Client{}, fmt.Errorf("gauze could not register with the authorization server %s: %w", meta.Issuer, registrationError(err))
+		return Client{}, fmt.Errorf("gauze could not register with the authorization server %s: %w", meta.Issuer, err)
 	}
-	client := Client{ID: got.ClientID, Secret: got.ClientSecret, Method: got.TokenEndpointAuthMethod, RedirectURL: redirect, Registered: true}
+	client := Client{ID: got.ID, Secret: got.Secret, Method: got.Method, RedirectURL: redirect, Registered: true}
 	switch {
 	case client.Secret == "":
 		client.Method = methodNone
@@ -135,17 +137,75 @@ func register(ctx context.Context, meta *oauthex.AuthServerMeta, redirect string
 	return client, nil
 }
 
-// registrationError returns why a registration failed. Other errors of the SDK have the response in
-// them, which may contain a secret, after a colon.
-func registrationError(err error) error {
-	if e, ok := errors.AsType[*oauthex.ClientRegistrationError](err); ok {
-		return responseError{e.ErrorCode, e.ErrorDescription}
+// registration is what a program says about itself to be registered (RFC 7591).
+type registration struct {
+	RedirectURIs    []string `json:"redirect_uris"`
+	Method          string   `json:"token_endpoint_auth_method"`
+	GrantTypes      []string `json:"grant_types"`
+	ResponseTypes   []string `json:"response_types"`
+	Name            string   `json:"client_name"`
+	ApplicationType string   `json:"application_type"`
+}
+
+// registered is the response to a registration: the client, or why there is none.
+type registered struct {
+	ID          string `json:"client_id"`
+	Secret      string `json:"client_secret"`
+	Method      string `json:"token_endpoint_auth_method"`
+	Code        string `json:"error"`
+	Description string `json:"error_description"`
+
+	RedirectURIs []string `json:"redirect_uris"`
+	ClientURI    string   `json:"client_uri"`
+	LogoURI      string   `json:"logo_uri"`
+	TermsURI     string   `json:"tos_uri"`
+	PolicyURI    string   `json:"policy_uri"`
+	KeysURI      string   `json:"jwks_uri"`
+}
+
+// hasScript reports whether an address of the client is one that a browser would run.
+func (r registered) hasScript() bool {
+	return slices.ContainsFunc(append(r.RedirectURIs, r.ClientURI, r.LogoURI, r.TermsURI, r.PolicyURI, r.KeysURI), func(address string) bool {
+		u, err := url.Parse(address)
+		return err != nil || slices.Contains([]string{"javascript", "data", "vbscript"}, strings.ToLower(u.Scheme))
+	})
+}
+
+// requestClient sends a registration. Its errors do not contain the response, which may have a secret in it.
+func requestClient(ctx context.Context, endpoint string, about registration, c *http.Client) (got registered, err error) {
+	text, err := json.Marshal(about)
+	if err != nil {
+		return got, err
 	}
-	if _, ok := errors.AsType[*url.Error](err); ok {
-		return cause(err)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(text))
+	if err != nil {
+		return got, errors.New("invalid registration endpoint")
 	}
-	what, _, _ := strings.Cut(err.Error(), ":")
-	return errors.New(shown(what))
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	res, err := c.Do(req)
+	if err != nil {
+		return got, cause(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxTokenBytes))
+	if err != nil {
+		return got, cause(err)
+	}
+	err = wire.DecodeExact(body, &got)
+	switch ok := res.StatusCode == http.StatusOK || res.StatusCode == http.StatusCreated; {
+	case !ok && res.StatusCode != http.StatusBadRequest:
+		return got, fmt.Errorf("registration failed with status %s", shown(res.Status))
+	case err != nil:
+		return got, errors.New("the response is not the expected JSON")
+	case !ok:
+		return got, responseError{got.Code, got.Description}
+	case got.ID == "":
+		return got, errors.New("the response has no client_id")
+	case got.hasScript():
+		return got, errors.New("the response contains a script URL")
+	}
+	return got, nil
 }
 
 // responseError is an error that an authorization server reported.

@@ -16,7 +16,7 @@ func (s *Store) Revoke(ctx context.Context, l Login, c *http.Client) error {
 	}
 	server, err := url.Parse(l.Resource)
 	if err != nil {
-		return errors.New("the address of the server is not a URL")
+		return errors.New("the server's address is not a URL")
 	}
 	client := newGuard(server).client(c)
 	// The refresh token is first: with it, many servers also end the access tokens.
@@ -31,11 +31,11 @@ func (s *Store) Revoke(ctx context.Context, l Login, c *http.Client) error {
 		}
 		res, err := client.Do(req)
 		if err != nil {
-			return fmt.Errorf("the authorization server %s did not end the login: %w", l.Issuer, cause(err))
+			return fmt.Errorf("the authorization server %s did not revoke the login: %w", l.Issuer, cause(err))
 		}
 		res.Body.Close()
 		if res.StatusCode < 200 || res.StatusCode > 299 {
-			return fmt.Errorf("the authorization server %s did not end the login: the response is %s", l.Issuer, shown(res.Status))
+			return fmt.Errorf("the authorization server %s did not revoke the login: it responded with %s", l.Issuer, shown(res.Status))
 		}
 	}
 	return nil

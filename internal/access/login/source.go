@@ -231,7 +231,7 @@ func (s *Source) Authorize(ctx context.Context, req *http.Request, res *http.Res
 		return err
 	}
 	if h = s.look(false); h.token() == "" {
-		return s.needed("the login is not accepted by the server")
+		return s.needed("the server does not accept the login")
 	}
 	return nil // a renewed token may be the same string
 }

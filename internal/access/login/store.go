@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/robustio"
 
 	"github.com/gauze-mcp/gauze/internal/disk/files"
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 	"github.com/gauze-mcp/gauze/internal/workshop/trust"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
@@ -151,7 +152,7 @@ func (s *Store) All() ([]Login, error) {
 			all = append(all, l)
 		}
 	}
-	slices.SortFunc(all, func(a, b Login) int {
+	sorting.Stable(all, func(a, b Login) int {
 		return strings.Compare(a.Resource+"\x00"+a.Account+"\x00"+a.Issuer, b.Resource+"\x00"+b.Account+"\x00"+b.Issuer)
 	})
 	return all, errors.Join(failed...)
@@ -192,7 +193,7 @@ func readEnvelope(file string) (e envelope, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return e, err
 	case err != nil:
-		return e, fmt.Errorf("the login in %s cannot be read: %w", file, reason(err))
+		return e, fmt.Errorf("cannot read the login in %s: %w", file, reason(err))
 	}
 	if info, err := os.Stat(file); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		os.Chmod(file, 0o600)
@@ -280,7 +281,7 @@ func (s *Store) Put(l Login) error {
 		return err
 	}
 	if err := s.write(file, append(text, '\n')); err != nil {
-		return fmt.Errorf("the login cannot be written to %s: %w", file, reason(err))
+		return fmt.Errorf("cannot write the login to %s: %w", file, reason(err))
 	}
 	return nil
 }
@@ -309,7 +310,7 @@ func (s *Store) makeDir() error {
 		return s.refused
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("the directory %s cannot be created: %w", s.dir, reason(err))
+		return fmt.Errorf("cannot create the directory %s: %w", s.dir, reason(err))
 	}
 	if info, err := os.Stat(s.dir); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return os.Chmod(s.dir, 0o700)

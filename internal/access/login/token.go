@@ -32,7 +32,7 @@ type refusal struct {
 }
 
 func (r *refusal) Error() string {
-	return fmt.Sprintf("the authorization server %s answered with HTTP %d", r.host, r.status) + r.explanation()
+	return fmt.Sprintf("the authorization server %s responded with HTTP %d", r.host, r.status) + r.explanation()
 }
 
 // explanation returns the error and its description in parentheses.
@@ -112,7 +112,7 @@ func requestToken(c *http.Client, req *http.Request, hidden redact.Secrets) (t t
 	res, err := c.Do(req)
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
-			return t, passing{fmt.Errorf("the authorization server %s did not answer in time", host)}
+			return t, passing{fmt.Errorf("the authorization server %s did not respond in time", host)}
 		}
 		why := cause(err)
 		err = fmt.Errorf("the authorization server %s cannot be reached: %s", host, hidden.Quote(why.Error()))
@@ -134,7 +134,7 @@ func requestToken(c *http.Client, req *http.Request, hidden redact.Secrets) (t t
 	case t.Type != "" && !strings.EqualFold(string(t.Type), "bearer"):
 		return t, &refusal{host: host, status: res.StatusCode, code: unsupportedType, detail: hidden.Quote(string(t.Type))}
 	case !fitsHeader(t.Access):
-		return t, &refusal{host: host, status: res.StatusCode, code: "invalid_token", detail: "it issued a token that a header cannot contain"}
+		return t, &refusal{host: host, status: res.StatusCode, code: "invalid_token", detail: "it issued a token that cannot be sent in a header"}
 	}
 	return t, nil
 }
@@ -157,7 +157,7 @@ func tokenRequest(ctx context.Context, endpoint string, c Client, secret string,
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(form.Encode()))
 	if err != nil {
-		return nil, errors.New("the address of the token endpoint is not valid")
+		return nil, errors.New("the token endpoint's address is not valid")
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Accept", "application/json")

@@ -56,7 +56,7 @@ type world struct {
 	metaPath  string
 	issued    map[string]any // the response of the token endpoint
 	client    map[string]any // the response to a registration
-	answer    url.Values     // in the response of the authorization endpoint, beside code and state
+	answer    url.Values     // in the response from the authorization endpoint, beside code and state
 	pkce      string
 	agrees    bool    // the person agrees to whatever is doubtful
 	doubts    []Doubt // those that were shown

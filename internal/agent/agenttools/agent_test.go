@@ -74,6 +74,7 @@ type settings struct {
 	person  person
 	allow   bool
 	online  bool
+	few     bool // list the default tools only
 	model   llm.Model
 	byHand  bool // the client leaves questions of the modern era to the test
 	files   map[string]string
@@ -120,7 +121,7 @@ func (a *agent) connect(s settings) (leave func()) {
 	toClient, fromServer := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Serve(ctx, toServer, fromServer, Options{Fleet: a.fleet, AllowWrites: s.allow, Online: s.online, Model: s.model, StateDir: filepath.Join(a.dir, "state", "tasks")})
+		ended <- Serve(ctx, toServer, fromServer, Options{Fleet: a.fleet, AllowWrites: s.allow, Online: s.online, AllTools: !s.few, Model: s.model, StateDir: filepath.Join(a.dir, "state", "tasks")})
 	}()
 	options := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 		a.mu.Lock()
@@ -373,18 +374,18 @@ func TestAnAgentsMistakesAreExplained(t *testing.T) {
 		arguments any
 		wants     []string
 	}{
-		{"remove_server", object{"name": "ntoes"}, []string{`did you mean "notes"`, "list_servers"}},
-		{"test_connection", object{"name": "notse"}, []string{`did you mean "notes"`}},
-		{"check_health", object{"clients": []string{"curser"}}, []string{`did you mean "cursor"`}},
+		{"remove_server", object{"server": "ntoes"}, []string{`did you mean "notes"`, "list_servers"}},
+		{"test_connection", object{"server": "notse"}, []string{`did you mean "notes"`}},
+		{"check_health", object{"client": "curser"}, []string{`did you mean "cursor"`}},
 		{"check_health", object{"timeout_seconds": 100000}, []string{"timeout_seconds", "600"}},
-		{"check_health", object{"servers": object{"a": 1}}, []string{"servers", "array"}},
+		{"check_health", object{"servers": object{"a": 1}}, []string{"server", "string"}},
 		{"configure_server", object{"package": "npm:x"}, []string{"name"}},
-		{"configure_server", object{"name": "a b", "package": "npm:x"}, []string{"invalid server name"}},
-		{"configure_server", object{"name": "x", "package": "left-pad", "clients": []string{"cursor"}}, []string{"npm:NAME", "for example"}},
-		{"configure_server", object{"name": "x", "clients": []string{"cursor"}}, []string{"specify one server"}},
-		{"configure_server", object{"name": "x", "url": "https://a.example", "scope": "galaxy"}, []string{"scope", "project"}},
+		{"configure_server", object{"server": "a b", "package": "npm:x"}, []string{"invalid server name"}},
+		{"configure_server", object{"server": "x", "package": "left-pad", "client": "cursor"}, []string{"npm:NAME", "for example"}},
+		{"configure_server", object{"server": "x", "client": "cursor"}, []string{"specify one server"}},
+		{"configure_server", object{"server": "x", "url": "https://a.example", "scope": "galaxy"}, []string{"scope", "project"}},
 		{"test_connection", object{}, []string{"specify one server", `{"url"`}},
-		{"test_connection", object{"name": "notes", "command": "x"}, []string{"cannot be combined"}},
+		{"test_connection", object{"server": "notes", "command": "x"}, []string{"cannot be combined"}},
 		{"diagnose", object{"log": " "}, []string{"log is empty", "for example"}},
 		{"verify", object{"file": "nowhere.lock"}, []string{"gauze lock"}},
 		{"undo", object{"id": "77"}, []string{"77", "list"}},
@@ -426,7 +427,7 @@ func TestAYesOfThePersonWrites(t *testing.T) {
 		} {
 			t.Run(version+" "+c.name, func(t *testing.T) {
 				a := newAgent(t, settings{version: version, person: c.person, files: aHome, allow: true})
-				r := a.call("remove_server", object{"name": "notes"})
+				r := a.call("remove_server", object{"server": "notes"})
 				if r.failed || r.get("status") != c.status {
 					if c.writes || r.refused == nil { // a client may refuse to send such an answer at all
 						t.Errorf("%+v", r)
@@ -446,7 +447,7 @@ func TestAYesOfThePersonWrites(t *testing.T) {
 func TestWithoutAPersonAnAgentWritesNothing(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, settings{files: aHome})
-	r := a.want(needsPerson, "remove_server", object{"name": "notes"})
+	r := a.want(needsPerson, "remove_server", object{"server": "notes"})
 	if r.get("consent") != "" || !strings.Contains(r.get("how"), "gauze remove notes --consent ") {
 		t.Errorf("%v", r.data)
 	}
@@ -460,7 +461,7 @@ func TestWithoutAPersonAnAgentWritesNothing(t *testing.T) {
 	if !strings.Contains(r.get("how"), token) {
 		t.Errorf("a person could not type %s: %s", token, r.get("how"))
 	}
-	if r := a.call("remove_server", object{"name": "notes", "consent": token}); !r.failed || !strings.Contains(r.text, "--allow-writes") {
+	if r := a.call("remove_server", object{"server": "notes", "consent": token}); !r.failed || !strings.Contains(r.text, "--allow-writes") {
 		t.Errorf("%+v", r)
 	}
 	if a.read(".cursor/mcp.json") != aHome[".cursor/mcp.json"] {
@@ -475,7 +476,7 @@ func TestAnAgentDoesNotAnswerForItsPerson(t *testing.T) {
 		a := newAgent(t, settings{version: version, person: says("decline", nil), files: aHome, allow: true})
 		view := a.fleet.Look()
 		chosen, _ := view.Choose(fleet.Choice{Names: []string{"notes"}})
-		r := a.call("remove_server", object{"name": "notes", "consent": view.Remove(chosen).Consent()})
+		r := a.call("remove_server", object{"server": "notes", "consent": view.Remove(chosen).Consent()})
 		if !r.failed || a.read(".cursor/mcp.json") != aHome[".cursor/mcp.json"] {
 			t.Errorf("%s: %+v", version, r)
 		}
@@ -528,39 +529,39 @@ func TestATokenIsForOneDeed(t *testing.T) {
 		}
 	}
 	for _, forged := range []string{"yes", strings.Repeat("0", 32), "true"} {
-		if r := a.call("remove_server", object{"name": "notes", "consent": forged}); !r.failed {
+		if r := a.call("remove_server", object{"server": "notes", "consent": forged}); !r.failed {
 			t.Errorf("%s: %+v", forged, r)
 		}
 	}
-	token := a.want(needsConsent, "remove_server", object{"name": "notes"}).get("consent")
-	if r := a.call("remove_server", object{"name": "web", "consent": token}); !r.failed || !strings.Contains(r.text, "different arguments") {
+	token := a.want(needsConsent, "remove_server", object{"server": "notes"}).get("consent")
+	if r := a.call("remove_server", object{"server": "web", "consent": token}); !r.failed || !strings.Contains(r.text, "different arguments") {
 		t.Errorf("%+v", r)
 	}
 	untouched("with the token of another server")
-	if r := a.call("remove_server", object{"name": "notes", "consent": token}); !r.failed {
+	if r := a.call("remove_server", object{"server": "notes", "consent": token}); !r.failed {
 		t.Errorf("a token that was tried in the wrong place still counts: %+v", r)
 	}
-	token = a.want(needsConsent, "remove_server", object{"name": "notes"}).get("consent")
-	if r := a.call("wrap_servers", object{"servers": []string{"notes"}, "consent": token}); !r.failed {
+	token = a.want(needsConsent, "remove_server", object{"server": "notes"}).get("consent")
+	if r := a.call("wrap_servers", object{"server": "notes", "consent": token}); !r.failed {
 		t.Errorf("%+v", r)
 	}
 	untouched("with the token of another tool")
 
 	// Somebody else was faster.
-	token = a.want(needsConsent, "remove_server", object{"name": "notes"}).get("consent")
+	token = a.want(needsConsent, "remove_server", object{"server": "notes"}).get("consent")
 	changed := strings.Replace(aHome[".cursor/mcp.json"], "1.2.0", "1.3.0", 1)
 	a.write(".cursor/mcp.json", changed)
-	if r := a.call("remove_server", object{"name": "notes", "consent": token}); !r.failed || a.read(".cursor/mcp.json") != changed {
+	if r := a.call("remove_server", object{"server": "notes", "consent": token}); !r.failed || a.read(".cursor/mcp.json") != changed {
 		t.Errorf("%+v\n%s", r, a.read(".cursor/mcp.json"))
 	}
 
-	token = a.want(needsConsent, "remove_server", object{"name": "notes"}).get("consent")
+	token = a.want(needsConsent, "remove_server", object{"server": "notes"}).get("consent")
 	a.want(done, "remove_server", object{"consent": token, "name": "notes"})
 	if strings.Contains(a.read(".cursor/mcp.json"), "notes") {
 		t.Error("it is still there")
 	}
 	a.write(".cursor/mcp.json", changed)
-	if r := a.call("remove_server", object{"name": "notes", "consent": token}); !r.failed || a.read(".cursor/mcp.json") != changed {
+	if r := a.call("remove_server", object{"server": "notes", "consent": token}); !r.failed || a.read(".cursor/mcp.json") != changed {
 		t.Errorf("used twice: %+v", r)
 	}
 	if strings.Contains(a.heard.String(), secret) {
@@ -585,13 +586,13 @@ func TestAStrangersCommandWaitsForAYes(t *testing.T) {
 				t.Errorf("no %s in %s", want, r.get("diff"))
 			}
 		}
-		a.want(needsConsent, "configure_server", object{"name": "x", "command": "touch", "args": []string{mark}, "clients": []string{"cursor"}})
-		a.want(needsConsent, "configure_server", object{"name": "x", "package": "npm:evil", "clients": []string{"cursor"}})
+		a.want(needsConsent, "configure_server", object{"server": "x", "command": "touch", "args": []string{mark}, "clients": []string{"cursor"}})
+		a.want(needsConsent, "configure_server", object{"server": "x", "package": "npm:evil", "client": "cursor"})
 		a.want(needsConsent, "test_connection", object{"package": "pypi:evil"})
-		a.want(needsConsent, "test_connection", object{"name": "evil"})
+		a.want(needsConsent, "test_connection", object{"server": "evil"})
 		a.want(needsConsent, "heal_server", object{"server": "evil"})
 		a.want(needsConsent, "check_health", object{"include_project": true})
-		a.want(needsConsent, "test_connection", object{"name": "beacon"})
+		a.want(needsConsent, "test_connection", object{"server": "beacon"})
 		a.want(done, "check_health", object{"auto_heal": true})
 		for _, url := range []string{"http://127.0.0.1:1/mcp", "https://localhost/mcp", "https://10.0.0.1/mcp", "https://mcp.example.com/mcp?q=x", "https://printer.local/mcp"} {
 			a.want(needsConsent, "test_connection", object{"url": url})
@@ -653,11 +654,11 @@ func TestConfiguredOnlyAsItWorks(t *testing.T) {
 			t.Errorf("%+v", again)
 		}
 		// What does not work is not written.
-		bad, _ := a.agreeing("configure_server", object{"name": "bad", "command": "false", "clients": []string{"cursor"}})
+		bad, _ := a.agreeing("configure_server", object{"server": "bad", "command": "false", "client": "cursor"})
 		if bad.get("status") != failed || strings.Contains(a.read(".cursor/mcp.json"), "bad") || bad.data["report"].(object)["diagnosis"] == nil {
 			t.Errorf("%+v", bad)
 		}
-		health, _ := a.agreeing("check_health", object{"clients": []string{"cursor"}})
+		health, _ := a.agreeing("check_health", object{"client": "cursor"})
 		if s := health.data["servers"].([]any)[0].(object); s["state"] != "healthy" {
 			t.Errorf("%v", s)
 		}
@@ -679,7 +680,7 @@ func TestConfiguredOnlyAsItWorks(t *testing.T) {
 func TestUndoShowsNoSecretAndGivesBack(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, settings{files: aHome, allow: true})
-	if r, _ := a.agreeing("remove_server", object{"name": "notes"}); r.get("status") != done {
+	if r, _ := a.agreeing("remove_server", object{"server": "notes"}); r.get("status") != done {
 		t.Fatalf("%+v", r)
 	}
 	id := a.want(done, "undo", object{"list": true}).data["changes"].([]any)[0].(object)["id"]
@@ -695,12 +696,12 @@ func TestUndoShowsNoSecretAndGivesBack(t *testing.T) {
 func TestWrappedAndGivenBack(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, settings{files: aHome, person: yes, version: modern})
-	a.want(done, "wrap_servers", object{"servers": []string{"notes"}})
+	a.want(done, "wrap_servers", object{"server": "notes"})
 	if !strings.Contains(a.read(".cursor/mcp.json"), "gauze") {
 		t.Error(a.read(".cursor/mcp.json"))
 	}
-	a.want(nothingToDo, "wrap_servers", object{"servers": []string{"notes"}})
-	a.want(done, "unwrap_servers", object{"clients": []string{"cursor"}})
+	a.want(nothingToDo, "wrap_servers", object{"server": "notes"})
+	a.want(done, "unwrap_servers", object{"client": "cursor"})
 	if a.read(".cursor/mcp.json") != aHome[".cursor/mcp.json"] {
 		t.Error(a.read(".cursor/mcp.json"))
 	}

@@ -14,19 +14,19 @@ import (
 
 func (svc *service) addChangeTools() {
 	add(svc, "configure_server", "Add an MCP server",
-		"Add an MCP server to the configuration of one or more clients. The server is tested first and repaired if needed; only a configuration that works is written, after the user confirms the diff. Pass exactly one of package, url and command. For a secret, set the env value to null to refer to the user's variable of that name instead of storing its value.",
+		"Add an MCP server to one or more clients, or replace an entry. Pass exactly one of package, url or command. Tests and repairs the server first, and writes only what works, after the user confirms the diff; undo reverts it.",
 		hints{destructive: true, idempotent: true, openWorld: true}, (*call).configure)
 	add(svc, "remove_server", "Remove an MCP server",
-		"Remove an MCP server from the configuration files of its clients, after the user confirms the diff. `undo` restores the server.",
+		"Remove MCP servers from their clients' configuration files, after the user confirms the diff; undo restores them.",
 		hints{destructive: true, idempotent: true}, (*call).remove)
 	add(svc, "wrap_servers", "Wrap MCP servers with Gauze",
-		"Run configured MCP servers through `gauze run`, which restarts them after crashes and hangs and repairs tool calls. Writes the files after the user confirms the diff; unwrap_servers restores the files exactly.",
+		"Run configured MCP servers through gauze run, which restarts them after crashes and hangs and repairs tool calls. Writes the files after the user confirms the diff; unwrap_servers restores them exactly.",
 		hints{idempotent: true}, (*call).wrap)
 	add(svc, "unwrap_servers", "Unwrap MCP servers",
-		"Stop running configured MCP servers through `gauze run`. Writes the files after the user confirms the diff.",
+		"Stop running configured MCP servers through gauze run. Writes the files after the user confirms the diff.",
 		hints{idempotent: true}, (*call).unwrap)
 	add(svc, "undo", "Undo a change",
-		"List the changes that Gauze made to configuration files (list), or revert one by id, by default the newest, after the user confirms the diff.",
+		"Revert a change that Gauze made to a configuration file, after the user confirms the diff, or list the changes.",
 		hints{destructive: true}, (*call).undo)
 }
 
@@ -89,6 +89,7 @@ func planQuestion(plan fleet.Plan, title string, typed [2][]string) question {
 
 // apply applies a plan that the user agreed to.
 func (c *call) apply(plan fleet.Plan, consent string) (written []Written, err error) {
+	c.applied = true
 	made, err := c.service.Fleet.Apply(plan, consent)
 	if c.askMode() != cannotAsk {
 		c.service.Fleet.SawPlan(plan, made)
@@ -96,23 +97,24 @@ func (c *call) apply(plan fleet.Plan, consent string) (written []Written, err er
 	for _, entry := range made {
 		written = append(written, writtenOf(entry))
 	}
+	c.written = append(slices.Clone(c.written), written...)
 	if err != nil {
-		err = failure(err.Error()+writtenText(written), "call %s again without consent and show the user the new result", c.tool)
+		err = failure(err.Error()+writtenText(c.written), "call %s again without consent and show the user the new result", c.tool)
 	}
 	return written, err
 }
 
 type configureIn struct {
-	Name string `json:"name" jsonschema:"letters, digits, dots, dashes and underscores"`
+	Server string `json:"server" jsonschema:"name of the entry: letters, digits, dots, dashes and underscores"`
 	target
-	Clients []string `json:"clients,omitempty" jsonschema:"client ids, such as claude-code or cursor; default: the one in use, if there is only one"`
-	Scope   string   `json:"scope,omitempty" jsonschema:"user (default), project (a file shared with others) or local"`
-	Wrap    *bool    `json:"wrap,omitempty" jsonschema:"run the server through gauze run, which repairs it at every start; default true"`
-	Replace bool     `json:"replace,omitempty" jsonschema:"overwrite an entry with the same name"`
-	Heal    *bool    `json:"auto_heal,omitempty" jsonschema:"try fixes that only change how the server is started or reached; default true"`
-	DryRun  bool     `json:"dry_run,omitempty" jsonschema:"test the server, return the diff and write nothing"`
-	Timeout float64  `json:"timeout_seconds,omitempty" jsonschema:"wait for one response, 1 to 600; healing waits up to 60 for a silent server"`
-	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
+	Client  names   `json:"client,omitempty" jsonschema:"such as claude-code or cursor, several with commas; default: the only one in use"`
+	Scope   string  `json:"scope,omitempty" jsonschema:"user (default), project or local"`
+	Wrap    *bool   `json:"wrap,omitempty" jsonschema:"start it through gauze run, which keeps it alive; default true"`
+	Replace bool    `json:"replace,omitempty" jsonschema:"overwrite an entry with the same name"`
+	Heal    *bool   `json:"auto_heal,omitempty" jsonschema:"also try fixes; default true"`
+	DryRun  bool    `json:"dry_run,omitempty" jsonschema:"test it, return the diff and write nothing"`
+	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"maximum wait for one response, 1 to 600"`
+	Consent string  `json:"consent,omitempty" jsonschema:"token of an earlier result, if the user agreed"`
 }
 
 // Configured is the result of configure_server.
@@ -130,7 +132,7 @@ func (o Configured) text() string {
 		b.WriteString(w.text() + "\n")
 	}
 	if o.Report != nil {
-		b.WriteString(o.Report.text() + "\n")
+		b.WriteString(o.Report.text("The server") + "\n")
 	}
 	for _, left := range o.Left {
 		b.WriteString("not changed: " + left + "\n")
@@ -149,21 +151,21 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 		return out, failure(fmt.Sprintf("invalid scope %q: must be user, project or local", redact.Quote(in.Scope)), `for example {"scope": "user"}`)
 	}
 	request := in.request()
-	request.Name, request.Clients, request.Scope, request.Replace = in.Name, in.Clients, scope, in.Replace
+	request.Name, request.Clients, request.Scope, request.Replace = in.Server, in.Client.list(), scope, in.Replace
 	request.Wrap, request.Heal, request.Timeout = orDefault(in.Wrap, true), orDefault(in.Heal, true), wait
 	// A server that cannot be written is not tested.
 	untried := request
 	untried.Untried = true
 	resolved, err := c.service.Fleet.Configure(c.ctx, untried)
 	if err != nil {
-		return out, failure(strings.ReplaceAll(err.Error(), "--client ", "clients: "), `for example {"name": "time", "package": "pypi:mcp-server-time", "clients": ["claude-code"]}`)
+		return out, failure(strings.ReplaceAll(err.Error(), "--client ", "client: "), `for example {"server": "time", "package": "pypi:mcp-server-time", "client": "claude-code"}`)
 	}
 	if resolved.Plan.Empty() {
 		out.Status, out.Left, out.How = nothingToDo, skippedOf(resolved.Plan), "No file would change, so the server was not tested. To overwrite an entry with the same name, set \"replace\": true."
 		return out, nil
 	}
-	typed := [2][]string{append([]string{"gauze", "add", in.Name}, in.flags()...), in.words()}
-	for _, client := range in.Clients {
+	typed := [2][]string{append([]string{"gauze", "add", in.Server}, in.flags()...), in.words()}
+	for _, client := range in.Client.list() {
 		typed[0] = append(typed[0], "--client", client)
 	}
 	var try func(c *call) (Configured, error)
@@ -210,10 +212,10 @@ func (o Configured) orReport(before Configured) Configured {
 }
 
 type serversIn struct {
-	Servers []string `json:"servers,omitempty" jsonschema:"NAME or CLIENT/NAME"`
-	Clients []string `json:"clients,omitempty" jsonschema:"client ids; without servers: all servers of these clients"`
-	DryRun  bool     `json:"dry_run,omitempty" jsonschema:"return the diff and write nothing"`
-	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
+	Server  names  `json:"server,omitempty" jsonschema:"NAME or CLIENT/NAME, several with commas"`
+	Client  names  `json:"client,omitempty" jsonschema:"such as claude-code or cursor; without server: all servers of this client"`
+	DryRun  bool   `json:"dry_run,omitempty" jsonschema:"return the diff and write nothing"`
+	Consent string `json:"consent,omitempty" jsonschema:"token of an earlier result, if the user agreed"`
 }
 
 type wrapIn struct {
@@ -222,10 +224,10 @@ type wrapIn struct {
 }
 
 type removeIn struct {
-	Name    string   `json:"name" jsonschema:"NAME or CLIENT/NAME"`
-	Clients []string `json:"clients,omitempty" jsonschema:"client ids, to remove the server from these clients only"`
-	DryRun  bool     `json:"dry_run,omitempty" jsonschema:"return the diff and write nothing"`
-	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
+	Server  names  `json:"server" jsonschema:"NAME or CLIENT/NAME, several with commas"`
+	Client  names  `json:"client,omitempty" jsonschema:"such as claude-code or cursor; default: all"`
+	DryRun  bool   `json:"dry_run,omitempty" jsonschema:"return the diff and write nothing"`
+	Consent string `json:"consent,omitempty" jsonschema:"token of an earlier result, if the user agreed"`
 }
 
 // Changed is the result of a change to configured servers.
@@ -247,10 +249,10 @@ func (o Changed) text() string {
 }
 
 func (c *call) remove(in removeIn) (Changed, error) {
-	if in.Name == "" {
-		return Changed{}, failure("name is empty", `for example {"name": "claude-code/time"}; list_servers returns all names`)
+	if len(in.Server.list()) == 0 {
+		return Changed{}, failure("server is empty", `for example {"server": "claude-code/time"}; list_servers returns all names`)
 	}
-	return c.change(fleet.Choice{Names: []string{in.Name}, Clients: in.Clients}, in.DryRun, "Allow Gauze to remove this server?", []string{"remove"}, (*fleet.View).Remove)
+	return c.change(in.Server, in.Client, in.DryRun, "Allow Gauze to remove this server?", []string{"remove"}, (*fleet.View).Remove)
 }
 
 func (c *call) wrap(in wrapIn) (Changed, error) {
@@ -268,16 +270,16 @@ func (c *call) unwrap(in serversIn) (Changed, error) {
 }
 
 func (c *call) changeServers(in serversIn, title string, verb []string, plan func(*fleet.View, []*fleet.Server) fleet.Plan) (Changed, error) {
-	if len(in.Servers) == 0 && len(in.Clients) == 0 {
-		return Changed{}, failure("servers and clients are both empty", `for example {"servers": ["time"]} or {"clients": ["cursor"]}; list_servers returns all names`)
+	if len(in.Server.list()) == 0 && len(in.Client.list()) == 0 {
+		return Changed{}, failure("server and client are both empty", `for example {"server": "time"} or {"client": "cursor"}; list_servers returns all names`)
 	}
-	return c.change(fleet.Choice{Names: in.Servers, Clients: in.Clients}, in.DryRun, title, verb, plan)
+	return c.change(in.Server, in.Client, in.DryRun, title, verb, plan)
 }
 
 // change plans a change to the chosen servers, asks for confirmation and applies it.
-func (c *call) change(choice fleet.Choice, dry bool, title string, verb []string, planned func(*fleet.View, []*fleet.Server) fleet.Plan) (out Changed, err error) {
+func (c *call) change(server, client names, dry bool, title string, verb []string, planned func(*fleet.View, []*fleet.Server) fleet.Plan) (out Changed, err error) {
 	view := c.look()
-	chosen, err := view.Choose(choice)
+	chosen, err := choose(view, server, client)
 	if err != nil {
 		return out, err
 	}
@@ -291,9 +293,9 @@ func (c *call) change(choice fleet.Choice, dry bool, title string, verb []string
 		result.Status, result.Diff, result.How = dryRun, plan.Diff(), "Nothing was written."
 		return result, nil
 	}
-	typed := slices.Concat([]string{"gauze"}, verb, choice.Names)
-	for _, client := range choice.Clients {
-		typed = append(typed, "--client", client)
+	typed := slices.Concat([]string{"gauze"}, verb, server.list())
+	for _, one := range client.list() {
+		typed = append(typed, "--client", one)
 	}
 	out, err = confirmPlan(c, plan, title, [2][]string{typed}, func(_ *call, written []Written) (Changed, error) {
 		result.Status, result.Written, result.How = done, written, loginsText(plan)
@@ -320,10 +322,10 @@ func loginsText(plan fleet.Plan) string {
 }
 
 type undoIn struct {
-	ID      string `json:"id,omitempty" jsonschema:"id of the change to revert; default: the newest"`
+	ID      string `json:"id,omitempty" jsonschema:"of the change; default: the newest"`
 	List    bool   `json:"list,omitempty" jsonschema:"list the changes and write nothing"`
 	DryRun  bool   `json:"dry_run,omitempty" jsonschema:"return the diff and write nothing"`
-	Consent string `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
+	Consent string `json:"consent,omitempty" jsonschema:"token of an earlier result, if the user agreed"`
 }
 
 // Undone is the list of changes, or the result of undoing one.
@@ -370,11 +372,13 @@ func (c *call) undo(in undoIn) (out Undone, err error) {
 		return out, nil
 	}
 	q := question{title: "Allow Gauze to undo this change?", shown: back.Diff, token: back.Consent(), operations: writes, typed: commandLine("gauze", "undo", id)}
-	return confirm(c, q, func(*call) (out Undone, err error) {
+	return confirm(c, q, func(c *call) (out Undone, err error) {
+		c.applied = true
 		restored, err := c.service.Fleet.Undo(back, q.token)
 		for _, entry := range restored {
 			out.Written = append(out.Written, writtenOf(entry))
 		}
+		c.written = out.Written
 		if err != nil {
 			return out, failure(err.Error()+writtenText(out.Written), `call undo with {"list": true} to list all changes`)
 		}

@@ -10,14 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/gauze-mcp/gauze/internal/agent/mcptasks"
+	"github.com/gauze-mcp/gauze/internal/agent/mcpserver"
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 	"github.com/gauze-mcp/gauze/internal/workshop/trust"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
-	"github.com/gauze-mcp/gauze/internal/wrap/wire"
 )
 
 // question is what the user is asked before an operation.
@@ -35,9 +32,10 @@ type question struct {
 // pending is a question that waits for an answer, with the operation that depends on it.
 type pending struct {
 	question
-	call string // hash of the tool and its arguments
-	at   time.Time
-	then func(*call) (any, error)
+	call    string // hash of the tool and its arguments
+	at      time.Time
+	then    func(*call) (any, error)
+	written []Written // before the question
 }
 
 // Values of ActionStatus.Status.
@@ -73,8 +71,10 @@ func (s ActionStatus) unredacted() string {
 
 func (s ActionStatus) text() string {
 	switch s.Status {
-	case needsConsent, needsPerson:
-		return fmt.Sprintf("%s\n\n%s\n\n%s", s.Asks, strings.TrimRight(s.Diff, "\n"), s.How)
+	case needsConsent:
+		return fmt.Sprintf("Not done yet: the user must confirm this first.\n%s\n\n%s\n\nnext: %s", s.Asks, strings.TrimRight(s.Diff, "\n"), s.How)
+	case needsPerson:
+		return fmt.Sprintf("Not done: the user must confirm this, and this client cannot ask them.\n%s\n\n%s\n\nnext: %s", s.Asks, strings.TrimRight(s.Diff, "\n"), s.How)
 	case declined:
 		return "Nothing was done. " + s.How
 	}
@@ -84,8 +84,8 @@ func (s ActionStatus) text() string {
 // inputNeeded carries a question to the client in the modern protocol era, where the client repeats
 // the call with the user's answer.
 type inputNeeded struct {
-	state  string
-	params *mcp.ElicitParams
+	state    string
+	question mcpserver.Question
 }
 
 func (*inputNeeded) Error() string { return "waiting for the user to answer" }
@@ -109,7 +109,8 @@ func confirm[Out any, P interface {
 	return out, err
 }
 
-// confirm returns what then returned if it ran, or else sets s.
+// confirm returns what then returned if it ran, or else sets s. A call that was cancelled does not run it,
+// whatever the user answers.
 func (c *call) confirm(q question, s *ActionStatus, then func(*call) (any, error)) (got any, err error) {
 	if c.verdict(q.operations...) == trust.Never {
 		return nil, fmt.Errorf("%s does not support this operation, even with confirmation", c.tool)
@@ -117,59 +118,72 @@ func (c *call) confirm(q question, s *ActionStatus, then func(*call) (any, error
 	if q.full == "" {
 		q.full = q.shown
 	}
+	run := func(c *call) (any, error) {
+		if c.ctx.Err() != nil {
+			return nil, c.ctx.Err()
+		}
+		return then(c)
+	}
 	s.Asks, s.Diff, s.plain = q.title, q.shown, q.plain
 	if len(q.full) > maxQuestionBytes {
 		s.Status, s.Diff = needsPerson, ""
-		s.How = fmt.Sprintf("Nothing was done: the change is %d kB long, too long to confirm in a dialog. The user can review it in a terminal with: %s", len(q.full)>>10, q.typed)
+		s.How = fmt.Sprintf("The change (%d kB) is too large to confirm in a dialog. Tell the user to review it in a terminal: %s", len(q.full)>>10, q.typed)
 		s.How = redact.Passage(s.How)
 		return nil, nil
 	}
 	switch c.askMode() {
 	case askDirectly:
-		params := q.elicit()
-		params.Meta = mcptasks.Related(mcptasks.IDOf(c.request))
-		said, err := c.request.Session.Elicit(c.ctx, params)
+		said, err := c.request.Ask(c.ctx, q.form())
 		if err != nil && c.ctx.Err() != nil {
 			return nil, c.ctx.Err()
 		}
-		if err == nil && agrees(said) {
-			return then(c)
+		if err != nil || !answersForm(said) {
+			said = mcpserver.Answer{}
+		}
+		if agrees(said) {
+			return run(c)
 		}
 		s.refused(said, q)
 		return nil, nil
 	case askByResult:
 		state := rand.Text()
-		c.service.put(state, &pending{q, c.digest, time.Now(), then})
-		return nil, &inputNeeded{state, q.elicit()}
+		c.service.put(state, &pending{q, c.digest, time.Now(), run, c.written})
+		return nil, &inputNeeded{state, q.form()}
 	}
 	if !c.service.AllowWrites || q.hidden {
 		s.Status = needsPerson
-		s.How = "Nothing was done: the user must confirm this, and this client cannot ask them. They can run: " + q.typed
+		s.How = "Tell the user to run this in a terminal: " + q.typed
 		return nil, nil
 	}
-	c.service.put(q.token, &pending{q, c.digest, time.Now(), then})
+	c.service.put(q.token, &pending{q, c.digest, time.Now(), run, c.written})
 	s.Status, s.Consent = needsConsent, q.token
-	s.How = fmt.Sprintf("Nothing has been done yet. Show this to the user. If they agree, call %s again with the same arguments and \"consent\": %q", c.tool, q.token)
+	s.How = fmt.Sprintf("Show this to the user. If they agree, call %s with %s", c.tool, c.again(q.token))
 	return nil, nil
 }
 
-func (s *ActionStatus) refused(said *mcp.ElicitResult, q question) {
+func (s *ActionStatus) refused(said mcpserver.Answer, q question) {
 	s.Status, s.Diff = declined, ""
 	s.How = "The user did not answer. They can run this themselves: " + q.typed
-	if said != nil && (said.Action == "decline" || said.Action == "accept") {
+	if said.Action == "decline" || said.Action == "accept" {
 		s.How = "The user declined. Ask them how to proceed; do not attempt the same thing another way."
 	}
 }
 
-// elicit returns the question as an elicitation form. The user must agree explicitly: nothing is preselected,
-// and a form without an answer counts as no.
-func (q question) elicit() *mcp.ElicitParams {
-	return &mcp.ElicitParams{Mode: "form", Message: fleet.Visible(q.title) + "\n\n" + fleet.Fold(q.full), RequestedSchema: json.RawMessage(
+// form returns the question as a form. The user must agree explicitly: nothing is preselected, and a form
+// without an answer counts as no.
+func (q question) form() mcpserver.Question {
+	return mcpserver.Question{Message: fleet.Visible(q.title) + "\n\n" + fleet.Fold(q.full), Schema: json.RawMessage(
 		`{"type":"object","properties":{"agree":{"type":"boolean","title":"I agree","description":"Allow exactly this"}},"required":["agree"]}`)}
 }
 
-func agrees(said *mcp.ElicitResult) bool {
-	return said != nil && said.Action == "accept" && said.Content["agree"] == true
+// answersForm reports whether an answer fits the form. One that does not counts as none: the dialog is broken.
+func answersForm(said mcpserver.Answer) bool {
+	_, ok := said.Content["agree"].(bool)
+	return ok || said.Action != "accept" || said.Content == nil
+}
+
+func agrees(said mcpserver.Answer) bool {
+	return said.Action == "accept" && said.Content["agree"] == true
 }
 
 // Ways of asking the user during a call.
@@ -180,46 +194,41 @@ const (
 )
 
 func (c *call) askMode() int {
-	able := c.request.ClientCapabilities()
-	if able == nil || able.Elicitation == nil {
+	switch {
+	case !c.request.CanAsk():
 		return cannotAsk
-	}
-	if onlyURL := able.Elicitation.Form == nil && able.Elicitation.URL != nil; onlyURL {
-		return cannotAsk
-	}
-	if c.request.ProtocolVersion() >= wire.FirstModern {
+	case c.request.Modern():
 		return askByResult
 	}
 	return askDirectly
 }
 
 // resume returns the pending question that a call answers, or nil if it answers none.
-func (c *call) resume(consent string) (a *pending, said *mcp.ElicitResult, err error) {
-	if state := c.request.Params.RequestState; state != "" {
-		said, _ = c.request.Params.InputResponses[answerName].(*mcp.ElicitResult)
+func (c *call) resume(consent string) (a *pending, said mcpserver.Answer, err error) {
+	if state := c.request.State; state != "" {
 		a = c.service.take(state)
 		if a == nil || a.call != c.digest {
-			return nil, nil, failure("this response does not match a pending question", "call %s again without requestState", c.tool)
+			return nil, said, failure("this response does not match a pending question", "call %s again without requestState", c.tool)
 		}
-		return a, said, nil
+		return a, c.request.Answers[answerName], nil
 	}
 	if consent == "" {
-		return nil, nil, nil
+		return nil, said, nil
 	}
 	switch {
 	case c.askMode() != cannotAsk:
-		return nil, nil, failure("the `consent` argument is not accepted: this client asks the user directly", "call %s again without consent", c.tool)
+		return nil, said, failure("the `consent` argument is not accepted: this client asks the user directly", "call %s again without consent", c.tool)
 	case !c.service.AllowWrites:
-		return nil, nil, failure("consent is not accepted here: the user did not start gauze mcp with --allow-writes", "call %s again without consent and give the user the command in the result", c.tool)
+		return nil, said, failure("consent is not accepted here: the user did not start gauze mcp with --allow-writes", "call %s again without consent and give the user the command in the result", c.tool)
 	}
 	a = c.service.take(consent)
 	switch {
 	case a == nil:
-		return nil, nil, failure("this consent token is unknown, already used or expired", "call %s again without consent and show the user the new result", c.tool)
+		return nil, said, failure("this consent token is unknown, already used or expired", "call %s again without consent and show the user the new result", c.tool)
 	case a.call != c.digest:
-		return nil, nil, failure("this consent token is for different arguments", "call %s again without consent and show the user the new result", c.tool)
+		return nil, said, failure("this consent token is for different arguments", "call %s again without consent and show the user the new result", c.tool)
 	}
-	return a, &mcp.ElicitResult{Action: "accept", Content: map[string]any{"agree": true}}, nil
+	return a, mcpserver.Answer{Action: "accept", Content: map[string]any{"agree": true}}, nil
 }
 
 // put adds a pending question and drops the oldest if there are too many.

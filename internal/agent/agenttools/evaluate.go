@@ -12,8 +12,8 @@ import (
 )
 
 func (svc *service) addEvaluateTool() {
-	add(svc, "evaluate_health", "Decide about a failing MCP server",
-		"Decide what a task does about a failing MCP server: continue, retry_connection or stop_task, with a reason. Pass server to test a configured one first, as check_health does, or pass health; and what is known about the failures and the task. Changes no files.",
+	add(svc, "evaluate_health", "Decide how to handle a failing MCP server",
+		"Decide what a task should do about a failing MCP server: continue, retry_connection or stop_task, with a reason. Pass server to test a configured server first, as check_health does, or pass health; also pass what is known about the failures and the task. Changes no files.",
 		hints{idempotent: true, openWorld: true}, (*call).evaluate)
 }
 
@@ -45,7 +45,7 @@ func (c *call) evaluate(in evaluateIn) (out Evaluated, err error) {
 	case in.Server == "" && in.Health == "":
 		return out, failure("server or health is missing", `for example {"server": "notes", "reconnects": 1} or {"health": "dead", "cause": "rate_limit", "retry_in_seconds": 30}`)
 	case in.Server != "" && (in.Health != "" || in.Cause != ""):
-		return out, failure("server cannot be combined with health or cause, which its test finds out", `for example {"server": %q}`, redact.Quote(in.Server))
+		return out, failure("server cannot be combined with health or cause: testing the server determines both", `for example {"server": %q}`, redact.Quote(in.Server))
 	case in.Server == "":
 		return c.judge(in.Facts.Situation(doctor.Permanent), "")
 	}
@@ -59,7 +59,7 @@ func (c *call) evaluate(in evaluateIn) (out Evaluated, err error) {
 	case c.ctx.Err() != nil:
 		return out, c.ctx.Err()
 	case !one.Tried:
-		return out, failure(redact.Quote(one.ID())+" was not tested: "+one.Not, "call test_connection with {\"name\": %q}", redact.Quote(one.ID()))
+		return out, failure(redact.Quote(one.ID())+" was not tested: "+one.Not, "call test_connection with {\"server\": %q}", redact.Quote(one.ID()))
 	}
 	s := in.Facts.Situation(doctor.Permanent)
 	s.Server, s.Health = one.ID(), one.Health()

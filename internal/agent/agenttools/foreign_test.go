@@ -92,7 +92,7 @@ func TestAnAgentsAddressIsAskedAboutUnlessItsHostIsTheUsers(t *testing.T) {
 		if r := a.want(needsConsent, "test_connection", object{"url": url, "timeout_seconds": 5}); !strings.Contains(r.get("diff"), url) {
 			t.Errorf("%s: %s", url, r.get("diff"))
 		}
-		a.want(needsConsent, "configure_server", object{"name": "x", "url": url, "clients": []string{"cursor"}})
+		a.want(needsConsent, "configure_server", object{"server": "x", "url": url, "client": "cursor"})
 	}
 	a.want(done, "test_connection", object{"url": "https://mcp.example.invalid/mcp", "timeout_seconds": 5})
 	a.want(done, "test_connection", object{"url": "https://mcp.example.invalid/other", "timeout_seconds": 5})
@@ -124,7 +124,7 @@ func TestAPersonSeesAllOfAProjectsServer(t *testing.T) {
 		a.write("project/.cursor/mcp.json", strings.ReplaceAll(string(config), "MARK", mark))
 		for name, all := range wants {
 			a.asked = nil
-			r := a.call("test_connection", object{"name": name})
+			r := a.call("test_connection", object{"server": name})
 			shown := r.get("diff") + "\n" + r.text
 			if c.person != nil {
 				shown = whole(fmt.Sprint(a.asked))
@@ -171,7 +171,7 @@ func TestAProjectsEntryIsAskedAboutAsItIs(t *testing.T) {
 	calls := map[string]object{
 		"check_health":    {"servers": []string{"claude-code/notes"}, "timeout_seconds": 5},
 		"evaluate_health": {"server": "claude-code/notes", "timeout_seconds": 5},
-		"test_connection": {"name": "claude-code/notes", "timeout_seconds": 5, "auto_heal": false},
+		"test_connection": {"server": "claude-code/notes", "timeout_seconds": 5, "auto_heal": false},
 		"heal_server":     {"server": "claude-code/notes", "timeout_seconds": 5},
 	}
 	for tool, arguments := range calls {
@@ -217,7 +217,7 @@ func TestALoginBehindAReferenceIsNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.write("project/.cursor/mcp.json", `{"mcpServers": {"far": {"url": "https://${env:MCP_HOST}/mcp"}}}`)
-		r := a.call("test_connection", object{"name": "far"})
+		r := a.call("test_connection", object{"server": "far"})
 		shown, wants := r.get("diff"), []string{"which leads to https://", "may use a stored login"}
 		if c.person != nil {
 			shown, wants = whole(fmt.Sprint(a.asked)), []string{"which leads to https://real.example.invalid/mcp", "may use the stored login of ada at https://issuer.example.invalid"}

@@ -122,7 +122,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 				{"heal_server", object{"clients": claude}},
 				{"list_servers", object{}},
 				{"wrap_servers", object{"clients": claude, "remote": true}},
-				{"test_connection", object{"name": "x"}},
+				{"test_connection", object{"server": "x"}},
 			} {
 				if (n+configs+i)%2 == 0 {
 					harmless(c.tool, c.arguments)
@@ -133,8 +133,8 @@ func TestHostileTextChangesNothing(t *testing.T) {
 		sometimes("diagnose", object{"log": payload, "command": payload})
 		sometimes("test_connection", object{"command": "touch", "args": []string{mark, payload}, "env": object{"A_TOKEN": canary}})
 		sometimes("test_connection", object{"url": trap.URL + "/mcp", "headers": object{"Authorization": canary}})
-		sometimes("configure_server", object{"name": "x", "command": payload, "args": []string{mark}, "clients": []string{"cursor"}})
-		sometimes("remove_server", object{"name": payload})
+		sometimes("configure_server", object{"server": "x", "command": payload, "args": []string{mark}, "clients": []string{"cursor"}})
+		sometimes("remove_server", object{"server": payload})
 		sometimes("undo", object{"id": payload})
 		sometimes("verify", object{"file": payload})
 		sometimes("repair_arguments", object{"schema": object{"type": "object", "description": payload, "properties": object{"a": object{"type": "integer"}}}, "arguments": payload})
@@ -148,7 +148,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 		answer.Store(string(entry))
 		sometimes("search_servers", object{"query": "x" + fmt.Sprint(i), "online": true})
 		if i%8 == 0 { // it is really started
-			if r := harmless("test_connection", object{"name": "noisy"}); r.failed || r.data["works"] != false {
+			if r := harmless("test_connection", object{"server": "noisy"}); r.failed || r.data["works"] != false {
 				t.Errorf("%+v", r)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,10 +19,10 @@ import (
 
 func (svc *service) addInspectTools() {
 	add(svc, "list_servers", "List MCP servers",
-		"List the MCP servers in the configuration files of all clients on this machine (Claude Code, Cursor, VS Code, Codex and others): how each is started, whether it runs through gauze run, and problems in the files. Use this to find server names. Starts and changes nothing.",
+		"List the MCP servers in the configuration files of every client on this machine, and the errors in those files. Use this to find server names. Starts and changes nothing.",
 		hints{readOnly: true, idempotent: true}, (*call).list)
 	add(svc, "check_health", "Check MCP servers",
-		"Start or connect to MCP servers as their clients do, and report the state of each, with the cause and the next step. Use this when tools are missing or a server fails. States: healthy (lists its tools), degraded (works only with a fix, or its client does not load the entry), unresponsive (no usable response in time), dead (not found, did not start, exited or refused the connection), not_tried. Changes no files; auto_heal also tries fixes in memory, which heal_server can save.",
+		"Start or connect to MCP servers as their clients do and report which do not work, with the cause and the next call. Use this first when tools are missing or fail. Changes no files.",
 		hints{idempotent: true, openWorld: true}, (*call).health)
 	add(svc, "verify", "Compare with a lock file",
 		"Compare servers with a lock file created by `gauze lock` and report changes in configuration, version and tool definitions. Starts the servers; changes no files.",
@@ -29,8 +30,8 @@ func (svc *service) addInspectTools() {
 }
 
 type listIn struct {
-	Servers []string `json:"servers,omitempty" jsonschema:"NAME or CLIENT/NAME; default: all"`
-	Clients []string `json:"clients,omitempty" jsonschema:"client ids, such as claude-code or cursor; default: all"`
+	Server names `json:"server,omitempty" jsonschema:"NAME or CLIENT/NAME; leave it out for all"`
+	Client names `json:"client,omitempty" jsonschema:"such as claude-code or cursor; default: all"`
 }
 
 // Listed is the result of list_servers.
@@ -38,14 +39,14 @@ type Listed struct {
 	Servers  []Server  `json:"servers"`
 	Problems []Problem `json:"problems,omitempty" jsonschema:"problems that affect whole files"`
 	More     int       `json:"more,omitempty" jsonschema:"number of servers not shown"`
-	Looked   []string  `json:"looked,omitempty" jsonschema:"files that were read"`
+	Looked   []string  `json:"looked,omitempty" jsonschema:"files that were read, if they have no servers"`
 }
 
 const maxServers = 300
 
 func (c *call) list(in listIn) (out Listed, err error) {
 	view := c.look()
-	chosen, err := view.Choose(fleet.Choice{Names: in.Servers, Clients: in.Clients})
+	chosen, err := choose(view, in.Server, in.Client)
 	if err != nil {
 		return out, err
 	}
@@ -54,9 +55,11 @@ func (c *call) list(in listIn) (out Listed, err error) {
 		out.Servers = append(out.Servers, serverOf(s))
 	}
 	out.More = len(chosen) - len(out.Servers)
-	out.Problems = problemsOf(fileProblems(view, in.Clients))
-	for _, config := range limited(view.Configs) {
-		out.Looked = append(out.Looked, plaintext.Clean(config.Path))
+	out.Problems = problemsOf(fileProblems(view, in.Client.list()))
+	if len(out.Servers) == 0 {
+		for _, config := range limited(view.Configs) {
+			out.Looked = append(out.Looked, plaintext.Clean(config.Path))
+		}
 	}
 	return out, nil
 }
@@ -73,6 +76,9 @@ func fileProblems(view *fleet.View, clients []string) (all []clientconfig.Proble
 
 func (l Listed) text() string {
 	var b strings.Builder
+	if len(l.Servers) > 0 {
+		fmt.Fprintf(&b, "%s:\n", plural(len(l.Servers)+l.More, "server"))
+	}
 	for _, s := range l.Servers {
 		fmt.Fprintf(&b, "%s: %s", s.ID, s.Starts)
 		for _, note := range []struct {
@@ -92,18 +98,27 @@ func (l Listed) text() string {
 	if l.More > 0 {
 		fmt.Fprintf(&b, "and %d more\n", l.More)
 	}
-	if len(l.Problems) > 0 {
-		b.WriteString("Problems in files:\n")
-		writeProblems(&b, l.Problems)
-	}
+	writeFileProblems(&b, l.Problems)
 	return b.String()
+}
+
+// writeFileProblems writes the problems of whole files, and what to do about them.
+func writeFileProblems(b *strings.Builder, all []Problem) {
+	if len(all) == 0 {
+		return
+	}
+	b.WriteString("Problems in files:\n")
+	writeProblems(b, all)
+	if slices.ContainsFunc(all, func(p Problem) bool { return p.Fixable }) {
+		b.WriteString("next: call heal_server with {}\n")
+	}
 }
 
 func writeProblems(b *strings.Builder, all []Problem) {
 	for _, p := range all {
 		fixable := ""
 		if p.Fixable {
-			fixable = " (heal_server can fix it)"
+			fixable = " (heal_server fixes it)"
 		}
 		fmt.Fprintf(b, "  %s %s: %s%s\n", p.Severity, p.Code, p.What, fixable)
 	}
@@ -117,12 +132,12 @@ func (c *call) look() *fleet.View {
 }
 
 type healthIn struct {
-	Servers []string `json:"servers,omitempty" jsonschema:"NAME or CLIENT/NAME; default: all"`
-	Clients []string `json:"clients,omitempty" jsonschema:"client ids; default: all"`
-	Heal    bool     `json:"auto_heal,omitempty" jsonschema:"also try, in memory only, fixes to how a server is started or reached"`
-	Project bool     `json:"include_project,omitempty" jsonschema:"include unapproved servers that come with the project; gauze asks the user first"`
-	Timeout float64  `json:"timeout_seconds,omitempty" jsonschema:"maximum wait for one response, 1 to 600"`
-	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
+	Server  names   `json:"server,omitempty" jsonschema:"NAME or CLIENT/NAME; leave it out for all"`
+	Client  names   `json:"client,omitempty" jsonschema:"such as claude-code or cursor; default: all"`
+	Heal    bool    `json:"auto_heal,omitempty" jsonschema:"also try fixes, in memory only"`
+	Project bool    `json:"include_project,omitempty" jsonschema:"include a project's servers that the user has not approved; asks the user first"`
+	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"maximum wait for one response, 1 to 600"`
+	Consent string  `json:"consent,omitempty" jsonschema:"token of an earlier result, if the user agreed"`
 }
 
 // Health is the result of check_health.
@@ -131,21 +146,19 @@ type Health struct {
 	Servers   []Checked `json:"servers,omitempty"`
 	Problems  []Problem `json:"problems,omitempty" jsonschema:"problems that affect whole files"`
 	Conflicts []string  `json:"conflicts,omitempty" jsonschema:"tools with the same name in several servers of one client"`
-	Derived   string    `json:"derived,omitempty" jsonschema:"what the states mean"`
 }
 
 // Checked is the state of one server.
 type Checked struct {
 	ID       string    `json:"id"`
 	State    string    `json:"state" jsonschema:"healthy, degraded, unresponsive, dead or not_tried"`
+	Tools    int       `json:"tools,omitempty" jsonschema:"number of tools"`
 	Why      string    `json:"why,omitempty" jsonschema:"why the server is degraded or was not tried"`
-	Report   *Healing  `json:"report,omitempty"`
+	Report   *Healing  `json:"report,omitempty" jsonschema:"of a server that is not healthy"`
 	Problems []Problem `json:"problems,omitempty"`
 	Next     string    `json:"next,omitempty" jsonschema:"what to do next"`
 	Diff     string    `json:"diff,omitempty" jsonschema:"what heal_server would write"`
 }
-
-const derived = "healthy: lists its tools as configured; degraded: works only with a fix, or its client does not load the entry; unresponsive: started or reached, but no usable response in time; dead: not found, did not start, exited or refused the connection; not_tried: see why."
 
 func (c *call) health(in healthIn) (out Health, err error) {
 	wait, err := seconds(in.Timeout)
@@ -153,26 +166,46 @@ func (c *call) health(in healthIn) (out Health, err error) {
 		return out, err
 	}
 	view := c.look()
-	chosen, err := view.Choose(fleet.Choice{Names: in.Servers, Clients: in.Clients})
+	chosen, err := choose(view, in.Server, in.Client)
 	if err != nil {
 		return out, err
 	}
 	check := func(c *call) (out Health, err error) {
 		c.hideSecretsOf(view)
 		all := c.check(chosen, fleet.CheckOptions{Heal: in.Heal, Timeout: wait})
-		out.Status, out.Derived, out.Problems = done, derived, problemsOf(fileProblems(view, in.Clients))
+		out.Status, out.Problems = done, problemsOf(fileProblems(view, in.Client.list()))
 		for _, one := range all {
 			out.Servers = append(out.Servers, checkedOf(view, one))
 		}
-		for _, x := range limited(fleet.Conflicts(all)) {
-			out.Conflicts = append(out.Conflicts, fmt.Sprintf("%s: the tool %s is provided by %s", x.Client, redact.Quote(x.Tool), redact.Quote(strings.Join(x.Servers, ", "))))
-		}
+		out.Conflicts = conflictsOf(fleet.Conflicts(all))
 		return out, c.ctx.Err()
 	}
 	if !in.Project {
 		return check(c)
 	}
-	return confirmStart(c, foreignOf(chosen), commandLine(append([]string{"gauze", "doctor"}, in.Servers...)...), check)
+	return confirmStart(c, foreignOf(chosen), commandLine(append([]string{"gauze", "doctor"}, in.Server.list()...)...), check)
+}
+
+// conflictsOf words which servers of a client have tools with the same names.
+func conflictsOf(all []fleet.Conflict) (lines []string) {
+	tools := map[string][]string{}
+	var order []string
+	for _, x := range all {
+		who := x.Client + ": " + redact.Quote(strings.Join(x.Servers, ", "))
+		if tools[who] == nil {
+			order = append(order, who)
+		}
+		tools[who] = append(tools[who], redact.Quote(x.Tool))
+	}
+	const shown = 5
+	for _, who := range limited(order) {
+		named := strings.Join(tools[who][:min(len(tools[who]), shown)], ", ")
+		if more := len(tools[who]) - shown; more > 0 {
+			named += fmt.Sprintf(" and %d more", more)
+		}
+		lines = append(lines, who+" provide tools with the same names: "+named)
+	}
+	return lines
 }
 
 // foreignOf returns the servers whose entries the user has not confirmed, as they are written.
@@ -207,6 +240,9 @@ func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 	v := c.Verdict()
 	shown := Checked{ID: redact.Quote(c.ID()), State: c.Health(), Problems: problemsOf(c.Problems)}
 	if c.Tried {
+		shown.Tools = len(c.Attempt.Found.Tools)
+	}
+	if c.Tried && shown.State != "healthy" {
 		shown.Report = healingOf(c.Real(), c.Final(), c.Attempt, c.Report)
 	}
 	switch v.Action {
@@ -221,7 +257,7 @@ func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 	case fleet.Heal, fleet.Repair, fleet.Ask:
 		shown.Next = fmt.Sprintf("call heal_server with {\"server\": %q}", shown.ID)
 	case fleet.Try:
-		shown.Next = fmt.Sprintf("call test_connection with {\"name\": %q}; gauze asks the user first", shown.ID)
+		shown.Next = fmt.Sprintf("call test_connection with {\"server\": %q}; gauze asks the user first", shown.ID)
 	}
 	if shown.State == "not_tried" {
 		shown.Why = c.Not
@@ -240,29 +276,67 @@ func (h Health) text() string {
 		return h.ActionStatus.text()
 	}
 	var b strings.Builder
+	b.WriteString(stateText(h.Servers))
 	for _, s := range h.Servers {
-		fmt.Fprintf(&b, "%s: %s", s.ID, s.State)
-		if s.Why != "" {
-			b.WriteString(" (" + s.Why + ")")
+		if s.State != "healthy" || len(s.Problems) > 0 || s.Next != "" {
+			b.WriteString(s.text())
 		}
-		switch {
-		case s.Report != nil && s.Report.Diagnosis != nil:
-			b.WriteString("; " + s.Report.Diagnosis.Explanation + s.Report.lastOutput())
-		case s.Report != nil:
-			b.WriteString("; " + plural(s.Report.ToolCount, "tool"))
-		}
-		if s.Next != "" {
-			b.WriteString("\n  next: " + s.Next)
-		}
-		b.WriteString("\n")
-		writeProblems(&b, s.Problems)
 	}
-	if len(h.Servers) == 0 {
-		b.WriteString("No servers are configured.\n")
-	}
-	writeProblems(&b, h.Problems)
+	writeFileProblems(&b, h.Problems)
 	for _, conflict := range h.Conflicts {
 		b.WriteString("conflict: " + conflict + "\n")
+	}
+	return b.String()
+}
+
+// stateText is the state of all servers in a few lines: how many work, and which.
+func stateText(all []Checked) string {
+	if len(all) == 1 {
+		return all[0].ID + " is " + strings.ReplaceAll(all[0].State, "_", " ") + ".\n"
+	}
+	var well, not, untried []string
+	for _, s := range all {
+		switch {
+		case s.State == "healthy":
+			well = append(well, s.ID)
+		case s.State == "not_tried":
+			untried = append(untried, s.ID)
+		default:
+			not = append(not, s.ID)
+		}
+	}
+	var parts []string
+	if len(not) > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d servers are not healthy: %s", len(not), len(all), strings.Join(not, ", ")))
+	}
+	if len(untried) > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d servers were not tested: %s", len(untried), len(all), strings.Join(untried, ", ")))
+	}
+	switch {
+	case len(all) == 0:
+		parts = append(parts, "No servers were found in the clients' files")
+	case len(well) == len(all):
+		parts = append(parts, fmt.Sprintf("All %d servers are healthy: %s", len(all), strings.Join(well, ", ")))
+	case len(well) > 0:
+		parts = append(parts, "Healthy: "+strings.Join(well, ", "))
+	}
+	return strings.Join(parts, ".\n") + ".\n"
+}
+
+// text reports on a server with its problems and the next call.
+func (c Checked) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", c.ID, c.State)
+	if c.Why != "" {
+		b.WriteString(" (" + c.Why + ")")
+	}
+	if c.Report != nil && c.Report.Diagnosis != nil {
+		b.WriteString("; " + c.Report.Diagnosis.Explanation + c.Report.lastOutput())
+	}
+	b.WriteString("\n")
+	writeProblems(&b, c.Problems)
+	if c.Next != "" {
+		b.WriteString("  next: " + c.Next + "\n")
 	}
 	return b.String()
 }

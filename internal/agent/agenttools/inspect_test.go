@@ -30,7 +30,7 @@ func TestStatesAreNamedByWhatWasSeen(t *testing.T) {
 		"untyped": {"url": %q},
 		"wrong": {"type": "http", "url": %q}}}`, in("bin/well"), in("bin/deaf"), web.URL(), strings.TrimSuffix(web.URL(), "/mcp")+"/wrong"))
 	a.write("project/.mcp.json", `{"mcpServers": {"theirs": {"command": "true"}}}`)
-	r := a.want(done, "check_health", object{"clients": []string{"claude-code"}, "timeout_seconds": 3})
+	r := a.want(done, "check_health", object{"client": "claude-code", "timeout_seconds": 3})
 	want := map[string]string{"well": "healthy", "deaf": "unresponsive", "ends": "dead", "gone": "dead", "untyped": "degraded", "wrong": "unresponsive", "theirs": "not_tried"}
 	for _, s := range r.data["servers"].([]any) {
 		s := s.(object)
@@ -48,7 +48,7 @@ func TestStatesAreNamedByWhatWasSeen(t *testing.T) {
 	}
 	// Healing in memory finds the right address, shows what would be written, and writes nothing.
 	before := a.read(".claude.json")
-	r = a.want(done, "check_health", object{"servers": []string{"wrong"}, "auto_heal": true})
+	r = a.want(done, "check_health", object{"server": "wrong", "auto_heal": true})
 	s := r.data["servers"].([]any)[0].(object)
 	if s["state"] != "degraded" || !strings.Contains(s["diff"].(string), web.URL()) || !strings.Contains(s["next"].(string), "heal_server") || a.read(".claude.json") != before {
 		t.Errorf("%v", s)
@@ -109,7 +109,7 @@ func TestTheLastOutputOfAnUnexplainedFailureIsInTheText(t *testing.T) {
 		a := newAgent(t, settings{files: map[string]string{
 			"bin/odd": "#!/bin/sh\necho \"flux capacitor misaligned by 7 ($NOTES_TOKEN)\"" + stream + "\nexit 1\n"}})
 		a.write(".claude.json", fmt.Sprintf(`{"mcpServers": {"odd": {"command": %q, "env": {"NOTES_TOKEN": %q}}}}`, filepath.Join(a.dir, "bin/odd"), secret))
-		for tool, arguments := range map[string]object{"check_health": nil, "test_connection": {"name": "odd"}, "heal_server": {"server": "odd"}} {
+		for tool, arguments := range map[string]object{"check_health": nil, "test_connection": {"server": "odd"}, "heal_server": {"server": "odd"}} {
 			r := a.call(tool, arguments)
 			if n := strings.Count(r.text, "flux capacitor misaligned by 7"); n != 1 || strings.Contains(r.text, "neither") {
 				t.Errorf("%s: %d times in %q", tool, n, r.text)

@@ -29,7 +29,7 @@ func serveInstead() {
 
 func init() { serveInstead() }
 
-// freeAddress returns an address of this machine at which nothing listens.
+// freeAddress returns an address on this machine at which nothing listens.
 func freeAddress(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -50,7 +50,7 @@ func TestACommandThatServesHTTPIsAskedAbout(t *testing.T) {
 		a := newAgent(t, s)
 		a.write(".claude.json", fmt.Sprintf(`{"mcpServers": {"web": {"type": "stdio", "command": %q, "env": {"GAUZE_TEST_SERVE_HTTP": %q, "API_TOKEN": %q}, "alwaysAllow": ["x"]}}}`, own, freeAddress(t), secret))
 		before := a.read(".claude.json")
-		r, shown := a.agreeing("test_connection", object{"name": "web", "timeout_seconds": 3})
+		r, shown := a.agreeing("test_connection", object{"server": "web", "timeout_seconds": 3})
 		if r.get("status") != done || !r.data["works"].(bool) || a.read(".claude.json") != before {
 			t.Fatalf("%+v", r)
 		}

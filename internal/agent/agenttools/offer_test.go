@@ -44,7 +44,7 @@ func TestAProjectsPortIsAskedAbout(t *testing.T) {
 	for _, s := range []settings{{version: legacy, allow: true}, {version: modern, allow: true}, {version: legacy, person: yes}, {version: modern, person: yes}} {
 		a, refused, works := ledgerAgent(t, s)
 		before := a.read(".cursor/mcp.json")
-		r, shown := a.agreeing("test_connection", object{"name": "ledger"})
+		r, shown := a.agreeing("test_connection", object{"server": "ledger"})
 		if r.get("status") != done || !r.data["works"].(bool) || a.read(".cursor/mcp.json") != before {
 			t.Fatalf("%+v", r)
 		}
@@ -74,7 +74,7 @@ func TestAnOfferIsShownWholeToTheUser(t *testing.T) {
 	for name, s := range map[string]settings{"dialog": {person: yes}, "later": {person: yes, version: modern}, "relayed": {allow: true}} {
 		a, refused, works := ledgerAgent(t, s)
 		a.write(".cursor/mcp.json", fmt.Sprintf(`{"mcpServers": {"ledger": {"command": %q, "args": ["--token", "localhost:%d/x"]}}}`, filepath.Join(a.dir, "bin/ledger"), refused))
-		r := a.call("test_connection", object{"name": "ledger"})
+		r := a.call("test_connection", object{"server": "ledger"})
 		if s.allow {
 			if r.get("status") != needsPerson || !strings.Contains(r.text, "gauze doctor --fix") {
 				t.Errorf("%s: %+v", name, r)
@@ -107,7 +107,7 @@ func TestAProjectsPortThatIsDeclined(t *testing.T) {
 			if status := r.get("status"); status != declined && status != needsPerson {
 				t.Errorf("%s, %s: %+v", name, tool, r)
 			}
-			if !strings.Contains(r.text, "Nothing was done") {
+			if !strings.Contains(r.text, "Nothing was done") && !strings.Contains(r.text, "Not done") {
 				t.Errorf("%s, %s: %s", name, tool, r.text)
 			}
 			if tool == "test_connection" && s.version != modern && (r.data["works"] != false || r.data["report"].(object)["diagnosis"] == nil) {
@@ -127,7 +127,7 @@ func TestAProjectsVariablesAreNotOffered(t *testing.T) {
 	a.write("bin/orbit", "#!/bin/sh\necho 'Error: missing required environment variables: ORBIT_TOKEN, ORBIT_TEAM_ID' >&2\nexit 1\n")
 	a.write("project/.env", "ORBIT_TOKEN="+secret+"\nORBIT_TEAM_ID=1\n")
 	a.write(".cursor/mcp.json", fmt.Sprintf(`{"mcpServers": {"orbit": {"command": %q}}}`, filepath.Join(a.dir, "bin/orbit")))
-	r := a.call("test_connection", object{"name": "orbit"})
+	r := a.call("test_connection", object{"server": "orbit"})
 	if len(a.asked) > 0 || r.data["works"] != false || !strings.Contains(r.text, "ORBIT_TOKEN and ORBIT_TEAM_ID") {
 		t.Errorf("asked %q: %+v", a.asked, r)
 	}
@@ -157,7 +157,7 @@ func TestAnInstalledProgramIsAskedAbout(t *testing.T) {
 			}
 			a.write(".claude.json", `{"mcpServers": {"notes": {"type": "stdio", `+words+`}}}`)
 			before, program := a.read(".claude.json"), filepath.Join(a.dir, ".local/bin/notes-mcp")
-			r, shown := a.agreeing("test_connection", object{"name": "notes"})
+			r, shown := a.agreeing("test_connection", object{"server": "notes"})
 			if r.get("status") != done || !r.data["works"].(bool) || a.read(".claude.json") != before {
 				t.Fatalf("wrapped %v: %+v", wrapped, r)
 			}

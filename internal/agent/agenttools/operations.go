@@ -44,6 +44,10 @@ var operations = map[string][]operation{
 	"resume_task":      slices.Concat(startsAny, startsGiven),
 }
 
+// defaultTools are the tools that are listed unless the user asks for all of them: every session pays
+// for the list.
+var defaultTools = []string{"list_servers", "check_health", "test_connection", "configure_server", "heal_server", "undo"}
+
 // verdict returns the strictest verdict of package trust on these operations. An operation that is
 // not in the tool's row is never allowed.
 func (c *call) verdict(all ...operation) (v trust.Verdict) {

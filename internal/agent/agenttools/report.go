@@ -29,7 +29,7 @@ type Server struct {
 	Line      int       `json:"line,omitempty"`
 	Starts    string    `json:"starts,omitempty" jsonschema:"command line or URL; secrets are masked"`
 	Variables []string  `json:"variables,omitempty" jsonschema:"names of the variables that the entry sets"`
-	Wrapped   bool      `json:"wrapped" jsonschema:"whether the client starts the server through 'gauze run'"`
+	Wrapped   bool      `json:"wrapped,omitempty" jsonschema:"whether the client starts the server through 'gauze run'"`
 	Disabled  bool      `json:"disabled,omitempty"`
 	Approved  bool      `json:"approved" jsonschema:"false if the server comes with a project and the user has not approved it"`
 	Problems  []Problem `json:"problems,omitempty"`
@@ -85,7 +85,7 @@ type Healing struct {
 	Protocol  string     `json:"protocol,omitempty"`
 	Transport string     `json:"transport,omitempty"`
 	Tools     []string   `json:"tools,omitempty" jsonschema:"tool names, written by the server"`
-	ToolCount int        `json:"tool_count"`
+	ToolCount int        `json:"tool_count,omitempty"`
 	Attempts  int        `json:"attempts" jsonschema:"how often the server was started or reached"`
 	Steps     []Step     `json:"steps,omitempty" jsonschema:"fixes tried, in memory only"`
 	Final     string     `json:"configuration,omitempty" jsonschema:"how the server works, if that is not how it was given; secrets are masked"`
@@ -182,38 +182,55 @@ func (h *Healing) lastOutput() (text string) {
 }
 
 // userLogsIn precedes the advice to log in: an agent cannot do that.
-const userLogsIn = "Tell the user to do this, because only a person can log in: "
+const userLogsIn = "Tell the user to do this, because you cannot log in for them: "
 
-func (h *Healing) text() string {
-	if h == nil {
-		return ""
-	}
+// text reports on the server that is called who, beginning with whether it works and why not.
+func (h *Healing) text(who string) string {
 	var b strings.Builder
+	switch {
+	case h.Works && len(h.Steps) > 0:
+		fmt.Fprintf(&b, "%s works with a fix: %s.", who, h.toolText())
+	case h.Works:
+		fmt.Fprintf(&b, "%s works: %s, tested in %s.", who, h.toolText(), h.Took)
+	case h.Diagnosis != nil:
+		fmt.Fprintf(&b, "%s does not work: %s (%s, %s)", who, h.Diagnosis.Explanation, h.Diagnosis.Cause, doctor.Likelihood(h.Diagnosis.Confidence))
+		b.WriteString(h.Diagnosis.suggested() + h.lastOutput())
+	default:
+		fmt.Fprintf(&b, "%s does not work.", who)
+	}
 	for i, s := range h.Steps {
 		if d := s.Diagnosis; i == 0 || d.Explanation != h.Steps[i-1].Diagnosis.Explanation {
-			fmt.Fprintf(&b, "found: %s (%s, %s)\n", d.Explanation, d.Cause, doctor.Likelihood(d.Confidence))
+			fmt.Fprintf(&b, "\nfound: %s (%s, %s)", d.Explanation, d.Cause, doctor.Likelihood(d.Confidence))
 		}
-		fmt.Fprintf(&b, "%s: %s\n", s.Result, s.About)
+		fmt.Fprintf(&b, "\n%s: %s", s.Result, s.About)
 	}
-	if h.Works {
-		if h.Final != "" {
-			b.WriteString("configuration: " + h.Final + "\n")
+	if h.Final != "" {
+		b.WriteString("\nconfiguration: " + h.Final)
+	}
+	if !h.Works {
+		fmt.Fprintf(&b, "\nlast stage reached: %s", h.Stage)
+		if h.Stopped != "" {
+			b.WriteString("; " + h.Stopped)
 		}
-		fmt.Fprintf(&b, "The server works: %s (%s), tested in %s.", plural(h.ToolCount, "tool"), strings.Join(h.Tools[:min(len(h.Tools), 8)], ", "), h.Took)
-		return b.String()
-	}
-	fmt.Fprintf(&b, "The server does not work; the last stage reached was %q", h.Stage)
-	if h.Stopped != "" {
-		b.WriteString(": " + h.Stopped)
-	}
-	if d := h.Diagnosis; d != nil {
-		fmt.Fprintf(&b, ".\n%s (%s, %s)", d.Explanation, d.Cause, doctor.Likelihood(d.Confidence))
-		b.WriteString(d.suggested() + h.lastOutput())
 	}
 	if h.Next != "" {
 		b.WriteString("\nnext: " + h.Next)
 	}
 	return b.String()
+}
+
+// toolText names the first tools.
+func (h *Healing) toolText() string {
+	const shown = 8
+	text := plural(h.ToolCount, "tool")
+	if len(h.Tools) == 0 {
+		return text
+	}
+	text += " (" + strings.Join(h.Tools[:min(len(h.Tools), shown)], ", ")
+	if h.ToolCount > shown {
+		text += ", …"
+	}
+	return text + ")"
 }
 
 func plural(n int, noun string) string {

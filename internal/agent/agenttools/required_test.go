@@ -46,7 +46,7 @@ func TestTheRegistryNamesTheMissingVariables(t *testing.T) {
 			source.Lookup(t.Context(), registry.NPM, "orbit-mcp")
 		}
 		before := requests.Load()
-		for tool, arguments := range map[string]object{"check_health": nil, "test_connection": {"name": "orbit"}, "heal_server": {"server": "orbit"}} {
+		for tool, arguments := range map[string]object{"check_health": nil, "test_connection": {"server": "orbit"}, "heal_server": {"server": "orbit"}} {
 			text := a.call(tool, arguments).text
 			if named := strings.Contains(text, "ORBIT_TOKEN and ORBIT_TEAM") && strings.Contains(text, "registry"); named != test.want || strings.Contains(text, "ORBIT_MODE") || strings.Contains(text, "NODE_OPTIONS") || strings.Contains(text, "ORBIT_SET") {
 				t.Errorf("%s, %s: %s", name, tool, text)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/agent/mcptasks"
 	"github.com/gauze-mcp/gauze/internal/tasks/task"
 	"github.com/gauze-mcp/gauze/internal/tasks/taskcli"
 	"github.com/gauze-mcp/gauze/internal/tasks/taskrun"
@@ -28,14 +27,14 @@ func (svc *service) addTaskTools() {
 		"Report the state of a task: what it did, the results of its steps, why it stopped and what to do next. Changes nothing.",
 		hints{readOnly: true, idempotent: true}, (*call).getTask)
 	add(svc, "resume_task", "Continue a task",
-		"Continue a stopped task where it was, without repeating an effect. With state needs-decision, decision says what to do about the call whose outcome is unknown; ask the user.",
+		"Continue a task where it stopped, without repeating an effect. With state needs-decision, decision says what to do about the call whose outcome is unknown; ask the user.",
 		hints{destructive: true, openWorld: true}, (*call).resumeTask)
 }
 
 type runTaskIn struct {
 	Plan    json.RawMessage `json:"plan" jsonschema:"YAML or JSON text, or an object: servers {notes: cursor/notes}, steps [{id, server, tool, arguments, when, for, on-error, unlisted}] or goal, budget {steps, time}; ${id.text} and ${id.json.path} refer to results of earlier steps"`
 	Wait    float64         `json:"wait_seconds,omitempty" jsonschema:"wait for the end, 0 to 60; default 2"`
-	Consent string          `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
+	Consent string          `json:"consent,omitempty" jsonschema:"token of an earlier result, if the user agreed"`
 }
 
 type getTaskIn struct {
@@ -48,7 +47,7 @@ type resumeTaskIn struct {
 	ID       string  `json:"id" jsonschema:"id of the task"`
 	Decision string  `json:"decision,omitempty" jsonschema:"done (it took effect), repeat (send it again) or skip"`
 	Wait     float64 `json:"wait_seconds,omitempty" jsonschema:"wait for the end, 0 to 60; default 2"`
-	Consent  string  `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
+	Consent  string  `json:"consent,omitempty" jsonschema:"token of an earlier result, if the user agreed"`
 }
 
 // Limits of a plan from an agent. A question to the user has its own limit.
@@ -70,7 +69,7 @@ func waitTime(seconds float64, otherwise time.Duration) (time.Duration, error) {
 	return time.Duration(seconds * float64(time.Second)), nil
 }
 
-const planExample = `for example {"plan": {"servers": {"notes": "cursor/notes"}, "steps": [{"id": "list", "server": "notes", "tool": "list_notes", "arguments": {}}]}}; list_servers has the names of servers`
+const planExample = `for example {"plan": {"servers": {"notes": "cursor/notes"}, "steps": [{"id": "list", "server": "notes", "tool": "list_notes", "arguments": {}}]}}; list_servers returns the names`
 
 // planOf parses the plan of an agent, which is the text of a task file or the same as an object.
 func (c *call) planOf(raw json.RawMessage) (*task.Plan, error) {
@@ -80,7 +79,7 @@ func (c *call) planOf(raw json.RawMessage) (*task.Plan, error) {
 		text = []byte(quoted)
 	}
 	if len(text) > maxPlanBytes {
-		return nil, failure(fmt.Sprintf("the plan is %d kB long: at most %d kB are accepted", len(text)>>10, maxPlanBytes>>10), "split it into several tasks")
+		return nil, failure(fmt.Sprintf("the plan is too large: %d kB (limit: %d kB)", len(text)>>10, maxPlanBytes>>10), "split it into several tasks")
 	}
 	if quoted == "" { // the lines of an object are not the agent's
 		var indented bytes.Buffer
@@ -93,7 +92,7 @@ func (c *call) planOf(raw json.RawMessage) (*task.Plan, error) {
 	case err != nil:
 		return nil, failure("the plan is invalid: "+redact.Text(plaintext.Cap(err.Error(), 4000)), planExample)
 	case len(plan.Steps) > maxPlanSteps:
-		return nil, failure(fmt.Sprintf("the plan has %d steps: at most %d are accepted", len(plan.Steps), maxPlanSteps), "split it into several tasks, or use for")
+		return nil, failure(fmt.Sprintf("the plan has too many steps: %d (limit: %d)", len(plan.Steps), maxPlanSteps), "split it into several tasks, or use for")
 	case plan.ByModel() && c.service.Model == nil:
 		return nil, failure("the plan has a goal but no steps, and gauze mcp has no model to choose them", "write the steps, or ask the user to configure a model (gauze model)")
 	}
@@ -136,7 +135,7 @@ func (c *call) runTask(in runTaskIn) (out TaskRun, err error) {
 		if err != nil {
 			return TaskRun{}, err
 		}
-		id := cmp.Or(mcptasks.IDOf(c.request), taskrun.NewID(plan.Name))
+		id := cmp.Or(c.request.TaskID, taskrun.NewID(plan.Name))
 		if err := store.StartAs(c.ctx, id, plan); err != nil {
 			return TaskRun{}, err
 		}
@@ -234,7 +233,7 @@ func (c *call) resumeTask(in resumeTaskIn) (out TaskRun, err error) {
 	case in.Decision != "" && !slices.Contains(task.Decisions, in.Decision):
 		return out, failure(fmt.Sprintf("invalid decision %q: must be %s", redact.Quote(in.Decision), strings.Join(task.Decisions, ", ")), "ask the user whether the call took effect")
 	case in.Decision != "" && undecided == nil:
-		return out, failure("the task has no call to decide about: it is "+state.Status(), `call resume_task with {"id": %q}`, redact.Quote(in.ID))
+		return out, failure("the task is not waiting for a decision: it is "+state.Status(), `call resume_task with {"id": %q}`, redact.Quote(in.ID))
 	case state.Done != nil:
 		out.Status = nothingToDo
 		out.Task, err = c.reportTask(in.ID, "")
@@ -266,7 +265,7 @@ func (c *call) resumeTask(in resumeTaskIn) (out TaskRun, err error) {
 		c.look()
 		if in.Decision != "" {
 			if now, err := store.State(c.ctx, in.ID); err != nil || now.Seq != state.Seq {
-				return TaskRun{}, errors.Join(taskFailure(err), failure("the task was continued meanwhile", "call get_task with {\"id\": %q}", redact.Quote(in.ID)))
+				return TaskRun{}, errors.Join(taskFailure(err), failure("the task was continued in the meantime", "call get_task with {\"id\": %q}", redact.Quote(in.ID)))
 			}
 			if _, err := store.Decide(c.ctx, in.ID, in.Decision); err != nil {
 				return TaskRun{}, taskFailure(err)

@@ -29,7 +29,7 @@ type rawClient struct {
 
 const (
 	tasksVersion = "2025-11-25"
-	maxListBytes = 25_500 // of tools/list
+	maxListBytes = 19_500 // of tools/list with all tools
 )
 
 // newRawClient connects in the home of a. A version of the legacy era is negotiated.
@@ -42,7 +42,7 @@ func newRawClient(a *agent, version string, capabilities object) *rawClient {
 	out, fromServer := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Serve(ctx, toServer, fromServer, Options{Fleet: a.fleet, AllowWrites: a.settings.allow, StateDir: filepath.Join(a.dir, "state", "tasks")})
+		ended <- Serve(ctx, toServer, fromServer, Options{Fleet: a.fleet, AllowWrites: a.settings.allow, AllTools: true, StateDir: filepath.Join(a.dir, "state", "tasks")})
 		fromServer.Close()
 	}()
 	go c.listen(out)

@@ -53,13 +53,13 @@ func TestProjectsServerInAPlanIsConfirmed(t *testing.T) {
 	a := newAgent(t, settings{})
 	a.notesIn("project/.mcp.json")
 	r := a.want(needsPerson, "run_task", errand("claude-code/notes", "append a"))
-	if a.exists("ledger") || !strings.Contains(r.get("diff"), "of the project") {
+	if a.exists("ledger") || !strings.Contains(r.get("diff"), "from the project") {
 		t.Errorf("%v", r.data)
 	}
 	b := newAgent(t, settings{person: yes})
 	b.notesIn("project/.mcp.json")
 	r = b.want(done, "run_task", errand("claude-code/notes", "append a", "die b"))
-	if r.task("state") != "needs-decision" || len(b.asked) != 1 || !strings.Contains(b.asked[0], "of the project") {
+	if r.task("state") != "needs-decision" || len(b.asked) != 1 || !strings.Contains(b.asked[0], "from the project") {
 		t.Fatalf("%v, asked %q", r.data, b.asked)
 	}
 	again := object{"id": r.task("id"), "wait_seconds": 60}

@@ -11,12 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
-	"github.com/gauze-mcp/gauze/internal/agent/mcptasks"
+	"github.com/gauze-mcp/gauze/internal/agent/mcpserver"
 	"github.com/gauze-mcp/gauze/internal/tasks/task"
 	"github.com/gauze-mcp/gauze/internal/tasks/taskrun"
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 )
 
 // protocolTasks are the tasks of the protocol. Each is one run of a task in the journal, because a
@@ -129,25 +128,24 @@ func (p protocolTasks) find(ctx context.Context, handle string) (f found, err er
 }
 
 // Find returns a run as a task.
-func (p protocolTasks) Find(ctx context.Context, handle string) (t mcptasks.Task, err error) {
+func (p protocolTasks) Find(ctx context.Context, handle string) (t mcpserver.Task, err error) {
 	f, err := p.find(ctx, handle)
 	if err != nil {
 		return t, err
 	}
-	t = mcptasks.Task{ID: runID(f.id, f.number), Status: mcptasks.Working}
+	t = mcpserver.Task{ID: runID(f.id, f.number), Status: mcpserver.Working}
 	runs := runsIn(f.entries)
 	if f.number > len(runs) { // its first entry is not written yet, or could not be
 		t.Created = f.entries[len(f.entries)-1].Time
 		t.Updated = t.Created
 		if !f.running {
-			t.Status, t.Message = mcptasks.Failed, oneLine(fmt.Sprint("the run could not begin: ", f.local.Err()))
+			t.Status, t.Message = mcpserver.Failed, oneLine(fmt.Sprint("the run could not begin: ", f.local.Err()))
 		}
 		return t, nil
 	}
 	at := runs[f.number-1]
 	t.Created, t.Updated = f.entries[at.begin].Time, f.entries[at.end-1].Time
-	c := p.svc.newCall(ctx, "get_task", nil)
-	defer c.end()
+	c := p.svc.newCall(ctx, "get_task", new(mcpserver.Call))
 	c.look()
 	report, err := c.reportRun(f.id, "", f.number)
 	if err != nil {
@@ -164,8 +162,7 @@ func (p protocolTasks) Result(ctx context.Context, handle string) (json.RawMessa
 	if err != nil {
 		return nil, err
 	}
-	c := p.svc.newCall(ctx, "get_task", nil)
-	defer c.end()
+	c := p.svc.newCall(ctx, "get_task", new(mcpserver.Call))
 	c.look()
 	report, err := c.reportRun(f.id, "", f.number)
 	if err != nil {
@@ -181,7 +178,7 @@ const otherProcess = 200 * time.Millisecond
 func (p protocolTasks) Wait(ctx context.Context, handle string) error {
 	for {
 		t, err := p.Find(ctx, handle)
-		if err != nil || t.Status != mcptasks.Working {
+		if err != nil || t.Status != mcpserver.Working {
 			return err
 		}
 		var done <-chan struct{}
@@ -230,7 +227,7 @@ const tasksPerPage = 50
 
 // List returns a page of runs, those of the newest tasks first. The cursor is the last task of the
 // page before.
-func (p protocolTasks) List(ctx context.Context, cursor string) (page []mcptasks.Task, next string, err error) {
+func (p protocolTasks) List(ctx context.Context, cursor string) (page []mcpserver.Task, next string, err error) {
 	store, err := p.svc.tasks.open()
 	if err != nil {
 		return nil, "", err
@@ -239,11 +236,11 @@ func (p protocolTasks) List(ctx context.Context, cursor string) (page []mcptasks
 	if err != nil {
 		return nil, "", err
 	}
-	slices.SortStableFunc(all, func(a, b taskrun.Listed) int { return cmp.Or(begun(b).Compare(begun(a)), cmp.Compare(a.ID, b.ID)) })
+	sorting.Stable(all, func(a, b taskrun.Listed) int { return cmp.Or(begun(b).Compare(begun(a)), cmp.Compare(a.ID, b.ID)) })
 	if cursor != "" {
 		at := slices.IndexFunc(all, func(l taskrun.Listed) bool { return l.ID == cursor })
 		if at < 0 {
-			return nil, "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "invalid cursor: must be the nextCursor of an earlier result"}
+			return nil, "", &mcpserver.Error{Code: mcpserver.CodeInvalidParams, Message: "invalid cursor: must be the nextCursor of an earlier result"}
 		}
 		all = all[at+1:]
 	}
@@ -270,7 +267,7 @@ func begun(l taskrun.Listed) time.Time {
 }
 
 // Outcome returns the status of a call of run_task or resume_task.
-func (p protocolTasks) Outcome(result json.RawMessage) (mcptasks.Status, string) {
+func (p protocolTasks) Outcome(result json.RawMessage) (mcpserver.Status, string) {
 	var r struct {
 		Run TaskRun `json:"structuredContent"`
 	}
@@ -282,9 +279,9 @@ func (p protocolTasks) Outcome(result json.RawMessage) (mcptasks.Status, string)
 // has completed: its result says why it stopped and how to continue, which is a new call, and clients
 // do not show the model the result of a task that failed. It does not require input: no answer to a
 // request of ours would make it continue.
-func statusOf(r TaskRun) (mcptasks.Status, string) {
+func statusOf(r TaskRun) (mcpserver.Status, string) {
 	if r.Task == nil {
-		return mcptasks.Completed, oneLine(r.Status + ": " + r.How)
+		return mcpserver.Completed, oneLine(r.Status + ": " + r.How)
 	}
 	text := r.Task.State
 	if r.Task.Steps > 0 {
@@ -293,14 +290,14 @@ func statusOf(r TaskRun) (mcptasks.Status, string) {
 	if r.Task.Why != "" {
 		text += ": " + r.Task.Why
 	}
-	status := mcptasks.Completed
+	status := mcpserver.Completed
 	switch r.Task.State {
 	case task.StatusRunning:
-		status = mcptasks.Working
+		status = mcpserver.Working
 	case string(task.Interrupted):
-		status = mcptasks.Cancelled
+		status = mcpserver.Cancelled
 	case "killed":
-		status = mcptasks.Failed
+		status = mcpserver.Failed
 	}
 	return status, oneLine(text)
 }

@@ -186,7 +186,7 @@ func nextOf(id, state, step string) string {
 	switch state {
 	case task.StatusDone:
 		if step == "" {
-			return "the results are in calls; call get_task with step for a result that is cut"
+			return "the results are in calls; call get_task with step for a truncated result"
 		}
 		return ""
 	case task.StatusRunning:
@@ -238,7 +238,7 @@ func taskFailure(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, taskrun.ErrRunning):
-		return failure("the task is already running in a different process", "call get_task to see how it goes")
+		return failure("the task is already running in another process", "call get_task to see its progress")
 	}
 	return err
 }

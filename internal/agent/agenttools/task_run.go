@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/agent/mcptasks"
 	"github.com/gauze-mcp/gauze/internal/tasks/task"
 	"github.com/gauze-mcp/gauze/internal/tasks/taskcli"
 	"github.com/gauze-mcp/gauze/internal/tasks/taskrun"
@@ -163,7 +162,7 @@ func (c *call) background(id string, plan *task.Plan, review *taskcli.Review, wa
 		return out, err
 	}
 	r := &backgroundRun{number: nextRun(entries)}
-	if r.handle = mcptasks.IDOf(c.request); r.handle != "" {
+	if r.handle = c.request.TaskID; r.handle != "" {
 		wait = math.MaxInt64
 	} else {
 		r.handle = runID(id, r.number)
@@ -175,7 +174,7 @@ func (c *call) background(id string, plan *task.Plan, review *taskcli.Review, wa
 	}
 	c.progress("task %s is running", id)
 	c.service.tasks.wait(c.ctx, id, wait)
-	if mcptasks.MayDefer(c.request) && r.Running() {
+	if c.request.MayDefer && r.Running() {
 		return out, &taskGoesOn{r.handle}
 	}
 	out.Status = done

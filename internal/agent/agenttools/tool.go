@@ -9,15 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/gauze-mcp/gauze/internal/agent/mcptasks"
-	"github.com/gauze-mcp/gauze/internal/mend/repair"
+	"github.com/gauze-mcp/gauze/internal/agent/mcpserver"
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
@@ -35,7 +32,7 @@ type answer interface{ text() string }
 // What it and other functions with type parameters do is in functions without them, because the
 // compiler makes a copy for each type.
 func add[In any, Out answer](svc *service, name, title, about string, h hints, run func(*call, In) (Out, error)) {
-	t := tool{name: name, title: title, about: about, hints: h, out: reflect.TypeFor[Out]()}
+	t := tool{name: name, title: title, about: about, hints: h, in: reflect.TypeFor[In](), out: reflect.TypeFor[Out]()}
 	t.run = func(c *call, arguments []byte) (answer, error) {
 		var in In
 		if err := json.Unmarshal(arguments, &in); err != nil {
@@ -43,50 +40,45 @@ func add[In any, Out answer](svc *service, name, title, about string, h hints, r
 		}
 		return run(c, in)
 	}
-	svc.add(t, schemaOf(reflect.TypeFor[In]()))
+	svc.add(t)
 }
 
 // tool is a tool without its types.
 type tool struct {
 	name, title, about string
 	hints
-	out reflect.Type // what run returns
-	run func(c *call, arguments []byte) (answer, error)
+	in, out reflect.Type // of what run receives and returns
+	run     func(c *call, arguments []byte) (answer, error)
 }
 
-func (svc *service) add(t tool, input *jsonschema.Schema) {
+func (svc *service) add(t tool) {
 	if len(operations[t.name]) == 0 {
 		panic("agenttools: " + t.name + " is missing from the table of operations")
 	}
-	raw, err := json.Marshal(input)
-	if err != nil {
-		panic(err) // cannot happen with our own types
+	svc.tools = append(svc.tools, t)
+}
+
+// served returns a tool as it is offered.
+func (svc *service) served(t tool) mcpserver.Tool {
+	input := schemaOf(t.in).encoded()
+	return mcpserver.Tool{
+		Name: t.name, Title: t.title, Description: t.about, InputSchema: input, OutputSchema: outlineOf(t.out).encoded(),
+		Annotations: mcpserver.Annotations{ReadOnly: t.readOnly, Destructive: t.destructive, Idempotent: t.idempotent, OpenWorld: t.openWorld},
+		Unlisted:    !svc.AllTools && !slices.Contains(defaultTools, t.name),
+		Run: func(ctx context.Context, request *mcpserver.Call) (*mcpserver.Result, error) {
+			c := svc.newCall(ctx, t.name, request)
+			in := admit(&svc.gate, t.name, input, t.readOnly || t.idempotent, request.Arguments)
+			if in.refusal != "" {
+				return c.failed(errors.New(in.refusal)), nil
+			}
+			c.note = in.note
+			return t.finish(c, in.arguments)
+		},
 	}
-	tier := repair.Silent
-	if t.readOnly {
-		tier = repair.Told
-	}
-	svc.server.AddTool(&mcp.Tool{
-		Name: t.name, Title: t.title, Description: t.about, InputSchema: input, OutputSchema: outlineOf(t.out),
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.readOnly, DestructiveHint: &t.destructive, IdempotentHint: t.idempotent, OpenWorldHint: &t.openWorld},
-	}, func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		c := svc.newCall(ctx, t.name, request)
-		defer c.end()
-		schema := repair.Compile(raw)
-		out := schema.Arguments(request.Params.Arguments, repair.Options{Tool: t.name, Tier: tier})
-		if out.Verdict == repair.Refused {
-			return c.failed(errors.New(schema.Explain(t.name, out, 1).Text)), nil
-		}
-		arguments := out.Arguments
-		if len(arguments) == 0 {
-			arguments = []byte("{}")
-		}
-		return t.finish(c, arguments)
-	})
 }
 
 // finish runs a call, or resumes it after the user has answered, and returns its result.
-func (t tool) finish(c *call, arguments []byte) (*mcp.CallToolResult, error) {
+func (t tool) finish(c *call, arguments []byte) (*mcpserver.Result, error) {
 	consent := c.identify(arguments)
 	open, said, err := c.resume(consent)
 	var out answer
@@ -101,6 +93,7 @@ func (t tool) finish(c *call, arguments []byte) (*mcp.CallToolResult, error) {
 		s.refused(said, open.question)
 		out = none.Elem().Interface().(answer)
 	default:
+		c.written = open.written
 		var got any
 		if got, err = open.then(c); err == nil {
 			out = got.(answer)
@@ -110,50 +103,25 @@ func (t tool) finish(c *call, arguments []byte) (*mcp.CallToolResult, error) {
 	var later *taskGoesOn
 	switch {
 	case errors.As(err, &later):
-		return mcptasks.Defer(later.id), nil
-	case errors.As(err, &input):
-		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{answerName: input.params}, RequestState: input.state}, nil
-	case c.ctx.Err() != nil:
+		return &mcpserver.Result{Task: later.id}, nil
+	case c.ctx.Err() != nil && !c.applied && len(c.written) == 0:
 		return nil, c.ctx.Err()
+	case c.ctx.Err() != nil && (errors.As(err, &input) || errors.Is(err, c.ctx.Err())):
+		return c.failed(c.cancelledLate()), nil
+	case errors.As(err, &input):
+		return &mcpserver.Result{Ask: map[string]mcpserver.Question{answerName: input.question}, State: input.state}, nil
 	case err != nil:
 		return c.failed(err), nil
 	}
 	return c.answered(out), nil
 }
 
-// outlineOf returns the schema of a type without the fields of nested objects: they explain
-// themselves, and every byte of tools/list is in the context of every session.
-func outlineOf(t reflect.Type) *jsonschema.Schema {
-	s := schemaOf(t)
-	s.AdditionalProperties = nil
-	for name, property := range s.Properties {
-		s.Properties[name] = &jsonschema.Schema{Type: property.Type, Types: property.Types, Description: property.Description}
+// cancelledLate returns the error of a call that was cancelled after it had changed files.
+func (c *call) cancelledLate() error {
+	if len(c.written) == 0 {
+		return failure("the request was cancelled, and no file was changed", "call %s again if it is still needed", c.tool)
 	}
-	return s
-}
-
-// schemaOf returns the schema of a type. Lists are never null.
-func schemaOf(t reflect.Type) *jsonschema.Schema {
-	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}}})
-	if err != nil {
-		panic(err) // cannot happen with our own types
-	}
-	plain(s)
-	return s
-}
-
-func plain(s *jsonschema.Schema) {
-	if s == nil {
-		return
-	}
-	if len(s.Types) == 2 && s.Types[0] == "null" && s.Types[1] != "string" {
-		s.Type, s.Types = s.Types[1], nil
-	}
-	for _, property := range s.Properties {
-		plain(property)
-	}
-	plain(s.Items)
-	plain(s.AdditionalProperties)
+	return failure("the request was cancelled after files were changed:"+writtenText(c.written), "tell the user what was changed")
 }
 
 // call is a tool call in progress.
@@ -161,9 +129,14 @@ type call struct {
 	service *service
 	ctx     context.Context
 	tool    string
-	request *mcp.CallToolRequest
+	request *mcpserver.Call
 	digest  string // hash of the tool and its arguments without consent
-	stop    context.CancelFunc
+	same    []byte // its arguments without consent
+	note    string // what the gate adjusted, for the model
+	// applied says that the call has begun to change files, and written what it changed so far. A cancellation
+	// that arrives later does not hide that.
+	applied bool
+	written []Written
 
 	mu      sync.Mutex
 	steps   int
@@ -171,16 +144,9 @@ type call struct {
 	secrets []redact.Secrets // values that no result may contain
 }
 
-func (svc *service) newCall(ctx context.Context, tool string, request *mcp.CallToolRequest) *call {
-	c := &call{service: svc, tool: tool, request: request}
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(svc.ctx, cancel) // the SDK waits for calls at shutdown but does not cancel them
-	c.ctx, c.stop = ctx, func() { stop(); cancel() }
-	c.secrets = []redact.Secrets{redact.EnvironSecrets(svc.Fleet.Home.Environ)}
-	return c
+func (svc *service) newCall(ctx context.Context, tool string, request *mcpserver.Call) *call {
+	return &call{service: svc, ctx: ctx, tool: tool, request: request, secrets: []redact.Secrets{redact.EnvironSecrets(svc.Fleet.Home.Environ)}}
 }
-
-func (c *call) end() { c.stop() }
 
 // identify stores the digest of the call and returns its consent token.
 func (c *call) identify(arguments []byte) (consent string) {
@@ -190,8 +156,23 @@ func (c *call) identify(arguments []byte) (consent string) {
 	delete(all, "consent")
 	canonical, _ := json.Marshal(all)
 	sum := sha256.Sum256(append([]byte(c.tool+"\n"), canonical...))
-	c.digest = hex.EncodeToString(sum[:])
+	c.digest, c.same = hex.EncodeToString(sum[:]), canonical
 	return consent
+}
+
+// again returns the arguments that repeat a call with a consent token, or says which they are if they
+// are long or contain a secret.
+func (c *call) again(consent string) string {
+	const maxShown = 500 // bytes
+	same := string(c.same)
+	if len(same) > maxShown || redact.Text(same) != same || c.hide(same) != same {
+		return fmt.Sprintf("the same arguments and \"consent\": %q", consent)
+	}
+	same = strings.TrimSuffix(same, "}")
+	if same != "{" {
+		same += ","
+	}
+	return fmt.Sprintf("%s\"consent\":%q}", same, consent)
 }
 
 // hideSecretsOf registers the known secrets of all servers for redaction. Values that are only
@@ -210,8 +191,7 @@ func (c *call) hide(text string) string {
 
 // progress sends a progress notification if the client asked for them.
 func (c *call) progress(format string, args ...any) {
-	token := c.request.Params.GetProgressToken()
-	if token == nil {
+	if !c.request.WantsProgress() {
 		return
 	}
 	c.mu.Lock()
@@ -221,13 +201,11 @@ func (c *call) progress(format string, args ...any) {
 	}
 	c.steps++
 	c.told = time.Now()
-	_ = c.request.Session.NotifyProgress(c.ctx, &mcp.ProgressNotificationParams{
-		Meta: mcptasks.Related(mcptasks.IDOf(c.request)), ProgressToken: token, Progress: float64(c.steps), Message: redact.Quote(c.hide(fmt.Sprintf(format, args...))),
-	}) // the client may be gone
+	c.request.Progress(c.steps, redact.Quote(c.hide(fmt.Sprintf(format, args...))))
 }
 
 // answered returns a successful result, with known secrets redacted once more.
-func (c *call) answered(out answer) *mcp.CallToolResult {
+func (c *call) answered(out answer) *mcpserver.Result {
 	data, err := json.Marshal(out)
 	var value any
 	if err == nil {
@@ -245,7 +223,10 @@ func (c *call) answered(out answer) *mcp.CallToolResult {
 		before, after, _ := strings.Cut(out.text(), d.unredacted())
 		text = c.hide(before) + d.unredacted() + c.hide(after)
 	}
-	return &mcp.CallToolResult{StructuredContent: value, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+	if c.note != "" {
+		text += "\n\n" + c.note
+	}
+	return &mcpserver.Result{Structured: value, Text: text}
 }
 
 func (c *call) redacted(value any) any {
@@ -265,18 +246,72 @@ func (c *call) redacted(value any) any {
 }
 
 // failed returns an error result that the model can act on.
-func (c *call) failed(err error) *mcp.CallToolResult {
-	text := c.hide(redact.Text(err.Error()))
+func (c *call) failed(err error) *mcpserver.Result {
 	var unknown *fleet.NotFoundError
 	if errors.As(err, &unknown) {
-		text += "\nnext: call list_servers for all names; use CLIENT/NAME for a server of one client"
+		err = c.notFound(unknown)
 	}
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+	return &mcpserver.Result{IsError: true, Text: c.hide(redact.Text(err.Error()))}
+}
+
+// notFound words an unknown server in terms of these tools.
+func (c *call) notFound(e *fleet.NotFoundError) error {
+	text, next := e.Error(), "call list_servers with {} for all names"
+	switch {
+	case len(e.Near) > 0:
+	case len(e.Have) > 0:
+		text = fmt.Sprintf("no server named %q; the servers are %s", redact.Quote(e.Name), strings.Join(e.Have, ", "))
+	default:
+		text = fmt.Sprintf("no server named %q: gauze finds no servers in the clients' files", redact.Quote(e.Name))
+	}
+	if c.tool == "check_health" || c.tool == "heal_server" {
+		next = "call " + c.tool + " with {} for all servers, or list_servers with {} for their names"
+	}
+	return failure(text, "%s", next)
 }
 
 // failure returns an error that ends with the next step.
 func failure(what, next string, args ...any) error {
 	return errors.New(what + "\nnext: " + fmt.Sprintf(next, args...))
+}
+
+// names is a server or client, or several: with commas between them, or as a list in JSON.
+type names string
+
+func (n names) list() (all []string) {
+	if all, ok := n.exactly(); ok {
+		return all
+	}
+	for name := range strings.SplitSeq(string(n), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// exactly returns the names of a list in JSON.
+func (n names) exactly() (all []string, ok bool) {
+	if !strings.HasPrefix(strings.TrimSpace(string(n)), "[") || json.Unmarshal([]byte(n), &all) != nil {
+		return nil, false
+	}
+	for i := range all {
+		all[i] = strings.TrimSpace(all[i])
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return name == "" }), true
+}
+
+// choose returns the servers with these names. A name may contain a comma itself. The names in a list are
+// never the parts of one.
+func choose(view *fleet.View, server, client names) ([]*fleet.Server, error) {
+	choice := fleet.Choice{Names: server.list(), Clients: client.list()}
+	if _, exact := server.exactly(); !exact && len(choice.Names) > 1 {
+		whole := fleet.Choice{Names: []string{string(server)}, Clients: choice.Clients}
+		if chosen, err := view.Choose(whole); err == nil {
+			return chosen, nil
+		}
+	}
+	return view.Choose(choice)
 }
 
 // seconds converts a timeout argument.

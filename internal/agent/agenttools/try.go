@@ -1,12 +1,12 @@
 package agenttools
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 	"github.com/gauze-mcp/gauze/internal/workshop/trust"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
@@ -14,21 +14,21 @@ import (
 
 func (svc *service) addTestTools() {
 	add(svc, "test_connection", "Test one MCP server",
-		"Test one MCP server: a configured one (name), or a package, URL or command that is not configured yet. Reports the server's tools, or the stage it reached, the cause and the fix. Changes no files. A package, URL or command that is not in the user's own files is started or reached only after the user confirms it.",
+		"Test one MCP server: a configured one (server), or a package, URL or command that is not configured yet, which the user confirms first. Reports its tools, or the cause of the failure and the fix. Changes no files.",
 		hints{readOnly: false, destructive: false, idempotent: true, openWorld: true}, (*call).test)
 	add(svc, "heal_server", "Repair a configured MCP server",
-		"Repair a configured MCP server: fix errors in its entry and file, test it, and save what made it work (a switch to gauze run, or the correct URL). Use this when check_health reports a problem. Writes only after the user confirms the diff; `undo` reverts the change.",
+		"Repair configured MCP servers: fix errors in their configuration files, test the servers and save the fixes that worked. Use this when check_health or list_servers reports a problem. Writes only after the user confirms the diff; undo reverts it.",
 		hints{readOnly: false, destructive: true, idempotent: true, openWorld: true}, (*call).heal)
 }
 
 // target is a server that need not be configured.
 type target struct {
-	Package string             `json:"package,omitempty" jsonschema:"npm:NAME, pypi:NAME or oci:IMAGE; append @VERSION to pin a version"`
-	URL     string             `json:"url,omitempty" jsonschema:"URL of a server, instead of a package"`
-	Command string             `json:"command,omitempty" jsonschema:"program without arguments, instead of a package or URL"`
-	Args    []string           `json:"args,omitempty" jsonschema:"arguments, one per item"`
-	Env     map[string]*string `json:"env,omitempty" jsonschema:"variables for a command or package; null refers to the user's variable of that name and keeps its value out of the file"`
-	Headers map[string]string  `json:"headers,omitempty" jsonschema:"headers for a URL; ${NAME} refers to the user's variable"`
+	Package string             `json:"package,omitempty" jsonschema:"npm:NAME, pypi:NAME or oci:IMAGE, with or without @VERSION"`
+	URL     string             `json:"url,omitempty" jsonschema:"instead of package"`
+	Command string             `json:"command,omitempty" jsonschema:"program, instead of package or url"`
+	Args    []string           `json:"args,omitempty" jsonschema:"one argument per item"`
+	Env     map[string]*string `json:"env,omitempty" jsonschema:"variables; null for a secret: refers to the user's variable of that name"`
+	Headers map[string]string  `json:"headers,omitempty" jsonschema:"for url; ${NAME} refers to the user's variable"`
 }
 
 // request returns the target as a request to fleet.
@@ -98,11 +98,11 @@ func (c *call) hideSecretsIn(w target) {
 }
 
 type testIn struct {
-	Name string `json:"name,omitempty" jsonschema:"configured server, NAME or CLIENT/NAME, instead of package, url or command"`
+	Server string `json:"server,omitempty" jsonschema:"configured server: NAME or CLIENT/NAME from list_servers"`
 	target
-	Heal    *bool   `json:"auto_heal,omitempty" jsonschema:"also try, in memory only, fixes to how the server is started or reached; default true"`
-	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"wait for one response, 1 to 600; healing waits up to 60 for a silent server"`
-	Consent string  `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
+	Heal    *bool   `json:"auto_heal,omitempty" jsonschema:"also try fixes, in memory only; default true"`
+	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"maximum wait for one response, 1 to 600"`
+	Consent string  `json:"consent,omitempty" jsonschema:"token of an earlier result, if the user agreed"`
 }
 
 // Tested is the result of test_connection.
@@ -125,7 +125,8 @@ func (t Tested) text() string {
 	if t.Report == nil {
 		return t.ActionStatus.text()
 	}
-	text := t.Server + "\n" + t.Report.text() + neededText(t.Needs)
+	who, _, _ := strings.Cut(t.Server, "   with ") // its variables
+	text := t.Report.text(who) + neededText(t.Needs)
 	if t.Status != done { // a fix needs the user's agreement
 		text += "\n\n" + t.ActionStatus.text()
 	}
@@ -155,9 +156,9 @@ func (c *call) test(in testIn) (out Tested, err error) {
 		return out, err
 	}
 	c.hideSecretsIn(in.target)
-	if in.Name != "" {
+	if in.Server != "" {
 		if in.Package != "" || in.URL != "" || in.Command != "" {
-			return out, failure("name cannot be combined with package, url or command", `for example {"name": %q}`, redact.Quote(in.Name))
+			return out, failure("server cannot be combined with package, url or command", `call test_connection with {"server": %q}`, redact.Quote(in.Server))
 		}
 		return c.testConfigured(in, fleet.CheckOptions{Heal: orDefault(in.Heal, true), Timeout: wait, Model: c.service.Model})
 	}
@@ -165,7 +166,7 @@ func (c *call) test(in testIn) (out Tested, err error) {
 	request.Heal, request.Timeout, request.Model = orDefault(in.Heal, true), wait, c.service.Model
 	resolved, err := c.service.Fleet.Resolve(c.ctx, request)
 	if err != nil {
-		return out, failure(err.Error(), `for example {"package": "npm:@scope/name"}, {"url": "https://mcp.example.com/mcp"}, {"command": "uvx", "args": ["mcp-server-time"]} or {"name": "notes"}`)
+		return out, failure(err.Error(), `for example {"package": "npm:@scope/name"}, {"url": "https://mcp.example.com/mcp"}, {"command": "uvx", "args": ["mcp-server-time"]} or {"server": "notes"}`)
 	}
 	typed := append([]string{"gauze", "test"}, in.words()...)
 	switch {
@@ -205,7 +206,7 @@ func (t Tested) orReport(before Tested) Tested {
 
 func (c *call) testConfigured(in testIn, o fleet.CheckOptions) (out Tested, err error) {
 	view := c.look()
-	chosen, err := view.Choose(fleet.Choice{Names: []string{in.Name}})
+	chosen, err := view.Choose(fleet.Choice{Names: []string{in.Server}})
 	if err != nil {
 		return out, err
 	}
@@ -234,11 +235,11 @@ func (c *call) testConfigured(in testIn, o fleet.CheckOptions) (out Tested, err 
 }
 
 type healIn struct {
-	Server  string   `json:"server,omitempty" jsonschema:"NAME or CLIENT/NAME; default: all servers of the clients, and their files"`
-	Clients []string `json:"clients,omitempty" jsonschema:"client ids, to limit the repair to these clients"`
-	Timeout float64  `json:"timeout_seconds,omitempty" jsonschema:"wait for one response, 1 to 600; healing waits up to 60 for a silent server"`
-	DryRun  bool     `json:"dry_run,omitempty" jsonschema:"return the diff and write nothing"`
-	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
+	Server  names   `json:"server,omitempty" jsonschema:"NAME or CLIENT/NAME from list_servers; leave it out to repair all servers and files"`
+	Client  names   `json:"client,omitempty" jsonschema:"such as claude-code or cursor; default: all"`
+	DryRun  bool    `json:"dry_run,omitempty" jsonschema:"return the diff and write nothing"`
+	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"maximum wait for one response, 1 to 600"`
+	Consent string  `json:"consent,omitempty" jsonschema:"token of an earlier result, if the user agreed"`
 }
 
 // Healed is the result of heal_server.
@@ -251,23 +252,33 @@ type Healed struct {
 
 func (h Healed) text() string {
 	var b strings.Builder
+	asks := h.Status == needsConsent || h.Status == needsPerson
+	if asks {
+		b.WriteString(h.ActionStatus.text() + "\n")
+	}
+	if len(h.Servers) > 0 {
+		b.WriteString(stateText(h.Servers))
+	}
 	for _, w := range h.Written {
 		b.WriteString(w.text() + "\n")
 	}
 	for _, s := range h.Servers {
-		fmt.Fprintf(&b, "%s: %s\n", s.ID, s.State)
-		if s.Report != nil {
-			b.WriteString(s.Report.text() + "\n")
+		if asks && s.State == "degraded" { // the question is about it
+			continue
 		}
-		if s.Why != "" {
-			b.WriteString(s.Why + "\n")
+		if s.Report != nil {
+			b.WriteString(s.Report.text(s.ID) + "\n")
+		} else if s.Why != "" {
+			b.WriteString(s.ID + ": " + s.Why + "\n")
 		}
 	}
 	for _, left := range h.Left {
 		b.WriteString("not changed: " + left + "\n")
 	}
-	b.WriteString(h.ActionStatus.text())
-	return b.String()
+	if !asks {
+		b.WriteString(h.ActionStatus.text())
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // heal fixes the entry, tests the server and saves what made it work. Each change needs its own
@@ -296,20 +307,12 @@ func (c *call) heal(in healIn) (out Healed, err error) {
 
 // typed returns the equivalent command.
 func (in healIn) typed() [2][]string {
-	return [2][]string{append([]string{"gauze", "doctor", "--fix"}, named(in.Server)...)}
-}
-
-func named(server string) []string {
-	if server == "" {
-		return nil
-	}
-	return []string{server}
+	return [2][]string{append([]string{"gauze", "doctor", "--fix"}, in.Server.list()...)}
 }
 
 func (c *call) choose(in healIn) (*fleet.View, []*fleet.Server, error) {
 	view := c.look()
-	choice := fleet.Choice{Clients: in.Clients, Names: named(in.Server)}
-	chosen, err := view.Choose(choice)
+	chosen, err := choose(view, in.Server, in.Client)
 	return view, chosen, err
 }
 
@@ -334,18 +337,14 @@ func (c *call) healTried(in healIn, result Healed) (out Healed, err error) {
 		}
 		if offer, ok := asks.first(c); ok && !in.DryRun {
 			before := result
-			for _, one := range all {
-				before.Servers = append(before.Servers, checkedOf(view, one))
-			}
+			before.Servers = triedOf(view, all)
 			out, err := confirmOffer(c, offer, commandLine(in.typed()[0]...), try)
 			return withEarlier(out, before), err
 		}
 		plan := view.Keep(all)
 		result := result
 		result.Left = append(slices.Clone(result.Left), skippedOf(plan)...)
-		for _, one := range all {
-			result.Servers = append(result.Servers, checkedOf(view, one))
-		}
+		result.Servers = triedOf(view, all)
 		switch {
 		case in.DryRun && !plan.Empty():
 			result.Status, result.Diff, result.How = dryRun, plan.Diff(), "Nothing was written."
@@ -361,8 +360,8 @@ func (c *call) healTried(in healIn, result Healed) (out Healed, err error) {
 			result.Written = append(result.Written, written...)
 			for i := range result.Servers { // they describe the state after the change
 				s := &result.Servers[i]
-				s.Next, s.Diff = "", ""
-				works := s.Report.Works && len(s.Problems) == 0 && len(plan.Skipped) == 0
+				s.Next = ""
+				works := s.Report != nil && s.Report.Works && !s.hasError() && len(plan.Skipped) == 0
 				if works && s.State == "degraded" {
 					s.State, s.Why = "healthy", ""
 				}
@@ -374,6 +373,21 @@ func (c *call) healTried(in healIn, result Healed) (out Healed, err error) {
 	}
 	out, err = confirmStart(c, foreignOf(chosen), commandLine(in.typed()[0]...), try)
 	return withEarlier(out, result), err
+}
+
+// triedOf reports servers without their part of the diff, which is shown as a whole.
+func triedOf(view *fleet.View, all []*fleet.Checked) (shown []Checked) {
+	for _, one := range all {
+		s := checkedOf(view, one)
+		s.Diff = ""
+		shown = append(shown, s)
+	}
+	return shown
+}
+
+// hasError reports whether the client does not load the entry as it is.
+func (c Checked) hasError() bool {
+	return slices.ContainsFunc(c.Problems, func(p Problem) bool { return p.Severity == clientconfig.Error.String() })
 }
 
 // withEarlier adds what was done before the question to a result.

@@ -101,14 +101,14 @@ func (g *Gateway) unread(b *body, err error) *refusal {
 // bodyLimit returns the refusal of a body that would exceed the limit for all bodies.
 func (g *Gateway) bodyLimit() *refusal {
 	refused := busy(&fault.Fault{Code: fault.BodyLimit, Delivery: fault.Unsent, Server: g.Session.Name, At: time.Now(),
-		Detail: fmt.Sprintf("the bodies of all requests in flight are limited to %d MiB in total", g.bodies.limit>>20)}, nil)
+		Detail: fmt.Sprintf("request bodies in flight are limited to %d MiB in total", g.bodies.limit>>20)}, nil)
 	refused.header("Connection", "close")
 	return refused
 }
 
 // tooLarge returns the refusal of a body that is longer than any message may be.
 func (g *Gateway) tooLarge() *refusal {
-	refused := plain(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes: gauze serve --max-message sets the limit", g.maxBody()))
+	refused := plain(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes; to raise the limit, use gauze serve --max-message", g.maxBody()))
 	refused.header("Connection", "close")
 	return refused
 }

@@ -24,11 +24,11 @@ func checkMeta(r *http.Request, m *message) *refusal {
 	version, ok := wire.Text(m.version)
 	switch {
 	case header == "":
-		return mismatch(m, "the header MCP-Protocol-Version is missing")
+		return mismatch(m, "the MCP-Protocol-Version header is missing")
 	case !ok || version == "":
 		return rpc(http.StatusBadRequest, codeInvalidParams, m.callID(), "_meta must contain %q", wire.MetaVersion)
 	case header != version:
-		return mismatch(m, "the header MCP-Protocol-Version is %q, but _meta contains %q", header, version)
+		return mismatch(m, "the MCP-Protocol-Version header is %q, but _meta contains %q", header, version)
 	}
 	return nil
 }
@@ -43,7 +43,7 @@ func checkMirrored(r *http.Request, m *message) *refusal {
 	case len(methods) != 1:
 		return mismatch(m, "exactly one Mcp-Method header is required")
 	case methods[0] != m.Method:
-		return mismatch(m, "the header Mcp-Method is %q, but the method is %q", methods[0], m.Method)
+		return mismatch(m, "the Mcp-Method header is %q, but the method is %q", methods[0], m.Method)
 	}
 	name, mirrored := wire.MirroredName(m.Method, m.Params)
 	if !mirrored {
@@ -54,7 +54,7 @@ func checkMirrored(r *http.Request, m *message) *refusal {
 		return mismatch(m, "exactly one Mcp-Name header is required for %s", m.Method)
 	}
 	if decoded, ok := wire.DecodeHeader(names[0]); !ok || decoded != name {
-		return mismatch(m, "the header Mcp-Name is %q, but the request is for %q", names[0], name)
+		return mismatch(m, "the Mcp-Name header is %q, but the request is for %q", names[0], name)
 	}
 	return nil
 }
@@ -78,12 +78,12 @@ func (s *shared) checkParams(r *http.Request, m *message) *refusal {
 		case len(given) > 1:
 			return mismatch(m, "more than one %s header", name)
 		case value == nil && len(given) == 1 && given[0] != "":
-			return mismatch(m, "the header %s has no matching argument", name)
+			return mismatch(m, "the %s header has no matching argument", name)
 		case value == nil:
 		case len(given) == 0:
-			return mismatch(m, "the header %s is missing", name)
+			return mismatch(m, "the %s header is missing", name)
 		case !wire.SameValue(given[0], value):
-			return mismatch(m, "the header %s differs from its argument", name)
+			return mismatch(m, "the %s header differs from its argument", name)
 		}
 	}
 	return nil

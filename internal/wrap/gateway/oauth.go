@@ -2,15 +2,13 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/modelcontextprotocol/go-sdk/auth"
-	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/gauze-mcp/gauze/internal/access/bearer"
 )
@@ -32,7 +30,7 @@ type resource struct {
 	verifier *bearer.Verifier
 	location string // of the metadata
 	path     string // of the resource
-	metadata http.Handler
+	metadata []byte
 }
 
 func newResource(o *OAuth) *resource {
@@ -47,12 +45,7 @@ func newResource(o *OAuth) *resource {
 		verifier: o.Verifier,
 		location: u.Scheme + "://" + u.Host + metadataPath + strings.TrimSuffix(u.EscapedPath(), "/"),
 		path:     strings.TrimSuffix(u.EscapedPath(), "/"),
-		metadata: auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
-			Resource:               o.Resource,
-			AuthorizationServers:   []string{o.Verifier.Issuer},
-			ScopesSupported:        o.Verifier.Scopes,
-			BearerMethodsSupported: []string{"header"},
-		}),
+		metadata: metadataOf(o),
 	}
 }
 
@@ -67,8 +60,23 @@ func (p *resource) serve(w http.ResponseWriter, r *http.Request) bool {
 		notAllowed(http.MethodGet).write(w)
 		return true
 	}
-	p.metadata.ServeHTTP(w, r)
+	w.Header().Set("Access-Control-Allow-Origin", "*") // for clients in a browser: it has no secrets
+	w.Header().Set("Access-Control-Allow-Methods", "GET, OPTIONS")
+	w.Header().Set("Access-Control-Allow-Headers", "Content-Type")
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(p.metadata) // the client may be gone
 	return true
+}
+
+// metadataOf returns the metadata of the resource (RFC 9728).
+func metadataOf(o *OAuth) []byte {
+	text, _ := json.Marshal(struct {
+		Resource string   `json:"resource"`
+		Issuers  []string `json:"authorization_servers"`
+		Scopes   []string `json:"scopes_supported,omitempty"`
+		Methods  []string `json:"bearer_methods_supported"`
+	}{o.Resource, []string{o.Verifier.Issuer}, o.Verifier.Scopes, []string{"header"}}) // strings always encode
+	return append(text, '\n')
 }
 
 // identityKey is the key of a request's context for the bearer.Identity that its access token names.

@@ -3,10 +3,12 @@ package gateway
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/gauze-mcp/gauze/health"
 	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
+	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
 )
 
 // StateIdle is the state of a gateway without sessions: no server is needed, and none runs.
@@ -39,6 +41,35 @@ func (g *Gateway) Observe(detail bool) (sum proxy.Observation, sessions int) {
 	return sum, sessions
 }
 
+// maxPrinted is how many lines Printed returns at most.
+const maxPrinted = 500
+
+// Printed returns the last lines that the servers of the sessions printed, oldest first, without
+// secrets. It does not hold the table's lock while it masks them.
+func (g *Gateway) Printed() []upstream.Line {
+	return lastPrinted(g.running())
+}
+
+// lastPrinted merges the last lines of sessions by their time.
+func lastPrinted[S interface{ Printed() []upstream.Line }](sessions []S) (lines []upstream.Line) {
+	for _, session := range sessions {
+		lines = append(lines, session.Printed()...)
+		slices.SortStableFunc(lines, func(a, b upstream.Line) int { return a.Time.Compare(b.Time) })
+		lines = lines[max(0, len(lines)-maxPrinted):]
+	}
+	return lines
+}
+
+// running returns the sessions that have not ended.
+func (g *Gateway) running() (all []*proxy.Session) {
+	g.table.mu.Lock()
+	defer g.table.mu.Unlock()
+	for l := range g.table.lives {
+		all = append(all, l.proxy)
+	}
+	return all
+}
+
 // severity orders states from best to worst.
 func severity(state string) int {
 	for i, s := range []string{health.Healthy.String(), proxy.StateStarting, health.Degraded.String(), health.Unresponsive.String(), health.Dead.String()} {
@@ -52,12 +83,7 @@ func severity(state string) int {
 // Restart replaces the servers of all sessions, each when none of its calls is in flight. The error
 // is about those that were not replaced when ctx ended.
 func (g *Gateway) Restart(ctx context.Context) error {
-	g.table.mu.Lock()
-	var all []*proxy.Session
-	for l := range g.table.lives {
-		all = append(all, l.proxy)
-	}
-	g.table.mu.Unlock()
+	all := g.running()
 	if len(all) == 0 {
 		return errors.New("not restarted: no client is connected, so no server is running")
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
@@ -49,4 +50,27 @@ func TestTheSessionsOfAGatewayAreSummedUp(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	_ = f.g.Restart(over) // whatever it returns, it ends
+}
+
+// printer is a session that printed lines.
+type printer []upstream.Line
+
+func (p printer) Printed() []upstream.Line { return p }
+
+func TestTheLinesOfManySessionsAreBounded(t *testing.T) {
+	t.Parallel()
+	sessions := make([]printer, 3)
+	for i := range 2 * maxPrinted {
+		line := upstream.Line{Time: time.Unix(int64(i), 0)}
+		sessions[i%3] = append(sessions[i%3], line)
+	}
+	lines := lastPrinted(sessions)
+	if len(lines) != maxPrinted {
+		t.Fatalf("%d lines", len(lines))
+	}
+	for i, line := range lines {
+		if want := int64(maxPrinted + i); line.Time.Unix() != want {
+			t.Fatalf("line %d is of second %d, want %d", i, line.Time.Unix(), want)
+		}
+	}
 }

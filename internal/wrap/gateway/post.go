@@ -57,7 +57,7 @@ func checkForm(r *http.Request) *refusal {
 	}
 	switch {
 	case !isJSON(r.Header["Content-Type"]):
-		return plain(http.StatusUnsupportedMediaType, "the Content-Type must be application/json")
+		return plain(http.StatusUnsupportedMediaType, "the Content-Type header must be application/json")
 	case r.Header.Get("Content-Encoding") != "":
 		return plain(http.StatusUnsupportedMediaType, "the body must not have a Content-Encoding")
 	}
@@ -90,7 +90,7 @@ func isJSON(types []string) bool {
 func checkVersion(r *http.Request) *refusal {
 	versions := r.Header.Values(versionHeader)
 	if len(versions) > 1 {
-		return plain(http.StatusBadRequest, "more than one MCP-Protocol-Version")
+		return plain(http.StatusBadRequest, "more than one MCP-Protocol-Version header")
 	}
 	legacy := len(versions) == 1 && versions[0] != "" && versions[0] < wire.FirstModern
 	if legacy && !slices.Contains(wire.LegacyVersions, versions[0]) {

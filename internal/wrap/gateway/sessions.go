@@ -79,10 +79,10 @@ func (t *table) full(who principal, id []byte) *refusal {
 	switch {
 	case t.places.used >= t.options.MaxSessions:
 	case !t.places.allows(who, 1):
-		detail = fmt.Sprintf("this %[1]s has %[2]d sessions; --max-sessions allows %[3]d in total, of which some are reserved for other %[1]ss",
+		detail = fmt.Sprintf("this %[1]s has %[2]d sessions; --max-sessions allows %[3]d in total, some of which are reserved for other %[1]ss",
 			t.guard.credential(), t.places.by[who], t.options.MaxSessions)
 	default:
-		detail += fmt.Sprintf(", and %d more are still ending", t.processes.used-t.places.used)
+		detail += fmt.Sprintf(", and %d more are still closing", t.processes.used-t.places.used)
 	}
 	return busy(&fault.Fault{Code: fault.SessionLimit, Delivery: fault.Unsent, Name: t.options.Session.Label(), At: time.Now(), Detail: detail}, id)
 }
@@ -139,7 +139,7 @@ func (t *table) find(r *http.Request, who principal) (*session, *refusal) {
 	case s == nil:
 		return nil, noSession()
 	case s.who != who:
-		return nil, plain(http.StatusForbidden, "this session belongs to a different "+t.guard.credential())
+		return nil, plain(http.StatusForbidden, "this session belongs to another "+t.guard.credential())
 	}
 	s.open++
 	return s, nil
@@ -149,7 +149,7 @@ func (t *table) find(r *http.Request, who principal) (*session, *refusal) {
 // to a request containing an Mcp-Session-Id, it MUST start a new session by sending a new
 // InitializeRequest."
 func noSession() *refusal {
-	return plain(http.StatusNotFound, "unknown or ended session: send initialize again")
+	return plain(http.StatusNotFound, "unknown or closed session: send initialize again")
 }
 
 // leave ends what begin and find began.

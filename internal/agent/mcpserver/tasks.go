@@ -1,31 +1,60 @@
-// Package mcptasks adds the tasks of MCP to a server of the Go SDK, which does not support them. A
-// Transport handles the methods of tasks and passes on everything else.
-//
-//	tasks.go   a task, and what keeps tasks
-//	conn.go    the messages between the client and the SDK
-//	call.go    calls that the client made as tasks, until they end (2025-11-25)
-//	legacy.go  tasks/get, result, list and cancel of 2025-11-25
-//	modern.go  the extension of 2026-07-28
-//	edit.go    members added to what the SDK writes
-//
-// In 2025-11-25 the client decides: tools/call with a task is answered with a CreateTaskResult, and
-// the SDK runs the call under an id of our own. In 2026-07-28 the tool decides: it returns the id of
-// a task (Defer), and the client receives that task in place of the result. A client of a different
-// version, and a client that does not ask for tasks, sees no difference.
-//
-// The time to live is always unlimited (null): the backend keeps its tasks. Calls that began none, because
-// they were declined or rejected, are known until the connection ends.
-package mcptasks
+package mcpserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/gauze-mcp/gauze/internal/wrap/wire"
 )
+
+// In 2025-11-25 the client decides: tools/call with a task is answered with a CreateTaskResult, and the
+// call goes on. In 2026-07-28 the tool decides: its result is the id of a task, and the client receives
+// that task in place of the result. A client of a different version, and a client that does not ask for
+// tasks, sees no difference.
+//
+// The time to live is always unlimited (null): the backend keeps its tasks. Calls that began none, because
+// they were declined or rejected, are known until the connection ends.
+
+// extension is the name of tasks in 2026-07-28.
+const extension = "io.modelcontextprotocol/tasks"
+
+// legacyTasks reports whether a client has the tasks of 2025-11-25.
+func (c *conn) legacyTasks(of *peer) bool {
+	return c.server.Tasks != nil && of != nil && of.version == wire.NewestLegacy
+}
+
+// declaresTasks reports whether a client has the tasks of 2026-07-28.
+func (c *peer) declaresTasks() bool { _, ok := c.able.Extensions[extension]; return ok }
+
+// hasTask reports whether a call is to be a task. Clients that encode every member send null for none.
+func (r request) hasTask() bool { return r.params.Task != nil && string(r.params.Task) != "null" }
+
+// taskID returns the taskId of a request.
+func (r request) taskID() (string, error) {
+	id, _ := r.params.TaskID.(string)
+	if id == "" {
+		return "", invalid("invalid taskId: must be the taskId of a task, a string")
+	}
+	return id, nil
+}
+
+// find returns a task of this connection or of the backend.
+func (c *conn) find(id string) (Task, error) {
+	c.mu.Lock()
+	known := c.known[id]
+	c.mu.Unlock()
+	if known != nil {
+		return c.state(known), nil
+	}
+	found, err := c.server.Tasks.Find(c.ctx, id)
+	if err != nil {
+		return found, invalid("%s", err.Error())
+	}
+	found.ID = id
+	return found, nil
+}
 
 // Status is the status of a task in the protocol.
 type Status string
@@ -109,50 +138,18 @@ func (t Task) modern(resultType string) modernTask {
 
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// RelatedTask is the key in _meta of messages that belong to a task.
-const RelatedTask = wire.MetaRelatedTask
+// relatedTo returns the _meta of messages that belong to a task.
+func relatedTo(id string) object { return object{wire.MetaRelatedTask: object{"taskId": id}} }
 
-// Related returns the _meta of messages that belong to a task, or nil if id is empty.
-func Related(id string) mcp.Meta {
-	if id == "" {
-		return nil
+// addRelated adds the id of its task to a result.
+func addRelated(result json.RawMessage, id string) json.RawMessage {
+	var members map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(result))
+	decoder.UseNumber() // a float64 would round
+	if decoder.Decode(&members) != nil || members == nil {
+		return result
 	}
-	return mcp.Meta{RelatedTask: map[string]any{"taskId": id}}
-}
-
-// relatedTo returns the id of the task that a message belongs to, or "".
-func relatedTo(message json.RawMessage) string {
-	var m struct {
-		Meta struct {
-			Related struct {
-				ID string `json:"taskId"`
-			} `json:"io.modelcontextprotocol/related-task"`
-		} `json:"_meta"`
-	}
-	_ = json.Unmarshal(message, &m) // the SDK encoded it
-	return m.Meta.Related.ID
-}
-
-// What a Transport tells a tool about a call. A client cannot set these: stdio has no headers.
-const (
-	headerTask  = "Gauze-Task"
-	headerDefer = "Gauze-Defer"
-)
-
-// IDOf returns the id of the task that a call is, or "". Such a call returns when its work has ended.
-func IDOf(r *mcp.CallToolRequest) string { return header(r, headerTask) }
-
-// MayDefer reports whether the result of a call may be the id of a task.
-func MayDefer(r *mcp.CallToolRequest) bool { return header(r, headerDefer) != "" }
-
-func header(r *mcp.CallToolRequest, name string) string {
-	if r == nil || r.Extra == nil {
-		return ""
-	}
-	return r.Extra.Header.Get(name)
-}
-
-// Defer returns a result in whose place the client receives the task, which must exist.
-func Defer(id string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{Meta: Related(id), Content: []mcp.Content{}}
+	members["_meta"] = relatedTo(id)
+	out, _ := json.Marshal(members) // it was decoded from JSON
+	return out
 }

@@ -1,4 +1,4 @@
-package mcptasks
+package mcpserver
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const related = "io.modelcontextprotocol/related-task"
@@ -91,8 +90,8 @@ func TestCallWithATaskIsAnsweredImmediately(t *testing.T) {
 // The tool learns the id of its task, and nothing of the id under which the SDK runs it.
 func TestToolLearnsItsTask(t *testing.T) {
 	t.Parallel()
-	c := connect(t, wire.NewestLegacy, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return texted(fmt.Sprintf("task %q, may defer %v", IDOf(r), MayDefer(r))), nil
+	c := connect(t, wire.NewestLegacy, func(_ context.Context, r *Call) (*Result, error) {
+		return texted(fmt.Sprintf("task %q, may defer %v", r.TaskID, r.MayDefer)), nil
 	})
 	id := c.create()
 	if got := text(c.call("tasks/result", object{"taskId": id})["content"]); !strings.Contains(got, `task \"job-1\", may defer false`) {
@@ -100,9 +99,6 @@ func TestToolLearnsItsTask(t *testing.T) {
 	}
 	if got := text(c.call("tools/call", object{"name": "job"})["content"]); !strings.Contains(got, `task \"\", may defer false`) {
 		t.Error(got)
-	}
-	if IDOf(nil) != "" || MayDefer(&mcp.CallToolRequest{}) || Related("") != nil {
-		t.Error("a call without a task has one")
 	}
 }
 
@@ -147,14 +143,14 @@ func TestUnknownTasks(t *testing.T) {
 
 func TestFailedCalls(t *testing.T) {
 	t.Parallel()
-	coded := &jsonrpc.Error{Code: -32000, Message: "no\nway"}
+	coded := &Error{Code: -32000, Message: "no\nway"}
 	for name, tool := range map[string]work{
-		"as a result": func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		"as a result": func(context.Context, *Call) (*Result, error) {
 			r := texted(" it is full\nsecond line")
 			r.IsError = true
 			return r, nil
 		},
-		"as an error": func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, coded },
+		"as an error": func(context.Context, *Call) (*Result, error) { return nil, coded },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,11 +173,11 @@ func TestFailedCalls(t *testing.T) {
 
 // asks is a tool that asks the user a question for each answer that it needs, all at the same time.
 func asks(questions int) work {
-	return func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	return func(ctx context.Context, r *Call) (*Result, error) {
 		failed := make(chan error, questions)
 		for range questions {
 			go func() {
-				_, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Meta: Related(IDOf(r)), Message: "Go on?", RequestedSchema: object{"type": "object", "properties": object{}}})
+				_, err := r.Ask(ctx, Question{Message: "Go on?", Schema: json.RawMessage(`{"type":"object","properties":{}}`)})
 				failed <- err
 			}()
 		}
@@ -233,7 +229,7 @@ func TestTaskRequiresInputUntilItsLastQuestionIsAnswered(t *testing.T) {
 func TestTaskWithAWithdrawnQuestionIsWorking(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
-	c := connect(t, wire.NewestLegacy, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	c := connect(t, wire.NewestLegacy, func(ctx context.Context, r *Call) (*Result, error) {
 		limited, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 		defer cancel()
 		if _, err := asks(1)(limited, r); err == nil {
@@ -323,6 +319,30 @@ func TestTwoCancelsOfOneTask(t *testing.T) {
 	}
 	if _, err := c.answer(second); err == nil || err.Code != jsonrpc.CodeInvalidParams {
 		t.Errorf("second: %v", err)
+	}
+}
+
+// A task whose tool returns while a cancellation is being rejected ends with what the tool returned.
+func TestRejectedCancellation(t *testing.T) {
+	t.Parallel()
+	k := &taskCall{id: "job-1", stop: func() {}, returned: make(chan struct{}), ended: make(chan struct{})}
+	var c *conn
+	var told []string
+	c = newConn(t.Context(), nil, &Server{Tasks: &kept{}}, written(func(m message) {
+		if m.Error != nil {
+			c.returned(k, texted("ok"), nil)
+		}
+		told = append(told, m.Method)
+	}))
+	c.known[k.id], c.open, c.unanswered = k, 1, maxRunning
+	c.cancelTask(request{id: json.RawMessage("7")}, k.id)
+	select {
+	case <-k.ended:
+	default:
+		t.Fatal("the task has no end")
+	}
+	if got := c.state(k); got.Status != Completed || text(told) != `["","notifications/tasks/status"]` {
+		t.Errorf("%v, told %v", got, told)
 	}
 }
 
@@ -425,16 +445,15 @@ func TestNumberOfOpenTasksIsLimited(t *testing.T) {
 // Calls whose tasks have ended are forgotten, the oldest first; those that are open never.
 func TestOldestTasksAreForgotten(t *testing.T) {
 	t.Parallel()
-	c := &conn{running: map[jsonrpc.ID]*call{}, known: map[string]*call{}}
+	c := newConn(t.Context(), nil, nil, nil)
 	for i := range maxKnownCalls + 2 {
-		request, _ := jsonrpc.MakeID(float64(i))
-		k := &call{request: request}
+		k := &taskCall{}
 		if !c.register(k, fmt.Sprint(i)) {
 			t.Fatal("not registered")
 		}
 		if i > 0 {
 			k.final = &final{status: Completed}
-			delete(c.running, request)
+			c.open--
 		}
 	}
 	if len(c.known) != maxKnownCalls || len(c.order) != maxKnownCalls || c.known["0"] == nil || c.known["1"] != nil || c.known["2"] != nil || c.known["3"] == nil {
@@ -459,7 +478,7 @@ func TestIDsOfTasksAreUnique(t *testing.T) {
 func TestClientIsGone(t *testing.T) {
 	t.Parallel()
 	canceled := make(chan struct{})
-	c := connect(t, wire.NewestLegacy, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	c := connect(t, wire.NewestLegacy, func(ctx context.Context, _ *Call) (*Result, error) {
 		<-ctx.Done()
 		close(canceled)
 		return nil, ctx.Err()

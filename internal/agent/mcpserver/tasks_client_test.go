@@ -1,4 +1,4 @@
-package mcptasks
+package mcpserver
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"github.com/gauze-mcp/gauze/internal/wrap/wire"
+	"io"
 	"sync"
 	"testing"
 	"time"
@@ -14,23 +15,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-type object = map[string]any
-
 // work is what a tool does in a test.
-type work = func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)
+type work = func(context.Context, *Call) (*Result, error)
 
 // says is a tool that returns a text.
 func says(text string) work {
-	return func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return texted(text), nil }
+	return func(context.Context, *Call) (*Result, error) { return texted(text), nil }
 }
 
-func texted(text string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
-}
+func texted(text string) *Result { return &Result{Text: text} }
 
 // held is a tool that returns when it is let go, or canceled.
 func held(gate <-chan struct{}) work {
-	return func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	return func(ctx context.Context, _ *Call) (*Result, error) {
 		select {
 		case <-gate:
 			return texted("let go"), nil
@@ -136,7 +133,7 @@ func (k *kept) List(_ context.Context, cursor string) (page []Task, next string,
 
 func (k *kept) Outcome(result json.RawMessage) (Status, string) { return Completed, "it worked" }
 
-// client speaks raw JSON-RPC with a server of the SDK whose transport has tasks.
+// client speaks raw JSON-RPC with a server.
 type client struct {
 	t     *testing.T
 	conn  mcp.Connection
@@ -158,13 +155,15 @@ func connect(t *testing.T, version string, job work) *client {
 	c := &client{t: t, kept: &kept{tasks: map[string]Task{}, begun: map[string]bool{}, results: map[string]string{}, pages: map[string][]string{}, changed: make(chan struct{})},
 		ended: make(chan error, 1), answers: map[jsonrpc.ID]*jsonrpc.Response{}}
 	c.changed = sync.NewCond(&c.mu)
-	server := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	server.AddTool(&mcp.Tool{Name: "job", InputSchema: object{"type": "object"}}, job)
-	server.AddTool(&mcp.Tool{Name: "plain", InputSchema: object{"type": "object"}}, says("plain"))
-	near, far := mcp.NewInMemoryTransports()
-	go func() { c.ended <- server.Run(context.Background(), &Transport{Transport: far, Backend: c.kept}) }()
+	server := &Server{Info: Info{Name: "test", Version: "1"}, Tasks: c.kept, Tools: []Tool{
+		{Name: "job", InputSchema: json.RawMessage(`{"type":"object"}`), Run: job},
+		{Name: "plain", InputSchema: json.RawMessage(`{"type":"object"}`), Run: says("plain")},
+	}}
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	go func() { c.ended <- server.Serve(context.Background(), in, out) }()
 	var err error
-	if c.conn, err = near.Connect(context.Background()); err != nil {
+	if c.conn, err = (&mcp.IOTransport{Reader: fromServer, Writer: toServer}).Connect(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.conn.Close() })

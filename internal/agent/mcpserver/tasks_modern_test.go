@@ -1,4 +1,4 @@
-package mcptasks
+package mcpserver
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // able are the capabilities of a client with the extension.
@@ -35,9 +34,9 @@ func TestExtensionIsDiscovered(t *testing.T) {
 
 // deferring is a tool that returns a task if it may, and a text otherwise.
 func deferring(id string) work {
-	return func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if MayDefer(r) {
-			return Defer(id), nil
+	return func(_ context.Context, r *Call) (*Result, error) {
+		if r.MayDefer {
+			return &Result{Task: id}, nil
 		}
 		return texted("now"), nil
 	}
@@ -124,25 +123,16 @@ func TestModernErrors(t *testing.T) {
 	}
 }
 
-func TestMembersAreAdded(t *testing.T) {
+func TestRelatedTaskIsAdded(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ object, want string }{
-		{`{"z":1,"a":"<"}`, `{"z":1,"a":"<","n":2}`},
-		{" {\"z\":1}\n", `{"z":1,"n":2}`},
-		{`{}`, `{"n":2}`},
-		{`{"z":1,"n":1}`, `{"n":2,"z":1}`},
-		{`null`, `null`},
-		{`[1]`, `[1]`},
-		{``, ``},
+	for result, want := range map[string]string{
+		`{"content":[],"n":12345678901234567890}`: `{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"x"}},"content":[],"n":12345678901234567890}`,
+		`null`: `null`,
+		`[1]`:  `[1]`,
+		``:     ``,
 	} {
-		if got := with(json.RawMessage(c.object), "n", 2); string(got) != c.want {
-			t.Errorf("%s: %s, want %s", c.object, got, c.want)
+		if got := addRelated(json.RawMessage(result), "x"); string(got) != want {
+			t.Errorf("%s: %s, want %s", result, got, want)
 		}
-	}
-	if got := addExtension(json.RawMessage(`{"capabilities":{"extensions":{"x":{}}}}`)); string(got) != `{"capabilities":{"extensions":{"x":{},"io.modelcontextprotocol/tasks":{}}}}` {
-		t.Errorf("%s", got)
-	}
-	if got := addRelated(json.RawMessage(`{"content":[]}`), "x"); string(got) != `{"content":[],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"x"}}}` {
-		t.Errorf("%s", got)
 	}
 }
