@@ -3,6 +3,8 @@ package plaintext
 import (
 	"slices"
 	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 )
 
 // Nearest returns up to three choices that a misspelled word may stand for, the nearest first.
@@ -30,7 +32,7 @@ func Nearest(word string, choices []string) []string {
 			found = append(found, near{c, d})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b near) int { return a.distance - b.distance })
+	sorting.Stable(found, func(a, b near) int { return a.distance - b.distance })
 	var out []string
 	for _, n := range found[:min(3, len(found))] {
 		out = append(out, n.word)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 )
 
 // Secrets are values that no output may show. They are hidden as they are and in the encodings in
@@ -119,7 +120,7 @@ func JoinSecrets(several ...Secrets) Secrets {
 
 // sorted sorts the longest first: a shorter form inside a longer one would leave the rest of it.
 func (s Secrets) sorted() Secrets {
-	slices.SortFunc(s.forms, func(a, b form) int {
+	sorting.Stable(s.forms, func(a, b form) int {
 		certainFirst := 0
 		if a.certain != b.certain {
 			certainFirst = 1
@@ -230,6 +231,28 @@ func (s Secrets) Redact(text string) string {
 		text = strings.ReplaceAll(text, f.text, mark)
 	}
 	return text
+}
+
+// minPartLen is the minimum length of the beginning of a value that RedactPart hides: shorter ones are
+// in every text.
+const minPartLen = 4
+
+// RedactPart is Redact for text whose end is missing, because it was cut or has not arrived. It also
+// hides the beginning of a value at the end of text.
+func (s Secrets) RedactPart(text string) string {
+	text = s.Redact(text)
+	longest := 0
+	for _, f := range s.forms {
+		for n := min(len(f.text)-1, len(text)); n >= max(minPartLen, longest+1); n-- {
+			if strings.HasSuffix(text, f.text[:n]) {
+				longest = n
+			}
+		}
+	}
+	if longest == 0 {
+		return text
+	}
+	return text[:len(text)-longest] + mark
 }
 
 // String returns "", so that secrets are never printed. So do GoString and MarshalJSON, in their

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 )
 
 // MaskWords returns a command line with every secret on it masked: after a flag that suggests one,
@@ -227,7 +229,7 @@ func hideHits(s string, hits []hit) string {
 	if len(hits) == 0 {
 		return s
 	}
-	slices.SortFunc(hits, func(a, b hit) int { return a.from - b.from })
+	sorting.Stable(hits, func(a, b hit) int { return a.from - b.from })
 	var b strings.Builder
 	done := 0
 	for i := 0; i < len(hits); {

@@ -5,5 +5,6 @@
 //	paint.go     color, if the stream is a terminal
 //	fold.go      lines that fit, lists that break after commas
 //	table.go     columns
-//	terminal.go  whether a stream is a terminal, its size, questions, progress
+//	terminal.go  whether a stream is a terminal, its size, questions
+//	progress.go  one line that says how far something is, or what is waited for
 package terminal

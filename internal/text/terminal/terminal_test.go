@@ -3,18 +3,47 @@ package terminal
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestProgressUsesTheWidthOfTheTerminal(t *testing.T) {
 	line := strings.Repeat("word ", 30) + "end"
-	if got := progressLine(line, 200); !strings.HasSuffix(got, "end") {
+	if got := progressLine(line, 200); !strings.HasSuffix(got, "end\x1b[K") {
 		t.Errorf("200 columns show %q", got)
 	}
 	for _, width := range []int{20, 80, 120} {
-		shown := []rune(strings.TrimPrefix(progressLine(line, width), "\r\x1b[K"))
+		shown := []rune(strings.TrimSuffix(strings.TrimPrefix(progressLine(line, width), "\r"), "\x1b[K"))
 		if len(shown) >= width || len(shown) < width-8 {
 			t.Errorf("%d columns show %d characters: %q", width, len(shown), string(shown))
 		}
+	}
+}
+
+// What takes less than a second says nothing; the rest says what is waited for, and clears its line.
+func TestWaitSaysWhatIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines []string
+		show := func(line string) { lines = append(lines, line) }
+		done := wait(show, "the registry")
+		time.Sleep(waitDelay / 2)
+		done()
+		done = wait(show, "the model")
+		time.Sleep(waitDelay*2 + waitDelay/2)
+		done()
+		done()
+		if got := strings.Join(lines, "|"); got != "|waiting for the model (1 s)|waiting for the model (2 s)|" {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+func TestProgressNeedsATerminal(t *testing.T) {
+	var b strings.Builder
+	Progress(&b, false)("line")
+	Wait(&b, false, "something")()
+	if b.Len() > 0 {
+		t.Errorf("%q", b.String())
 	}
 }
 

@@ -45,7 +45,7 @@ func (m *model) viewCalls(height int) []string {
 func (m *model) noCalls() []string {
 	switch {
 	case m.looking && m.details == nil:
-		return []string{"", "  Asking for the calls ..."}
+		return []string{"", "  Loading the calls ..."}
 	case m.filters[onCalls] != "":
 		return []string{"", fmt.Sprintf("  No call matches %q. Press esc to show all.", m.filters[onCalls])}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 	"github.com/gauze-mcp/gauze/internal/views/live"
 	"github.com/gauze-mcp/gauze/internal/views/timeline"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
@@ -52,7 +53,7 @@ func entries(details []live.Detail, items []timeline.Item, servers []live.Server
 		}
 		all = append(all, e)
 	}
-	slices.SortStableFunc(all, func(a, b entry) int { return b.time().Compare(a.time()) })
+	sorting.Stable(all, func(a, b entry) int { return b.time().Compare(a.time()) })
 	return all
 }
 

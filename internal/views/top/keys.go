@@ -5,8 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
+	"github.com/gauze-mcp/gauze/internal/text/fullscreen"
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/views/live"
 )
@@ -32,7 +31,7 @@ var keys = []key{
 	{"r", "restart", []screen{onServers, onCalls, onCall, onLog}, "restart the server, after you confirm it"},
 	{"d", "doctor", []screen{onServers, onCalls, onCall, onLog}, "run gauze doctor for the server"},
 	{"e", "explain", []screen{onServers, onCalls, onCall, onLog}, "explain the fault or the cause"},
-	{"/", "filter", tabs, "show only lines that contain a text"},
+	{"/", "filter", tabs, "show only lines that contain some text"},
 	{"a", "all", []screen{onCalls}, "calls of all servers, or of one"},
 	{"s", "sort", []screen{onServers}, "sort by the next column; S: reverse the order"},
 	{"↑ ↓ j k", "", nil, "move; also pgup, pgdown, home, end, g and G"},
@@ -41,20 +40,20 @@ var keys = []key{
 }
 
 // press handles a key.
-func (m *model) press(msg tea.KeyPressMsg) tea.Cmd {
-	pressed := msg.String()
+func (m *model) press(key fullscreen.Key) fullscreen.Cmd {
+	pressed := string(key)
 	m.message = ""
 	switch pressed {
 	case "ctrl+c":
-		return tea.Quit
+		return fullscreen.Quit
 	case "ctrl+z":
-		return suspend()
+		return fullscreen.Suspend
 	}
 	switch {
 	case m.asking != nil:
 		return m.answer(pressed)
 	case m.typing:
-		m.typeFilter(pressed, msg.Text)
+		m.typeFilter(pressed, key.Text())
 		return nil
 	}
 	if by, ok := m.step(pressed); ok {
@@ -63,7 +62,7 @@ func (m *model) press(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	switch pressed {
 	case "q":
-		return tea.Quit
+		return fullscreen.Quit
 	case "?":
 		return m.help()
 	case "esc":
@@ -83,7 +82,7 @@ func (m *model) press(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // act handles the keys that do something about a server or a list.
-func (m *model) act(pressed string) tea.Cmd {
+func (m *model) act(pressed string) fullscreen.Cmd {
 	if m.screen == onPage {
 		return nil
 	}
@@ -123,7 +122,7 @@ func (m *model) target() (live.Server, bool) {
 }
 
 // answer handles the key after the question whether to restart.
-func (m *model) answer(pressed string) tea.Cmd {
+func (m *model) answer(pressed string) fullscreen.Cmd {
 	s := *m.asking
 	m.asking = nil
 	if pressed != "y" && pressed != "Y" {
@@ -131,7 +130,7 @@ func (m *model) answer(pressed string) tea.Cmd {
 		return nil
 	}
 	m.message = "Restarting " + clean(s.Name) + " ..."
-	return func() tea.Msg {
+	return func() fullscreen.Msg {
 		if err := m.source.Restart(m.ctx, s.ID); err != nil {
 			return noteMsg(fmt.Sprintf("Cannot restart %s: %s", clean(s.Name), clean(err.Error())))
 		}
@@ -223,7 +222,7 @@ func (m *model) goBack() {
 }
 
 // enter opens what is selected.
-func (m *model) enter() tea.Cmd {
+func (m *model) enter() fullscreen.Cmd {
 	switch m.screen {
 	case onServers:
 		s, ok := m.selected()
@@ -244,7 +243,7 @@ func (m *model) enter() tea.Cmd {
 }
 
 // turn shows the next or the previous of servers, calls and log.
-func (m *model) turn(by int) tea.Cmd {
+func (m *model) turn(by int) fullscreen.Cmd {
 	if m.screen == onPage {
 		m.goBack()
 	}

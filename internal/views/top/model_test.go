@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/internal/disk/journal"
+	"github.com/gauze-mcp/gauze/internal/text/fullscreen"
 	"github.com/gauze-mcp/gauze/internal/views/live"
 	"github.com/gauze-mcp/gauze/internal/views/timeline"
 )
@@ -91,7 +91,7 @@ func example() *fixed {
 	return f
 }
 
-// driver drives a model as bubbletea does.
+// driver drives a model as package fullscreen does.
 type driver struct {
 	t *testing.T
 	m *model
@@ -100,7 +100,7 @@ type driver struct {
 
 func drive(t *testing.T, f *fixed, width, height int) *driver {
 	d := &driver{t, newModel(t.Context(), f), f}
-	d.send(tea.WindowSizeMsg{Width: width, Height: height})
+	d.send(fullscreen.Size{Width: width, Height: height})
 	d.read(noon)
 	return d
 }
@@ -112,41 +112,26 @@ func (d *driver) read(at time.Time) *driver {
 }
 
 // send delivers a message, runs the command that it leads to, and delivers what that returns.
-func (d *driver) send(msg tea.Msg) {
-	_, cmd := d.m.Update(msg)
+func (d *driver) send(msg fullscreen.Msg) {
+	cmd := d.m.Update(msg)
 	if cmd == nil {
 		return
 	}
 	switch msg := cmd().(type) {
-	case tea.QuitMsg, tea.SuspendMsg, tea.BatchMsg:
-		d.t.Fatalf("unexpected %T", msg)
 	case serversMsg: // of the clock of this machine
 		d.m.reading = false
 	default:
+		if msg == fullscreen.Quit() || msg == fullscreen.Suspend() {
+			d.t.Fatalf("unexpected %T", msg)
+		}
 		d.send(msg)
 	}
-}
-
-func press(name string) tea.KeyPressMsg {
-	for code, special := range map[rune]string{tea.KeyEnter: "enter", tea.KeyEscape: "esc", tea.KeyTab: "tab", tea.KeyUp: "up", tea.KeyDown: "down",
-		tea.KeyPgUp: "pgup", tea.KeyPgDown: "pgdown", tea.KeyHome: "home", tea.KeyEnd: "end", tea.KeyBackspace: "backspace"} {
-		if special == name {
-			return tea.KeyPressMsg{Code: code}
-		}
-	}
-	if letter, ok := strings.CutPrefix(name, "ctrl+"); ok {
-		return tea.KeyPressMsg{Code: rune(letter[0]), Mod: tea.ModCtrl}
-	}
-	if name == "shift+tab" {
-		return tea.KeyPressMsg{Code: tea.KeyTab, Mod: tea.ModShift}
-	}
-	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
 }
 
 func (d *driver) keys(names ...string) *driver {
 	d.t.Helper()
 	for _, name := range names {
-		d.send(press(name))
+		d.send(fullscreen.Key(name))
 		d.bounds()
 	}
 	return d
@@ -155,7 +140,7 @@ func (d *driver) keys(names ...string) *driver {
 // bounds checks that the screen is as large as the terminal and has only styles.
 func (d *driver) bounds() {
 	d.t.Helper()
-	lines := d.m.lines()
+	lines := d.m.Lines()
 	if len(lines) != d.m.height {
 		d.t.Fatalf("%d lines on a terminal of %d", len(lines), d.m.height)
 	}
@@ -172,7 +157,7 @@ func (d *driver) bounds() {
 // shown returns the screen without styles.
 func (d *driver) shown() string {
 	var lines []string
-	for _, line := range d.m.lines() {
+	for _, line := range d.m.Lines() {
 		lines = append(lines, strings.TrimRight(ansi.Strip(line), " "))
 	}
 	return strings.Join(lines, "\n")
@@ -324,16 +309,16 @@ func TestTabs(t *testing.T) {
 func TestExplain(t *testing.T) {
 	d := drive(t, example(), 100, 40).keys("j", "e").want("gauze explain", "outcome-unknown", "What it means").keys("esc").want("servers")
 	d.keys("enter", "e").want("gauze explain outcome-unknown", "What it means").keys("esc", "j", "e").want("Nothing to explain: this call")
-	d.keys("esc", "g", "e").want("Nothing to explain: no fault and no cause of a failure of mute is recorded.")
+	d.keys("esc", "g", "e").want("Nothing to explain: no fault or cause of failure is recorded for mute.")
 }
 
 func TestDoctorStopsWhenItsPageCloses(t *testing.T) {
 	f := example()
 	f.checked = make(chan context.Context, 1)
 	d := drive(t, f, 100, 20)
-	_, cmd := d.m.Update(press("d"))
+	cmd := d.m.Update(fullscreen.Key("d"))
 	d.want("gauze doctor mute", "Checking the server")
-	answer := make(chan tea.Msg)
+	answer := make(chan fullscreen.Msg)
 	go func() { answer <- cmd() }()
 	ctx := <-f.checked
 	d.keys("esc").want("servers")
@@ -345,7 +330,7 @@ func TestDoctorStopsWhenItsPageCloses(t *testing.T) {
 // A wrap that does not answer delays its read and nothing else.
 func TestKeysWorkDuringARead(t *testing.T) {
 	d := drive(t, example(), 100, 20)
-	_, cmd := d.m.Update(tickMsg{})
+	cmd := d.m.Update(tickMsg{})
 	if cmd == nil || !d.m.reading {
 		t.Fatal("a tick starts no read")
 	}
@@ -355,13 +340,13 @@ func TestKeysWorkDuringARead(t *testing.T) {
 	if again := d.m.readServers(); again != nil {
 		t.Error("a second read starts before the first has ended")
 	}
-	d.m.Update(press("j"))
-	d.m.Update(press("enter"))
-	d.want("calls of notes", "Asking for the calls")
+	d.m.Update(fullscreen.Key("j"))
+	d.m.Update(fullscreen.Key("enter"))
+	d.want("calls of notes", "Loading the calls")
 	if again := d.m.readDetails(); again != nil {
 		t.Error("a second read of details starts before the first has ended")
 	}
-	d.m.Update(press("esc"))
+	d.m.Update(fullscreen.Key("esc"))
 	d.want("> notes")
 }
 
@@ -369,27 +354,27 @@ func TestReadsThatFail(t *testing.T) {
 	f := example()
 	d := drive(t, f, 100, 20)
 	f.err = errors.New("permission denied")
-	d.read(noon).want("Cannot read the servers: permission denied", "notes")
+	d.read(noon).want("Cannot list the servers: permission denied", "notes")
 	f.err = nil
 	d.read(noon).wantNot("Cannot read")
 	f.servers = nil
 	d.read(noon).want("No wrapped server is running.", "gauze wrap --all", "gauze demo").keys("enter", "tab", "r", "d", "e", "j").want("No wrapped server is running.")
-	if first := newModel(t.Context(), f); !strings.Contains(strings.Join(first.lines(), "\n"), "Asking the wrapped servers") {
+	if first := newModel(t.Context(), f); !strings.Contains(strings.Join(first.Lines(), "\n"), "Querying the wrapped servers") {
 		t.Error("before the first read, it says that there are no servers")
 	}
 }
 
 func TestKeysThatEnd(t *testing.T) {
-	for key, want := range map[string]tea.Msg{"q": tea.QuitMsg{}, "ctrl+c": tea.QuitMsg{}} {
+	for key, want := range map[string]fullscreen.Msg{"q": fullscreen.Quit(), "ctrl+c": fullscreen.Quit()} {
 		for _, before := range [][]string{nil, {"enter"}, {"?"}, {"tab", "tab"}} {
-			_, cmd := drive(t, example(), 100, 20).keys(before...).m.Update(press(key))
+			cmd := drive(t, example(), 100, 20).keys(before...).m.Update(fullscreen.Key(key))
 			if cmd == nil || cmd() != want {
 				t.Errorf("%s after %v does not lead to %T", key, before, want)
 			}
 		}
 	}
 	d := drive(t, example(), 100, 20).keys("/", "q").want("/q") // a letter
-	if _, cmd := d.m.Update(press("ctrl+c")); cmd == nil {
+	if cmd := d.m.Update(fullscreen.Key("ctrl+c")); cmd == nil {
 		t.Error("ctrl+c does not quit while a filter is typed")
 	}
 }

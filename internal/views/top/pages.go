@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
+	"github.com/gauze-mcp/gauze/internal/text/fullscreen"
 	"github.com/gauze-mcp/gauze/internal/views/live"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
@@ -23,7 +22,7 @@ type page struct {
 }
 
 // open shows a page. If write is not nil, it returns the text later.
-func (m *model) open(title, text string, write func(context.Context) string) tea.Cmd {
+func (m *model) open(title, text string, write func(context.Context) string) fullscreen.Cmd {
 	if m.screen == onPage {
 		m.page.stop()
 	} else {
@@ -36,14 +35,14 @@ func (m *model) open(title, text string, write func(context.Context) string) tea
 		return nil
 	}
 	p := m.page
-	return func() tea.Msg {
+	return func() fullscreen.Msg {
 		p.text = write(ctx)
 		return pageMsg(p)
 	}
 }
 
 // doctor shows the output of gauze doctor.
-func (m *model) doctor(s live.Server) tea.Cmd {
+func (m *model) doctor(s live.Server) fullscreen.Cmd {
 	return m.open("gauze doctor "+clean(s.Name), "Checking the server. This may take a minute; esc stops it.", func(ctx context.Context) string {
 		text, err := m.source.Doctor(ctx, s)
 		if err != nil {
@@ -55,7 +54,7 @@ func (m *model) doctor(s live.Server) tea.Cmd {
 
 // explain shows what gauze explain says about the fault or cause of a call, or about the last one of
 // a server.
-func (m *model) explain() tea.Cmd {
+func (m *model) explain() fullscreen.Cmd {
 	if e, ok := m.selectedEntry(); ok && (m.screen == onCalls || m.screen == onCall) {
 		if e.code() == "" {
 			m.message = "Nothing to explain: this call has no fault and no known cause."
@@ -67,7 +66,7 @@ func (m *model) explain() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	return m.open("gauze explain", "Reading what is recorded ...", func(ctx context.Context) string {
+	return m.open("gauze explain", "Reading the journal ...", func(ctx context.Context) string {
 		items, err := m.source.Items(ctx)
 		if err != nil {
 			return err.Error()
@@ -82,7 +81,7 @@ func (m *model) explain() tea.Cmd {
 				return explanation(code)
 			}
 		}
-		return fmt.Sprintf("Nothing to explain: no fault and no cause of a failure of %s is recorded.", clean(s.Name))
+		return fmt.Sprintf("Nothing to explain: no fault or cause of failure is recorded for %s.", clean(s.Name))
 	})
 }
 
@@ -108,7 +107,7 @@ func (m *model) log() (lines []string) {
 		}
 		return lines
 	}
-	return []string{"", "  No answer from the wrap of this server yet."}
+	return []string{"", "  The server's gauze process has not answered yet."}
 }
 
 // text returns the lines of a screen of text.
@@ -126,7 +125,7 @@ func (m *model) text() []string {
 }
 
 // help shows all keys.
-func (m *model) help() tea.Cmd {
+func (m *model) help() fullscreen.Cmd {
 	cmd := m.open("keys", "", nil)
 	m.page.lines = func(width int) (lines []string) {
 		for _, k := range keys {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 	"github.com/gauze-mcp/gauze/internal/text/terminal"
 	"github.com/gauze-mcp/gauze/internal/views/live"
 	"github.com/gauze-mcp/gauze/internal/views/timeline"
@@ -57,7 +58,7 @@ func (m *model) shownServers() []live.Server {
 	all := slices.DeleteFunc(slices.Clone(m.current().servers), func(s live.Server) bool {
 		return !m.matches(onServers, s.Name, s.Client, s.State, s.LastReason)
 	})
-	slices.SortStableFunc(all, func(a, b live.Server) int {
+	sorting.Stable(all, func(a, b live.Server) int {
 		by := orders[m.sorted].compare(m, a, b)
 		if m.reversed {
 			by = -by
@@ -119,11 +120,11 @@ func (m *model) viewServers(height int) []string {
 func (m *model) noServers() []string {
 	switch {
 	case !m.loaded:
-		return []string{"", "  Asking the wrapped servers ..."}
+		return []string{"", "  Querying the wrapped servers ..."}
 	case len(m.current().servers) > 0:
 		return []string{"", fmt.Sprintf("  No server matches %q. Press esc to show all.", m.filters[onServers])}
 	}
-	return []string{"", "  No wrapped server is running.", "  To wrap the servers of your clients:", "", "      gauze wrap --all", "",
+	return []string{"", "  No wrapped server is running.", "  To wrap your clients' servers:", "", "      gauze wrap --all", "",
 		"  To see what gauze does, without", "  changing anything:", "", "      gauze demo"}
 }
 

@@ -140,7 +140,7 @@ func cleanLines(text, indent string, width int) (lines []string) {
 	return lines
 }
 
-// in returns a text in a style. The renderer leaves out the colors if the user does not want any.
+// in returns a text in a style. Lines leaves out the colors if the user does not want any.
 func in(style terminal.Style, text string) string {
 	if text == "" {
 		return ""

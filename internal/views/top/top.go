@@ -11,19 +11,16 @@
 //	pages.go    the log, the help, and pages of text
 //	view.go     the frame around each screen
 //	table.go    tables that fit the terminal
-//	suspend_*   Ctrl-Z
 package top
 
 import (
 	"context"
-	"errors"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
-
+	"github.com/gauze-mcp/gauze/internal/text/fullscreen"
 	"github.com/gauze-mcp/gauze/internal/views/live"
 	"github.com/gauze-mcp/gauze/internal/views/timeline"
 )
@@ -36,15 +33,9 @@ const refreshInterval = time.Second
 func Run(ctx context.Context, s Source, color bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	profile := colorprofile.ANSI // All colors are among the first eight, so the terminal need not be asked.
-	if !color {
-		profile = colorprofile.ASCII
-	}
-	_, err := tea.NewProgram(newModel(ctx, s), tea.WithContext(ctx), tea.WithColorProfile(profile)).Run()
-	if errors.Is(err, tea.ErrInterrupted) {
-		return nil
-	}
-	return err
+	m := newModel(ctx, s)
+	m.plain = !color
+	return fullscreen.Run(ctx, os.Stdin, os.Stdout, "gauze top", m)
 }
 
 // screen is what is shown.
@@ -64,6 +55,7 @@ type model struct {
 	ctx           context.Context
 	source        Source
 	width, height int
+	plain         bool // without colors
 
 	screen screen
 	under  []screen    // the screens to which esc returns
@@ -120,24 +112,27 @@ func newModel(ctx context.Context, s Source) *model {
 	return &model{ctx: ctx, source: s, width: 80, height: 24}
 }
 
-// Init implements tea.Model.
-func (m *model) Init() tea.Cmd { return tea.Batch(m.readServers(), m.readWeek(), tick()) }
+// Init implements fullscreen.Program.
+func (m *model) Init() fullscreen.Cmd { return fullscreen.Batch(m.readServers(), m.readWeek(), tick()) }
 
-func tick() tea.Cmd {
-	return tea.Tick(refreshInterval, func(time.Time) tea.Msg { return tickMsg{} })
+func tick() fullscreen.Cmd {
+	return func() fullscreen.Msg {
+		time.Sleep(refreshInterval)
+		return tickMsg{}
+	}
 }
 
-// Update implements tea.Model.
-func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+// Update implements fullscreen.Program.
+func (m *model) Update(msg fullscreen.Msg) fullscreen.Cmd {
 	switch msg := msg.(type) {
-	case tea.WindowSizeMsg:
+	case fullscreen.Size:
 		m.width, m.height = msg.Width, msg.Height
-	case tea.KeyPressMsg:
-		return m, m.press(msg)
-	case tea.ResumeMsg:
-		return m, m.readServers()
+	case fullscreen.Key:
+		return m.press(msg)
+	case fullscreen.Resumed:
+		return m.readServers()
 	case tickMsg:
-		return m, tea.Batch(tick(), m.readServers(), m.readWeek(), m.readDetails())
+		return fullscreen.Batch(tick(), m.readServers(), m.readWeek(), m.readDetails())
 	case serversMsg:
 		m.reading, m.loaded, m.failure = false, true, ""
 		if msg.err != nil {
@@ -158,22 +153,22 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.summing, m.week = false, string(msg)
 	case noteMsg:
 		m.message = string(msg)
-		return m, m.readServers()
+		return m.readServers()
 	case pageMsg:
 		if m.screen == onPage && m.page.id == msg.id { // the user has not left it
 			m.page = page(msg)
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // readServers reads the servers, unless the last read is still under way.
-func (m *model) readServers() tea.Cmd {
+func (m *model) readServers() fullscreen.Cmd {
 	if m.reading {
 		return nil
 	}
 	m.reading = true
-	return func() tea.Msg {
+	return func() fullscreen.Msg {
 		servers, err := m.source.Servers(m.ctx)
 		return serversMsg{sample{time.Now(), servers}, err}
 	}
@@ -181,13 +176,13 @@ func (m *model) readServers() tea.Cmd {
 
 // readWeek sums up the week for the screen of servers. A disk that does not respond delays nothing
 // else.
-func (m *model) readWeek() tea.Cmd {
+func (m *model) readWeek() fullscreen.Cmd {
 	if m.summing || m.screen != onServers {
 		return nil
 	}
 	m.summing = true
 	partly := live.Unsummed(m.current().servers)
-	return func() tea.Msg {
+	return func() fullscreen.Msg {
 		sums, err := m.source.Week(m.ctx)
 		if err != nil {
 			return weekMsg("")
@@ -197,7 +192,7 @@ func (m *model) readWeek() tea.Cmd {
 }
 
 // readDetails reads what the screens of calls and logs show.
-func (m *model) readDetails() tea.Cmd {
+func (m *model) readDetails() fullscreen.Cmd {
 	if m.looking || !slices.Contains([]screen{onCalls, onCall, onLog}, m.screen) {
 		return nil
 	}
@@ -208,7 +203,7 @@ func (m *model) readDetails() tea.Cmd {
 		}
 	}
 	m.looking = true
-	return func() tea.Msg {
+	return func() fullscreen.Msg {
 		details := details(m.ctx, m.source, ids)
 		items, err := m.source.Items(m.ctx)
 		return detailsMsg{details, items, err}

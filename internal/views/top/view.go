@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
@@ -17,16 +16,11 @@ const frameHeight = 3
 
 func (m *model) bodyHeight() int { return max(1, m.height-frameHeight) }
 
-// View implements tea.Model.
-func (m *model) View() tea.View {
-	v := tea.NewView(strings.Join(m.lines(), "\n"))
-	v.AltScreen = true
-	v.WindowTitle = "gauze top"
-	return v
-}
+// uncolor leaves out colors, but not other styles.
+var uncolor = strings.NewReplacer("\x1b["+string(terminal.Red)+"m", "", "\x1b["+string(terminal.Green)+"m", "", "\x1b["+string(terminal.Yellow)+"m", "")
 
-// lines returns exactly as many lines as the terminal has, none of them too long.
-func (m *model) lines() []string {
+// Lines returns exactly as many lines as the terminal has, none of them too long.
+func (m *model) Lines() []string {
 	lines := append([]string{m.header()}, m.body()...)
 	for len(lines) < m.height-2 {
 		lines = append(lines, "")
@@ -35,6 +29,9 @@ func (m *model) lines() []string {
 	lines = lines[max(0, len(lines)-m.height):]
 	for i := range lines {
 		lines[i] = short(lines[i], m.width)
+		if m.plain {
+			lines[i] = uncolor.Replace(lines[i])
+		}
 	}
 	return lines
 }
@@ -138,7 +135,7 @@ func (m *model) messageLine() string {
 	case m.message != "":
 		return clean(m.message)
 	case m.failure != "":
-		return in(terminal.Red, clean("Cannot read the servers: "+m.failure))
+		return in(terminal.Red, clean("Cannot list the servers: "+m.failure))
 	case filter != "":
 		return in(terminal.Faint, "filter: "+filter+" (esc shows all)")
 	case m.screen == onServers:
