@@ -74,6 +74,15 @@ func TestEveryViewAgrees(t *testing.T) {
 		c.want.Saved = counted[c.Name].Saved // how many calls meet a kill is chance
 		saved += int(c.want.Saved)
 	}
+	const want = numWraps * numRounds
+	sums := recordedSums(t, r)
+	look := time.NewTicker(50 * time.Millisecond) // events are written a second later
+	defer look.Stop()
+	limit, cancel := context.WithTimeout(ctx, patience.Limit())
+	defer cancel()
+	for ; limit.Err() == nil && (sums.Crashes < want || sums.Repaired < want || sums.Saved < saved); sums = recordedSums(t, r) {
+		<-look.C
+	}
 	for _, view := range []struct {
 		name string
 		got  func(t *testing.T) map[string]numbers
@@ -94,15 +103,6 @@ func TestEveryViewAgrees(t *testing.T) {
 	}
 	for _, c := range clients {
 		c.checkLedger(t)
-	}
-	const want = numWraps * numRounds
-	sums := recordedSums(t, r)
-	look := time.NewTicker(50 * time.Millisecond) // events are written a second later
-	defer look.Stop()
-	limit, cancel := context.WithTimeout(ctx, patience.Limit())
-	defer cancel()
-	for ; limit.Err() == nil && (sums.Crashes < want || sums.Repaired < want || sums.Saved < saved); sums = recordedSums(t, r) {
-		<-look.C
 	}
 	checkOverview(t, pages.get(t, "/"))
 	for _, c := range clients {
@@ -224,7 +224,7 @@ func fromLive(t *testing.T, r *browsertest.Run) map[string]numbers {
 }
 
 var (
-	overviewRow = regexp.MustCompile(`(?s)<tr id="server-([\d-]+)">.*?<a [^>]*>([^<]*)</a>.*?data-label="Calls"[^>]*>(\d+)<.*?data-label="Healed"[^>]*>(\d+)<.*?data-label="Saved"[^>]*>(\d+)<.*?data-label="Repaired"[^>]*>(\d+)<.*?data-label="Restarts"[^>]*><span>(\d+).*?aria-label="Last hour: ([^"]*)"`)
+	overviewRow = regexp.MustCompile(`(?s)<tr id="server-([\d-]+)">.*?<a [^>]*>([^<]*)</a>.*?data-label="Calls"[^>]*>(\d+)<.*?data-label="Saved"[^>]*>(\d+)<.*?data-label="Crashes"[^>]*>(\d+)<.*?data-label="Repaired"[^>]*>(\d+)<.*?data-label="Restarts"[^>]*><span>(\d+).*?aria-label="Last hour: ([^"]*)"`)
 	savedIs     = regexp.MustCompile(`<dt>Saved</dt><dd>(\d+)</dd>`)
 	repairedIs  = regexp.MustCompile(`<dt>Repaired</dt><dd>(\d+)</dd>`)
 	metricLine  = regexp.MustCompile(`(?m)^gauze_(calls|restarts|healed|repaired|saved)_total\{server="([^"]*)"[^}]*\} (\d+)$`)
@@ -237,10 +237,10 @@ func fromPages(t *testing.T, pages reader) map[string]numbers {
 	for _, row := range overviewRow.FindAllStringSubmatch(pages.get(t, "/"), -1) {
 		page := pages.get(t, "/servers/"+row[1])
 		saved, repaired := savedIs.FindStringSubmatch(page), repairedIs.FindStringSubmatch(page)
-		if saved == nil || repaired == nil || saved[1] != row[5] || repaired[1] != row[6] {
-			t.Fatalf("the page of %s has %s saved and %s repaired calls, the overview %s and %s", row[2], saved, repaired, row[5], row[6])
+		if saved == nil || repaired == nil || saved[1] != row[4] || repaired[1] != row[6] {
+			t.Fatalf("the page of %s has %s saved and %s repaired calls, the overview %s and %s", row[2], saved, repaired, row[4], row[6])
 		}
-		got[row[2]] = numbers{count(row[3]), count(row[7]), count(row[4]), count(row[6]), count(row[5])}
+		got[row[2]] = numbers{count(row[3]), count(row[7]), count(row[5]), count(row[6]), count(row[4])}
 	}
 	return got
 }
@@ -251,13 +251,13 @@ func checkOverview(t *testing.T, page string) {
 	t.Helper()
 	var all timeline.Sums
 	for _, row := range overviewRow.FindAllStringSubmatch(page, -1) {
-		own := timeline.Sums{Crashes: int(count(row[4])), Saved: int(count(row[5])), Repaired: int(count(row[6]))}
-		if want := strings.TrimPrefix(own.Sentence(""), ": "); row[8] != want {
+		own := timeline.Sums{Crashes: int(count(row[5])), Saved: int(count(row[4])), Repaired: int(count(row[6]))}
+		if want := strings.TrimPrefix(own.Worth(""), ": "); row[8] != want {
 			t.Errorf("%s: the chart shows %s, the table %s", row[2], row[8], want)
 		}
 		all = all.Plus(own)
 	}
-	for _, want := range []string{`<p class="lead">` + all.Sentence("This week") + "<", "<span>" + all.Sentence("Last hour") + "<"} {
+	for _, want := range []string{`<p class="lead worth">` + all.Worth("This week") + "<", "<span>" + all.Worth("Last hour") + "<"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s in\n%s", want, page)
 		}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -50,6 +51,17 @@ func Open(ctx context.Context, chromium, axe string) (*Browser, error) {
 // Close ends Chromium.
 func (b *Browser) Close() { b.close() }
 
+// Grant allows all pages something that a user would be asked about, such as notifications or
+// clipboard-read.
+func (b *Browser) Grant(permission string) error {
+	_, err := cdp.Call(b.ctx, chromedp.FromContext(b.ctx).Browser, browser.SetPermission,
+		browser.SetPermissionParams{Permission: &browser.PermissionDescriptor{Name: permission}, Setting: browser.PermissionSettingGranted})
+	if err != nil {
+		return fmt.Errorf("granting %s: %w", permission, err)
+	}
+	return nil
+}
+
 // Page is a tab.
 type Page struct {
 	browser *Browser
@@ -63,8 +75,9 @@ type Page struct {
 
 // Look is how a page is looked at.
 type Look struct {
-	Width int
-	Dark  bool
+	Width  int
+	Dark   bool
+	Motion bool // Motion means that the user wants to see animations.
 }
 
 // String names a look, as in the names of pictures.
@@ -76,7 +89,7 @@ func (l Look) String() string {
 }
 
 // Looks are the ways in which every page is checked.
-var Looks = []Look{{1280, false}, {1280, true}, {390, false}, {390, true}}
+var Looks = []Look{{Width: 1280}, {Width: 1280, Dark: true}, {Width: 390}, {Width: 390, Dark: true}}
 
 // NewPage opens an address in a tab. The tab may load nothing from elsewhere.
 func (b *Browser) NewPage(url string, look Look) (*Page, error) {
@@ -102,15 +115,18 @@ func (p *Page) Close() { p.close() }
 func (p *Page) Look(l Look) error { return p.do(l.set) }
 
 func (l Look) set(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-	scheme := "light"
+	scheme, motion := "light", "reduce"
 	if l.Dark {
 		scheme = "dark"
+	}
+	if l.Motion {
+		motion = "no-preference"
 	}
 	_, err := cdp.Call(ctx, t, emulation.SetDeviceMetricsOverride,
 		emulation.SetDeviceMetricsOverrideParams{Width: int64(l.Width), Height: 900, DeviceScaleFactor: 1, Mobile: l.Width < 600})
 	if err == nil {
 		_, err = cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}})
+			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: motion}}})
 	}
 	return chromedp.Void{}, err
 }
@@ -226,6 +242,12 @@ func (b *Browser) LogIn(address string) (home string, err error) {
 	}
 	err = p.Eval("location.href", &home)
 	return strings.TrimSuffix(home, "/"), err
+}
+
+// SetHidden makes the page believe that its tab is in the background, or in front again. In headless
+// Chromium every tab is in front.
+func (p *Page) SetHidden(hidden bool) error {
+	return p.Eval(fmt.Sprintf(`Object.defineProperty(document, "hidden", {configurable: true, get: () => %v}); document.dispatchEvent(new Event("visibilitychange")); 0`, hidden), nil)
 }
 
 // Eval evaluates JavaScript, waits if it is a promise, and decodes its value into value unless that

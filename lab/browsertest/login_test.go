@@ -19,7 +19,7 @@ func (o *opened) logInOnce(t *testing.T) {
 	home, err := o.LogIn(address)
 	must(t, err)
 	plain, _, _ := strings.Cut(address, "#")
-	for path, says := range map[string]string{address: "This address was used before", plain: "Run this command", plain + "old/timeline": "Run this command"} {
+	for path, says := range map[string]string{address: "This address has already been used", plain: "Run this command", plain + "old/timeline": "Run this command"} {
 		p, err := o.NewPage(path, browsertest.Looks[0])
 		must(t, err)
 		must(t, p.WaitText(says))

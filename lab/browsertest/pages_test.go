@@ -23,7 +23,7 @@ func (o *opened) showPages(t *testing.T) {
 		{"overview", "/", "", []string{"notes", "weather", "search", "Cursor", "Claude Code", "This week: ", "Healed per minute"}},
 		{"server", "/servers/" + notes.ID, "", []string{"healthy", "die_read", "unknown", "signal: killed", "notes: cache is cold", "read-only"}},
 		{"server-down", "/servers/" + search.ID, "", []string{"dead", "EADDRINUSE", "port 3000"}},
-		{"server-ended", "/servers?name=publisher", "", []string{"No wrap of this server is running"}},
+		{"server-ended", "/servers?name=publisher", "", []string{"This server is not running"}},
 		{"timeline", "/timeline", "", []string{"replayed because it is safe to repeat", "corrected by scripted-1", "answered with outcome-unknown", "repaired days"}},
 		{"call", "/timeline", browsertest.RepairedItem, []string{"What gauze changed", "['wind', 'rain']", `["wind","rain"]`, "Claude Code"}},
 		{"tasks", "/tasks", "", []string{"Publish the notes", "server-dead", "2 of 4"}},

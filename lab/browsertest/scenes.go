@@ -43,12 +43,17 @@ const (
 // entry of a client's configuration.
 func Play(ctx context.Context, r *Run) (*Played, error) {
 	p := &Played{Run: r}
-	for _, scene := range []func(context.Context) error{p.configure, p.lost, p.stopped, p.misused, p.killed} {
+	for _, scene := range p.scenes() {
 		if err := scene(ctx); err != nil {
 			return p, err
 		}
 	}
 	return p, nil
+}
+
+// scenes are what happens, in order.
+func (p *Played) scenes() []func(context.Context) error {
+	return []func(context.Context) error{p.configure, p.lost, p.stopped, p.misused, p.killed}
 }
 
 // configure writes the configuration of two clients. One entry lacks its type, and one names a
@@ -102,7 +107,7 @@ func (p *Played) killed(ctx context.Context) (err error) {
 	if err := p.Notes.Kill(ctx); err != nil {
 		return err
 	}
-	return p.calls(ctx, p.Notes, call{"append", `{"key":"last"}`, ""}, call{"stderr", `{"message":"notes: cache is cold"}`, ""})
+	return p.calls(ctx, p.Notes, call{"append", `{"key":"last"}`, ""}, call{"stderr", `{"message":"notes: cache is cold\n"}`, ""})
 }
 
 // misused: a model calls a tool with typical mistakes. Rules repair some; one is corrected by a

@@ -15,7 +15,7 @@ import (
 // say makes a wrap visible that says this about itself.
 func (f *front) say(s live.Server) *live.Announcement {
 	f.t.Helper()
-	a, err := live.Announce(f.dir, s.Name, live.Source{Server: func() live.Server { return s }, Detail: func() live.Detail { return live.Detail{Server: s} }})
+	a, err := live.Announce(f.dir, s.Name, live.Source{Server: func() live.Server { return s }, Detail: func() live.Detail { return live.Detail{Server: s} }, Log: func() []live.Line { return nil }})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func (f *front) say(s live.Server) *live.Announcement {
 }
 
 var (
-	cell  = regexp.MustCompile(`data-label="(Healed|Saved|Repaired)"[^>]*>(\d+)<`)
+	cell  = regexp.MustCompile(`data-label="(Crashes|Saved|Repaired)"[^>]*>(\d+)<`)
 	label = regexp.MustCompile(`<svg class="(\w+)"[^>]*aria-label="([^"]*)"`)
 )
 
@@ -38,19 +38,9 @@ func TestTheOverviewAgreesWithItself(t *testing.T) {
 	f.record(crash("other", now)...)
 	a := f.say(live.Server{Name: "notes", PID: os.Getpid(), State: "healthy", Counts: live.Counts{Healed: 1, Saved: 1, Repaired: 2}})
 	text := f.page("/")
-	const notes = "1 crash healed, 2 calls repaired, 1 call saved"
-	const all = "2 crashes healed, 2 calls repaired, 1 call saved"
-	wantAll(t, text, `<p class="lead">This week: `+all+"<", "<span>Last hour: "+all+"<")
-	want := map[string]string{"Healed": "1", "Saved": "1", "Repaired": "2", "spark": "Last hour: " + notes, "chart": "Last hour: " + all}
-	for _, m := range append(cell.FindAllStringSubmatch(text, -1), label.FindAllStringSubmatch(text, -1)...) {
-		if want[m[1]] != m[2] {
-			t.Errorf("%s: %q, want %q", m[1], m[2], want[m[1]])
-		}
-		delete(want, m[1])
-	}
-	if len(want) > 0 {
-		t.Errorf("missing: %v", want)
-	}
+	const notes = "1 call that would have failed, 1 crash without a lost session, 2 calls repaired"
+	const all = "1 call that would have failed, 2 crashes without a lost session, 2 calls repaired"
+	wantAll(t, text, `<p class="lead worth">This week: `+all+"<", "<span>Last hour: "+all+"<")
 	wantAll(t, f.page("/servers/"+a.ID), "Last hour: "+notes)
 	// What counts is in the list, and only that is.
 	if n := strings.Count(f.page("/timeline?healed=1"), `<li id="item-`); n != 4 {
@@ -69,8 +59,8 @@ func TestACallIsDrawnOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := healedPerMinute(records, now)
-	if c.most != 1 || c.minutes[chartMinutes-2] != 1 || c.Sentence() != "Last hour: 1 call repaired, 1 call saved" {
+	c := scales[0].draw(records, now)
+	if c.most != 1 || c.bars[numBars-2] != 1 || c.Sentence() != "Last hour: 1 call that would have failed, 1 call repaired" {
 		t.Errorf("%+v: %s", c, c.Sentence())
 	}
 }
@@ -83,7 +73,7 @@ func TestWhatIsNotRecordedIsNotDenied(t *testing.T) {
 	wantAll(t, text, "This week: nothing was recorded", "not recorded</span>")
 	wantNone(t, text, "nothing had to be healed")
 	f.record(crash("other", time.Now())...)
-	wantAll(t, f.page("/"), "This week: 1 crash healed; not everything was recorded")
+	wantAll(t, f.page("/"), "This week: 1 crash without a lost session; not everything was recorded")
 }
 
 // A line that repeats itself is shown once, with how often.
@@ -101,7 +91,8 @@ func TestRepeatedItemsAreFolded(t *testing.T) {
 		if n := strings.Count(text, `<li id="item-`); n != 1 {
 			t.Errorf("%s has %d items", path, n)
 		}
-		wantAll(t, text, "181 times, last 57 min ago")
+		last := events[len(events)-1].Time.Local().Format("15:04")
+		wantAll(t, text, `×181</span><span class="hidden">181 times</span>, last `+last, "and 160 earlier", `<a href="/timeline/180">`)
 	}
 	wantAll(t, f.page("/timeline"), fmt.Sprintf("/timeline/%d\"", len(events)), "1 item,")
 }

@@ -3,18 +3,23 @@ package dashboard
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/disk/remembered"
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/workshop/backup"
 	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
-// checks are the last checks of servers, by the id of the entry. They are gone with the dashboard.
+// checks are the last checks of servers, by the id of the entry. What came of one is also kept on disk.
 type checks struct {
+	kept *remembered.Shelf
+
 	mu      sync.Mutex
 	all     map[string]*check
 	running int
@@ -28,7 +33,12 @@ type check struct {
 	Progress string
 	result   *fleet.Checked // nil while it runs, or if the dashboard ended
 	view     *fleet.View    // in which the server was found
+	kept     *keptCheck     // what an earlier dashboard found out; nil: this one has checked it
+	round    *checkRound    // the check of several servers that this one is part of
 }
+
+// checkRound is a check of several servers.
+type checkRound struct{ done, total int }
 
 const (
 	maxChecks    = 4               // at the same time; each tests several servers
@@ -44,7 +54,7 @@ func (c *checks) of(id string) *check {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all[id] == nil {
-		return nil
+		return c.recall(id)
 	}
 	one := *c.all[id]
 	return &one
@@ -82,11 +92,12 @@ func (c *checks) begin(view *fleet.View, servers []*fleet.Server) (left []*fleet
 		return nil, nil
 	}
 	if c.running >= maxChecks {
-		return nil, &problem{http.StatusServiceUnavailable, "Several checks are already running.", "Wait until one of them has ended, then try again."}
+		return nil, &problem{http.StatusServiceUnavailable, "Several checks are already running.", "Wait for one to finish, then try again."}
 	}
 	c.running++
+	round := &checkRound{total: len(left)}
 	for _, s := range left {
-		c.all[entryID(s)] = &check{Begun: time.Now(), Progress: "waiting", view: view}
+		c.all[entryID(s)] = &check{Begun: time.Now(), Progress: "waiting", view: view, round: round}
 	}
 	return left, nil
 }
@@ -100,19 +111,43 @@ func (c *checks) tell(s *fleet.Server, is string) {
 	}
 }
 
-func (c *checks) end(servers []*fleet.Server, results []*fleet.Checked, whole bool) {
+// done notes the result of one server.
+func (c *checks) done(r *fleet.Checked) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	one := c.all[entryID(r.Server)]
+	if !one.Running() || !r.Tried && r.Not == "" {
+		return
+	}
+	one.Ended, one.result = time.Now(), r
+	one.round.done++
+	c.keep(r, one.Ended)
+}
+
+// end ends a check. Servers without a result were not reached before it was stopped.
+func (c *checks) end(servers []*fleet.Server) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running--
-	for i, s := range servers {
-		one := c.all[entryID(s)]
-		one.Ended = time.Now()
-		if r := results[i]; r != nil && (whole || r.Tried || r.Not != "") {
-			one.result = r
-		} else {
-			one.Progress = "the check was stopped before it ended"
+	for _, s := range servers {
+		if one := c.all[entryID(s)]; one.Running() {
+			one.Ended, one.Progress = time.Now(), "The check was stopped before it finished."
 		}
 	}
+}
+
+// progress returns how many servers of the checks that are under way have a result.
+func (c *checks) progress() (done, total int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seen := map[*checkRound]bool{}
+	for _, one := range c.all {
+		if one.Running() && !seen[one.round] {
+			seen[one.round] = true
+			done, total = done+one.round.done, total+one.round.total
+		}
+	}
+	return done, total
 }
 
 // check tests servers in the background. ask is as in fleet.CheckOptions.
@@ -123,17 +158,18 @@ func (d *Dashboard) check(f *fleet.Fleet, view *fleet.View, servers []*fleet.Ser
 		return err
 	}
 	o.Model = d.Run.Model
+	o.Done = func(r *fleet.Checked) { c.done(r); d.watcher.tell() }
 	o.Tell = func(s *fleet.Server, is string) { c.tell(s, is); d.watcher.tell() }
 	run := func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		defer cancel()
 		f.Machine.Until(ctx)
-		results := f.Check(ctx, servers, o)
-		c.end(servers, results, ctx.Err() == nil)
+		f.Check(ctx, servers, o)
+		c.end(servers)
 		d.watcher.tell()
 	}
 	if err := d.background(run); err != nil {
-		c.end(servers, make([]*fleet.Checked, len(servers)), false)
+		c.end(servers)
 		return err
 	}
 	return nil
@@ -142,4 +178,37 @@ func (d *Dashboard) check(f *fleet.Fleet, view *fleet.View, servers []*fleet.Ser
 // upToDate reports whether the file of a server is as it was when it was checked.
 func (c *check) upToDate(now *clientconfig.Config) bool {
 	return c != nil && c.result != nil && bytes.Equal(c.result.Config.Text, now.Text)
+}
+
+// keptCheck is what is kept on disk of a check: no command, no output, and the cause without secrets.
+type keptCheck struct {
+	Ended time.Time   `json:"ended"`
+	State fleet.State `json:"state"`
+	Cause string      `json:"cause,omitempty"`
+	File  string      `json:"file"` // a hash of the file that was checked
+}
+
+// keep writes the result of a check to disk.
+func (c *checks) keep(r *fleet.Checked, at time.Time) {
+	if c.kept == nil || !r.Tried {
+		return
+	}
+	v := r.Verdict()
+	text, err := json.Marshal(keptCheck{at, v.State, plaintext.Cap(r.Hide(redact.Quote(v.Cause)), maxProgress), token(string(r.Config.Text))})
+	if err == nil {
+		c.kept.Put(entryID(r.Server), text)
+	}
+}
+
+// recall reads the last check of an entry from disk, or returns nil.
+func (c *checks) recall(id string) *check {
+	if c.kept == nil {
+		return nil
+	}
+	var k keptCheck
+	if err := json.Unmarshal(c.kept.Get(id), &k); err != nil || k.Ended.IsZero() {
+		return nil
+	}
+	k.Cause = plaintext.Cap(plaintext.Clean(k.Cause), maxProgress)
+	return &check{Begun: k.Ended, Ended: k.Ended, kept: &k}
 }

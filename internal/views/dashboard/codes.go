@@ -50,7 +50,7 @@ func (c *Codes) use(code string) (why string) {
 	end := strings.LastIndexByte(code, '.') + 1
 	issued := strings.TrimSuffix(code[:end], ".")
 	if !hmac.Equal([]byte(c.sign(issued)), []byte(code[end:])) {
-		return "This code is not valid here. The dashboard may have been restarted, or it has a different state directory."
+		return "This code is not valid here. The dashboard may have been restarted, or it uses another state directory."
 	}
 	at, _, _ := strings.Cut(issued, ".")
 	made, err := strconv.ParseInt(at, 36, 64)
@@ -60,7 +60,7 @@ func (c *Codes) use(code string) (why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.used[issued] {
-		return "This address was used before. It logs in one browser, once."
+		return "This address has already been used. It logs in one browser, once."
 	}
 	c.used[issued] = true
 	return ""

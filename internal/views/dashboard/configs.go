@@ -58,6 +58,12 @@ func (d *Dashboard) entry(f *fleet.Fleet, s *fleet.Server) configEntry {
 		e.Verdict = e.Check.result.Verdict()
 	case e.Check != nil && e.Check.result != nil:
 		e.Old = true
+	case e.Check != nil && e.Check.kept != nil:
+		k := e.Check.kept
+		e.Old = k.File != token(string(s.Config.Text))
+		if !e.Old && e.Verdict.State != fleet.Broken && e.Verdict.State != fleet.Off {
+			e.Verdict.State, e.Verdict.Cause = k.State, k.Cause
+		}
 	}
 	e.Verdict.Cause = plaintext.UpperFirst(e.Verdict.Cause)
 	return e
@@ -71,6 +77,11 @@ func (e configEntry) Checked() *fleet.Checked {
 	return e.Check.result
 }
 
+// Known reports whether the state of the entry, as it is, was found out by a check.
+func (e configEntry) Known() bool {
+	return !e.Old && e.Check != nil && (e.Check.result != nil || e.Check.kept != nil)
+}
+
 // Why says why the entry is in its state, or nothing.
 func (e configEntry) Why() string {
 	switch {
@@ -78,7 +89,7 @@ func (e configEntry) Why() string {
 		return e.Check.Progress
 	case e.Old:
 		return "The file changed after the check."
-	case e.Checked() != nil, e.Verdict.State == fleet.Broken, e.Verdict.State == fleet.Warned:
+	case e.Known(), e.Verdict.State == fleet.Broken, e.Verdict.State == fleet.Warned:
 		return e.Verdict.Cause
 	case e.Check != nil:
 		return e.Check.Progress
@@ -91,7 +102,7 @@ func (e configEntry) State() string {
 	switch {
 	case e.Check.Running():
 		return "checking"
-	case e.Checked() == nil && (e.Verdict.State == fleet.Untried || e.Verdict.State == fleet.Works):
+	case !e.Known() && (e.Verdict.State == fleet.Untried || e.Verdict.State == fleet.Works):
 		return "not checked"
 	}
 	return stateWord(e.Verdict.State)
@@ -117,6 +128,8 @@ type configData struct {
 	Problems []configProblem // those of whole files
 	Total    int
 	Checking int
+	Done     int // how many servers of the checks under way have a result, of Of
+	Of       int
 }
 
 // configProblem is a problem of a whole file.
@@ -149,6 +162,7 @@ func configList(d *Dashboard, r *http.Request) (title string, data any, err erro
 			list.Problems = append(list.Problems, configProblem{file, g.Client.Name, f.Tilde(file.File).String(), stateWord(file.State)})
 		}
 	}
+	list.Done, list.Of = d.work.checks.progress()
 	return "Configs", list, nil
 }
 
@@ -216,7 +230,7 @@ func (d *Dashboard) found(r *http.Request) (*fleet.Fleet, *fleet.View, *fleet.Se
 			return f, view, s, nil
 		}
 	}
-	return nil, nil, nil, &problem{http.StatusNotFound, "There is no such entry. It may have been removed or renamed.", "The page Configs lists all entries."}
+	return nil, nil, nil, &problem{http.StatusNotFound, "There is no such entry. It may have been removed or renamed.", "The Configs page lists all entries."}
 }
 
 // seenEntry returns the token of a project's entry. Only what was shown may be started.
@@ -240,17 +254,17 @@ func checkOne(d *Dashboard, r *http.Request) (next string, err error) {
 	}
 	mode := r.PostFormValue("mode")
 	if mode != "" && mode != "heal" {
-		return "", &problem{http.StatusBadRequest, "The mode must be empty or heal.", "Go back and choose one of the buttons."}
+		return "", &problem{http.StatusBadRequest, "Invalid mode: must be empty or heal.", "Go back and choose one of the buttons."}
 	}
 	if s.Foreign() {
 		_, tooLong := s.Whole()
 		switch {
 		case tooLong != nil:
-			return "", &problem{http.StatusConflict, "The server comes with the project, and " + tooLong.Error() + ".", "Nothing was started."}
+			return "", &problem{http.StatusConflict, "The project configures this server, and " + tooLong.Error() + ".", "It was not started."}
 		case r.PostFormValue("seen") != seenEntry(s):
-			return "", &problem{http.StatusConflict, "The entry changed after it was shown. Nothing was started.", "Read the entry as it is now, then confirm it."}
+			return "", &problem{http.StatusConflict, "The entry changed after it was shown. The server was not started.", "Read the entry as it is now, then confirm it."}
 		case !ticked(r):
-			return "", &problem{http.StatusConflict, "The server comes with the project. Nothing was started.", "Read its entry, and tick the box to start it."}
+			return "", &problem{http.StatusConflict, "The project configures this server. It was not started.", "Read its entry, and check the box to start it."}
 		}
 		s.Agreed()
 	}

@@ -86,12 +86,12 @@ func TestServerOfAProjectIsCheckedOnlyAsShown(t *testing.T) {
 	s.write(file, s.configured("shared", "first"))
 	link := s.link("shared")
 	page := s.get(link, 200)
-	has(t, strings.ReplaceAll(page, "\n    ↳ ", ""), "comes with the project", html.EscapeString("-state "+s.path("first")))
+	has(t, strings.ReplaceAll(page, "\n    ↳ ", ""), "The project configures this server", html.EscapeString("-state "+s.path("first")))
 	seen := hidden(t, page, "seen")
 	has(t, page, keptBox(seen))
 	s.post(link+"/check", 409)
 	s.post(link+"/check", 409, "read", "yes")
-	has(t, s.post(link+"/check", 409, "seen", seen), "tick the box")
+	has(t, s.post(link+"/check", 409, "seen", seen), "check the box")
 	s.write(file, s.configured("shared", "second"))
 	has(t, s.post(link+"/check", 409, "seen", seen, "read", "yes"), "The entry changed after it was shown")
 	if s.exists("first") || s.exists("second") {
@@ -119,11 +119,11 @@ func TestFixIsAppliedOnlyAsShown(t *testing.T) {
 	has(t, page, "I have read this change", "<ins>&#43;", "<del>-", filepath.FromSlash("~/.cursor/mcp.json"))
 	lacks(t, page, secret)
 	consent := hidden(t, page, "consent")
-	has(t, s.post(link+"/fix", 409, "consent", consent), "tick the box")
+	has(t, s.post(link+"/fix", 409, "consent", consent), "check the box")
 	s.post(link+"/fix", 409, "read", "yes")
 	s.post(link+"/fix", 409, "consent", strings.Repeat("0", 32), "read", "yes")
 	s.write(file, written+"\n")
-	has(t, s.post(link+"/fix", 409, "consent", consent, "read", "yes"), "Nothing was written", "Review the new diff")
+	has(t, s.post(link+"/fix", 409, "consent", consent, "read", "yes"), "No file was changed", "Review the new diff")
 	if s.read(file) != written+"\n" {
 		t.Fatalf("the file was changed:\n%s", s.read(file))
 	}

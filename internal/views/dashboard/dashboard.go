@@ -10,8 +10,10 @@
 //	functions.go  what templates may call
 //	records.go    the newest events of the journal
 //	live.go       the stream that tells a browser that something changed
-//	chart.go      numbers for each minute as SVG
-//	overview.go, server.go, timeline.go, tasks.go, configs.go, fix.go  the pages
+//	deaths.go     the servers that are permanently dead, for notifications
+//	worth.go      what would have failed this week: the sentence, the table and the chart count the same
+//	chart.go      what was healed as SVG
+//	overview.go, server.go, log.go, timeline.go, tasks.go, configs.go, fix.go  the pages
 //	work.go, checks.go  what goes on after a request: tasks that were resumed, checks of servers
 //	templates/    one file for each page, layout.html around all of them, pieces.html for several
 //	static/       style, icons, htmx; everything is embedded, nothing is loaded from elsewhere
@@ -25,6 +27,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/disk/journal"
+	"github.com/gauze-mcp/gauze/internal/disk/remembered"
 	"github.com/gauze-mcp/gauze/internal/tasks/taskrun"
 	"github.com/gauze-mcp/gauze/internal/views/live"
 	"github.com/gauze-mcp/gauze/internal/views/metrics"
@@ -61,6 +64,7 @@ func New(o Options) (*Dashboard, error) {
 		return nil, err
 	}
 	d := &Dashboard{Options: o, mux: http.NewServeMux(), pages: t, records: &records{path: journalPath(o.Dir)}}
+	d.work.checks.kept = remembered.Seen(o.Dir, "checks")
 	d.watcher = watcher{look: d.fingerprint, forget: d.records.close, streams: map[chan struct{}]bool{}}
 	d.watcher.life, d.end = context.WithCancel(context.Background())
 	static, err := fs.Sub(files, "static")

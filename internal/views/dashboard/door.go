@@ -120,7 +120,7 @@ func (o *Door) refuse(r *http.Request) *httpguard.Refusal {
 	case r.Method != http.MethodPost:
 		return &httpguard.Refusal{Status: http.StatusMethodNotAllowed, Text: "method not allowed"}
 	case r.Header.Get("Origin") == "" || !slices.Equal(r.Header.Values("Sec-Fetch-Site"), []string{"same-origin"}):
-		return &httpguard.Refusal{Status: http.StatusForbidden, Text: "only pages of the dashboard may send this"}
+		return &httpguard.Refusal{Status: http.StatusForbidden, Text: "only the dashboard's own pages may send this request"}
 	case !isForm(r):
 		return &httpguard.Refusal{Status: http.StatusUnsupportedMediaType, Text: "the body must be a form"}
 	}

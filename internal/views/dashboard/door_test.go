@@ -326,7 +326,7 @@ func TestACodeLogsInOnce(t *testing.T) {
 	if status, page := try(code); status != 303 {
 		t.Fatalf("a new code: %d %s", status, page)
 	}
-	refused(code, "was used before")
+	refused(code, "has already been used")
 
 	now := time.Now()
 	f.codes.now = func() time.Time { return now }

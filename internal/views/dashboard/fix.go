@@ -36,7 +36,7 @@ func fixPage(d *Dashboard, r *http.Request) (title string, data any, err error) 
 	c := &fixData{configEntry: d.entry(f, s)}
 	plan := d.planOf(view, c.configEntry)
 	if plan.Empty() {
-		return "", nil, &problem{http.StatusNotFound, "This entry needs no change.", "It may have been made already. The page of the entry shows its state."}
+		return "", nil, &problem{http.StatusNotFound, "This entry needs no change.", "The change may already have been made. See the entry's page."}
 	}
 	c.Diff, c.Consent = diffOf(plan.Diff()), plan.Consent()
 	for _, change := range plan.Changes {
@@ -56,11 +56,11 @@ func applyFix(d *Dashboard, r *http.Request) (next string, err error) {
 	plan := d.planOf(view, e)
 	switch {
 	case plan.Empty():
-		return "", &problem{http.StatusConflict, "This entry needs no change. Nothing was written.", "It may have been made already. The page of the entry shows its state."}
+		return "", &problem{http.StatusConflict, "This entry needs no change. No file was changed.", "The change may already have been made. See the entry's page."}
 	case r.PostFormValue("consent") != plan.Consent():
-		return "", &problem{http.StatusConflict, "The files changed after the diff was shown. Nothing was written.", "Review the new diff, then confirm it."}
+		return "", &problem{http.StatusConflict, "The files changed after the diff was shown. No file was changed.", "Review the new diff, then confirm it."}
 	case !ticked(r):
-		return "", &problem{http.StatusConflict, "The change was not confirmed. Nothing was written.", "Read the whole diff, and tick the box."}
+		return "", &problem{http.StatusConflict, "The change was not confirmed. No file was changed.", "Read the whole diff, and check the box."}
 	}
 	made, err := f.Apply(plan, r.PostFormValue("consent"))
 	f.SawPlan(plan, made)
@@ -71,7 +71,7 @@ func applyFix(d *Dashboard, r *http.Request) (next string, err error) {
 	case errors.Is(err, backup.ErrConflict):
 		return "", &problem{http.StatusConflict, "A file changed after the diff was shown: " + plaintext.Clean(err.Error()) + ".", "Review the new diff, then confirm it."}
 	case err != nil:
-		return "", &problem{http.StatusInternalServerError, "A file could not be written: " + plaintext.Clean(err.Error()) + ".", "The page of the entry shows what was changed."}
+		return "", &problem{http.StatusInternalServerError, "A file could not be written: " + plaintext.Clean(err.Error()) + ".", "The entry's page shows what changed."}
 	}
 	d.checkAgain(f, e.ID)
 	return e.Link(), nil

@@ -2,12 +2,15 @@ package dashboard
 
 import (
 	"fmt"
+	"html"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/health"
 	"github.com/gauze-mcp/gauze/internal/tasks/task"
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/shell"
 	"github.com/gauze-mcp/gauze/internal/views/live"
 	"github.com/gauze-mcp/gauze/internal/views/markup"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
@@ -19,10 +22,13 @@ var language = markup.Language{Functions: functions, Methods: methods}
 var functions = markup.Table{
 	"navigation": func() []navigation { return navigations },
 	"when":       func(t time.Time) markup.HTML { return when(t, time.Now()) },
+	"clock":      clock,
+	"quoted":     func(s string) string { return plaintext.Clean(shell.Here().Quote(s)) },
 	"since":      func(t time.Time) string { return span(time.Since(t)) },
 	"took":       took,
 	"ms":         func(ms float64) string { return took(time.Duration(ms * float64(time.Millisecond))) },
 	"short":      func(limit int, s string) string { return plaintext.Cap(plaintext.Clean(s), limit) },
+	"prose":      prose,
 	"upper":      plaintext.UpperFirst,
 	"count":      count,
 	"stateClass": stateClass,
@@ -30,24 +36,37 @@ var functions = markup.Table{
 }
 
 var methods = markup.Table{
+	"Any":      func(c chart) bool { return c.Any() },
 	"Checked":  func(v interface{ Checked() *fleet.Checked }) *fleet.Checked { return v.Checked() },
 	"Count":    func(h *health.Histogram) uint64 { return h.Count() },
 	"Duration": func(page *itemData) time.Duration { return page.Duration() },
 	"Format":   func(t time.Time, layout string) string { return t.Format(layout) },
 	"Helped":   func(v interface{ Helped() bool }) bool { return v.Helped() },
 	"IsZero":   func(t time.Time) bool { return t.IsZero() },
+	"Known":    func(v interface{ Known() bool }) bool { return v.Known() },
 	"Link":     func(v interface{ Link() string }) string { return v.Link() },
 	"Local":    func(t time.Time) time.Time { return t.Local() },
-	"Often":    func(v interface{ Often() string }) string { return v.Often() },
+	"Last":     func(v shownItem) string { return v.Last() },
 	"Quantile": func(h *health.Histogram, q float64) time.Duration { return h.Quantile(q) },
+	"Rest":     func(v shownItem) int { return v.Rest() },
 	"Running":  func(c *check) bool { return c.Running() },
 	"SVG":      func(c chart, class string) markup.HTML { return c.SVG(class) },
 	"Sentence": func(c chart) string { return c.Sentence() },
 	"Shown":    func(s *fleet.Server) string { return s.Shown() },
 	"State":    func(v interface{ State() string }) string { return v.State() },
+	"Title":    func(c chart) string { return c.Title() },
 	"String":   func(v fmt.Stringer) string { return v.String() },
 	"What":     func(v interface{ What() string }) string { return v.What() },
 	"Why":      func(v interface{ Why() string }) string { return v.Why() },
+}
+
+// prose shows a sentence of at most so many characters, with what is between backquotes as code.
+func prose(limit int, s string) markup.HTML {
+	parts := strings.Split(html.EscapeString(plaintext.Cap(plaintext.Clean(s), limit)), "`")
+	for i := 1; i+1 < len(parts); i += 2 {
+		parts[i] = "<code>" + parts[i] + "</code>"
+	}
+	return markup.HTML(strings.Join(parts, ""))
 }
 
 // navigation is an entry of the navigation.
@@ -77,6 +96,15 @@ func when(t, now time.Time) markup.HTML {
 		text = t.Format("2 Jan 15:04")
 	}
 	return markup.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, t.Format(time.RFC3339Nano), t.Format("2 January 2006, 15:04:05.000 MST"), text))
+}
+
+// clock is the time of a line in a log.
+func clock(t time.Time) string {
+	t = t.Local()
+	if time.Since(t) > 20*time.Hour {
+		return t.Format("2 Jan 15:04:05")
+	}
+	return t.Format("15:04:05")
 }
 
 // span says how long something lasted, in one unit or two.

@@ -111,7 +111,7 @@ func (d *Dashboard) fingerprint(ctx context.Context) uint64 {
 	return h.Sum64()
 }
 
-// stream sends an event whenever something changed.
+// stream sends an event whenever something changed, and one for each server that is permanently dead.
 func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) {
 	changed, leave := d.watcher.listen()
 	if changed == nil {
@@ -128,14 +128,15 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	tick := time.NewTicker(keepAlive)
 	defer tick.Stop()
-	for message := "retry: 2000\n\n"; send(message); {
+	told := map[string]bool{}
+	for message := "retry: 2000\n\n" + d.deathMessages(r.Context(), told); send(message); {
 		select {
 		case <-r.Context().Done():
 			return
 		case <-d.watcher.life.Done():
 			return
 		case <-changed:
-			message = "event: change\ndata: \n\n"
+			message = "event: change\ndata: \n\n" + d.deathMessages(r.Context(), told)
 		case <-tick.C:
 			message = ":\n\n"
 		}

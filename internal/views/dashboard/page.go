@@ -34,6 +34,7 @@ func allPages() (all []page) {
 	for _, list := range [][]page{
 		overviewPages,
 		serverPages,
+		logPages,
 		timelinePages,
 		taskPages,
 		configPages,

@@ -18,6 +18,7 @@ import (
 	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/health"
 	"github.com/gauze-mcp/gauze/internal/disk/journal"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/views/live"
 )
 
@@ -85,7 +86,7 @@ func TestTheTimelineShowsProblemsAndActions(t *testing.T) {
 	now := time.Now().Add(-time.Minute)
 	f.record(append(crash("notes", now), repaired("weather", "forecast", now)...)...)
 	all := f.page("/timeline")
-	wantAll(t, all, "1 crash healed", "exit status 1", "forecast", "notes", "weather", "2 items")
+	wantAll(t, all, "1 crash without", "exit status 1", "forecast", "notes", "weather", "2 items")
 	for query, wanted := range map[string][2]string{ // what is shown, what is not
 		"server=notes": {"session restored", "/timeline/5\""}, "tool=forecast": {"/timeline/5\"", "session restored"},
 		"client=cursor": {"/timeline/5\"", "session restored"}, "server=nothing": {"Nothing matches", "session restored"},
@@ -100,8 +101,8 @@ func TestTheTimelineShowsProblemsAndActions(t *testing.T) {
 	if again := f.page("/timeline/6"); !strings.Contains(again, "string to number") {
 		t.Error("the page of a later event of the call is a different one")
 	}
-	wantAll(t, f.page("/servers?"+url.Values{"name": {"notes"}}.Encode()), "No wrap of this server is running", "exit status 1", "dead")
-	for _, path := range []string{"/timeline/7", "/timeline/x", "/servers/1-1", "/servers?name=x", "/nothing"} {
+	wantAll(t, f.page("/servers?"+url.Values{"name": {"notes"}}.Encode()), "This server is not running", "exit status 1", "dead")
+	for _, path := range []string{"/timeline/7", "/timeline/x", "/servers/1-1", "/servers?name=x", "/log?server=x", "/nothing"} {
 		if response := f.exchange("GET "+path+" HTTP/1.1\nHost: HOST\nCookie: COOKIE\n\n", f.login()); response.StatusCode != 404 {
 			t.Errorf("%s: %d", path, response.StatusCode)
 		}
@@ -156,16 +157,16 @@ func TestTheTimelineHasPages(t *testing.T) {
 func TestAJournalThatIsReplacedIsReadAgain(t *testing.T) {
 	f := serve(t, "")
 	f.record(crash("notes", time.Now())...)
-	wantAll(t, f.page("/"), "1 crash healed")
+	wantAll(t, f.page("/"), "1 crash without")
 	f.record(crash("notes", time.Now())...)
-	wantAll(t, f.page("/"), "2 crashes healed")
+	wantAll(t, f.page("/"), "2 crashes without")
 	f.d.records.close() // Windows does not remove files that are open
 	for _, name := range []string{"", "-wal", "-shm", ".heads"} {
 		os.Remove(journalPath(f.dir) + name)
 	}
 	wantAll(t, f.page("/"), "nothing had to be healed")
 	f.record(crash("other", time.Now())...)
-	wantAll(t, f.page("/"), "1 crash healed", "other")
+	wantAll(t, f.page("/"), "1 crash without", "other")
 }
 
 // announce makes a server visible that counts its restarts.
@@ -178,6 +179,7 @@ func (f *front) announce(name string, restarts *atomic.Int32) *live.Announcement
 		Detail: func() live.Detail {
 			return live.Detail{Server: s, Command: name, Tools: []live.Tool{{Name: name, Class: "read-only", Policy: name, Calls: 3}}, Recent: []live.Call{call}, Log: []string{name}}
 		},
+		Log:     func() []live.Line { return []live.Line{{Time: time.Now(), From: live.Stderr, Text: name}} },
 		Restart: func() error { restarts.Add(1); return nil },
 	})
 	if err != nil {
@@ -228,7 +230,7 @@ func TestForeignTextIsOnlyText(t *testing.T) {
 	var restarts atomic.Int32
 	paths := []string{"/", "/timeline", "/timeline?healed=1", "/timeline?server=" + url.QueryEscape(hostile[0]) + "&tool=" + url.QueryEscape(hostile[1]), "/timeline/1", "/timeline/2", "/timeline/3", "/timeline/4", fmt.Sprint("/timeline/", len(events))}
 	for _, h := range hostile {
-		paths = append(paths, "/servers/"+f.announce(h, &restarts).ID)
+		paths = append(paths, "/servers/"+f.announce(h, &restarts).ID, "/log?server="+url.QueryEscape(plaintext.Clean(h)))
 	}
 	element := regexp.MustCompile(`(?i)<(script|img|iframe|object|embed|base|style)\b[^>]*>`)
 	quoted := regexp.MustCompile(`"[^"]*"`)
@@ -317,5 +319,5 @@ func TestNothingLooksWhileNoBrowserListens(t *testing.T) {
 	if f.d.records.journal != nil || f.d.records.all != nil {
 		t.Error("it keeps the journal in memory")
 	}
-	wantAll(t, f.page("/"), "1 crash healed")
+	wantAll(t, f.page("/"), "1 crash without")
 }

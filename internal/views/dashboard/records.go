@@ -40,7 +40,7 @@ type read struct {
 	items   []timeline.Item // of the events up to the number itemsTo
 	itemsTo int
 
-	week timeline.Weekly
+	week worth
 }
 
 // timeline returns the items of the newest events, newest last. The slice must not be changed.
@@ -100,14 +100,15 @@ func (r *records) open() (bool, error) {
 	return err == nil, err
 }
 
-// sums adds up the week before now.
-func (r *records) sums(ctx context.Context, now time.Time) (timeline.Sums, error) {
+// worth returns what counts of the week before now.
+func (r *records) worth(ctx context.Context, now time.Time) (worth, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if open, err := r.open(); err != nil || !open {
-		return timeline.Sums{}, err
+		return worth{}, err
 	}
-	return r.week.Sums(ctx, r.journal.Events, now)
+	err := r.week.read(ctx, r.journal.Events, now)
+	return r.week, err
 }
 
 // verdicts returns the verdicts of tasks that were recorded since it was last called, none the first

@@ -12,7 +12,6 @@ import (
 	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/internal/disk/journal"
 	"github.com/gauze-mcp/gauze/internal/views/live"
-	"github.com/gauze-mcp/gauze/internal/views/timeline"
 )
 
 var serverPages = []page{
@@ -42,6 +41,7 @@ type serverData struct {
 	Items    []shownItem
 	More     bool
 	Timeline string // the link to all items
+	LogLink  string
 }
 
 // shownCall is a recent call of a server that runs.
@@ -67,8 +67,8 @@ func serverPage(d *Dashboard, r *http.Request) (title string, data any, err erro
 		return page.Server.Name, page, d.fillServer(r.Context(), page)
 	}
 	if !errors.Is(err, live.ErrGone) {
-		return "", nil, &problem{Status: http.StatusBadGateway, What: "The wrap did not answer: " + err.Error() + ".",
-			Next: "It may be busy or suspended. Load the page again in a moment."}
+		return "", nil, &problem{Status: http.StatusBadGateway, What: "The server's gauze process did not respond: " + err.Error() + ".",
+			Next: "It may be busy or suspended. Reload the page in a moment."}
 	}
 	process, _, _ := strings.Cut(id, "-")
 	pid, _ := strconv.Atoi(process)
@@ -81,7 +81,7 @@ func serverPage(d *Dashboard, r *http.Request) (title string, data any, err erro
 			return d.ended(r.Context(), record.Server)
 		}
 	}
-	return "", nil, &problem{Status: http.StatusNotFound, What: "This server has ended, and nothing is recorded about it."}
+	return "", nil, &problem{Status: http.StatusNotFound, What: "This server has stopped, and none of its events are recorded."}
 }
 
 // endedPage shows what is recorded about the servers of a name.
@@ -105,7 +105,7 @@ func (d *Dashboard) ended(ctx context.Context, name string) (title string, data 
 		}
 	}
 	if len(page.Items) == 0 && len(page.Health) == 0 && len(page.Others) == 0 {
-		return "", nil, &problem{Status: http.StatusNotFound, What: "Nothing is recorded about a server of this name."}
+		return "", nil, &problem{Status: http.StatusNotFound, What: "No events are recorded for a server with this name."}
 	}
 	return name, page, nil
 }
@@ -139,7 +139,7 @@ func (d *Dashboard) fillServer(ctx context.Context, page *serverData) error {
 	} else {
 		records = slices.DeleteFunc(slices.Clone(records), func(r journal.Record) bool { return r.Server != page.Server.Name })
 	}
-	page.Healed = healedPerMinute(records, d.now())
+	page.Healed = scales[0].draw(records, d.now())
 	page.Items, page.More = d.shown(items, maxServerItems)
 	if at := slices.IndexFunc(items, isDeath); at >= 0 {
 		one, _ := d.shown(items[at:], 1)
@@ -152,15 +152,9 @@ func (d *Dashboard) fillServer(ctx context.Context, page *serverData) error {
 		}
 		page.Calls = append(page.Calls, call)
 	}
+	page.LogLink = d.logLink(page.Server.Name)
 	page.Timeline = d.Prefix + "/timeline?" + url.Values{"server": {page.Server.Name}}.Encode()
 	return nil
-}
-
-// isDeath reports whether an item is about the end of a server's process or connection.
-func isDeath(it timeline.Item) bool {
-	return slices.ContainsFunc(it.Events, func(r journal.Record) bool {
-		return r.Kind == event.Died || r.Kind == event.Hung || r.Kind == event.GaveUp
-	}) && it.Tool == ""
 }
 
 // newest returns the last n of all, newest first.
@@ -174,7 +168,7 @@ func newest[T any](all []T, n int) []T {
 func restartServer(d *Dashboard, r *http.Request) (next string, err error) {
 	id := r.PathValue("id")
 	if err := live.Restart(r.Context(), d.Dir, id); errors.Is(err, live.ErrGone) {
-		return "", &problem{Status: http.StatusNotFound, What: "This server has ended: there is nothing to restart."}
+		return "", &problem{Status: http.StatusNotFound, What: "This server has stopped, so it cannot be restarted."}
 	} else if err != nil {
 		return "", &problem{Status: http.StatusConflict, What: "The server was not restarted: " + err.Error() + "."}
 	}

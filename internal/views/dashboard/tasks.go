@@ -260,19 +260,19 @@ func resumeTask(d *Dashboard, r *http.Request) (next string, err error) {
 	case t.Here:
 		return t.Link(), nil // the button was pressed twice
 	case decision != "" && !slices.Contains(task.Decisions, decision):
-		return "", &problem{http.StatusBadRequest, "The decision must be done, repeat or skip.", "Go back and choose one of the buttons."}
+		return "", &problem{http.StatusBadRequest, "Invalid decision: must be done, repeat or skip.", "Go back and choose one of the buttons."}
 	case r.PostFormValue("seen") != t.Seen:
-		return "", &problem{http.StatusConflict, "The task or one of its servers changed after the page was loaded. Nothing was done.", "Look at the task again, then repeat this if it still applies."}
+		return "", &problem{http.StatusConflict, "The task or one of its servers changed after you loaded the page, so nothing was done.", "Review the task, then try again if it still applies."}
 	case t.Active:
-		return "", &problem{http.StatusConflict, "A different process runs this task.", "Stop it first, or wait until it ends."}
+		return "", &problem{http.StatusConflict, "This task is running in another process.", "Stop it first, or wait for it to finish."}
 	case !t.Resumable:
-		return "", &problem{http.StatusConflict, "This task cannot be continued.", "Its page says why."}
+		return "", &problem{http.StatusConflict, "This task cannot be continued.", "See its page for the reason."}
 	case t.Undecided != nil && t.Stopped != nil && t.Stopped.Why == task.NeedsDecision && decision == "":
-		return "", &problem{http.StatusConflict, "A call's outcome is unknown.", "Decide about it: done, repeat or skip."}
+		return "", &problem{http.StatusConflict, "A call's outcome is unknown.", "Choose done, repeat or skip."}
 	case t.Blocked:
-		return "", &problem{http.StatusConflict, "A server of this task comes with a project and cannot be confirmed here. Nothing was started.", "Its page shows the command to use in a terminal."}
+		return "", &problem{http.StatusConflict, "A project configures one of this task's servers, and it cannot be confirmed here. The task was not started.", "Its page shows the command to use in a terminal."}
 	case t.Foreign && !ticked(r):
-		return "", &problem{http.StatusConflict, "A server of this task comes with a project. Nothing was started.", "Read its entry, and tick the box to start it."}
+		return "", &problem{http.StatusConflict, "A project configures one of this task's servers. The task was not started.", "Read its entry, and check the box to start it."}
 	}
 	store, err := d.tasks()
 	if err != nil {
@@ -290,7 +290,7 @@ func resumeTask(d *Dashboard, r *http.Request) (next string, err error) {
 	}
 	_, err = d.work.tasks.Go(d.watcher.life, store, t.ID, d.runOptions(), d.watcher.tell)
 	if err != nil && !errors.Is(err, taskrun.ErrRunning) {
-		return "", &problem{http.StatusServiceUnavailable, "The task was not started: " + err.Error() + ".", "Try again when a task has ended."}
+		return "", &problem{http.StatusServiceUnavailable, "The task was not started: " + err.Error() + ".", "Try again when another task has finished."}
 	}
 	return t.Link(), nil
 }

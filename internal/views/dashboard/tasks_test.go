@@ -124,11 +124,11 @@ func TestTasksAreListedAndDecided(t *testing.T) {
 	if to := s.post(link+"/resume", 303, "seen", seen, "decision", "skip"); to != link {
 		t.Errorf("redirected to %s", to)
 	}
-	has(t, s.ended(id), "decided about call 2: skip", "3 of 3", "✓")
+	has(t, s.ended(id), "decision for call 2: skip", "3 of 3", "✓")
 	if got := s.effects(); !slices.Equal(got, []string{"a", "c"}) {
 		t.Errorf("effects: %v", got)
 	}
-	has(t, s.post(link+"/resume", 409, "seen", seen, "decision", "skip"), "changed after the page was loaded")
+	has(t, s.post(link+"/resume", 409, "seen", seen, "decision", "skip"), "changed after you loaded the page")
 	has(t, s.get("/tasks", 200), "done", "3 of 3<")
 }
 
@@ -140,7 +140,7 @@ func TestTaskIsResumedOnceAndStopped(t *testing.T) {
 	s.post(link+"/resume", 303, "seen", seen)
 	s.post(link+"/resume", 303, "seen", seen) // pressed twice
 	s.until(func() bool { return strings.Contains(s.get(link, 200), "n/hang") })
-	has(t, s.get(link, 200), "It runs in this dashboard", link+"/stop")
+	has(t, s.get(link, 200), "It is running in this dashboard", link+"/stop")
 	s.post(link+"/stop", 303)
 	has(t, s.ended(id), "stopped: interrupted", "Resume")
 	s.post(link+"/stop", 303) // it is not running
@@ -168,12 +168,12 @@ func TestServerOfAProjectIsConfirmedBeforeATaskStartsIt(t *testing.T) {
 	id := s.start("errand", task.Server{Configured: "cursor/notes", Cwd: s.path("project")}, "append a")
 	link := "/tasks/" + id
 	page := s.get(link, 200)
-	has(t, page, "comes with a project", "-ledger")
+	has(t, page, "A project configures one of this task", "-ledger")
 	seen := hidden(t, page, "seen")
 	has(t, page, keptBox(seen))
-	has(t, s.post(link+"/resume", 409, "seen", seen), "tick the box")
+	has(t, s.post(link+"/resume", 409, "seen", seen), "check the box")
 	s.write(file, strings.Replace(s.read(file), "-ledger", "--ledger", 1))
-	has(t, s.post(link+"/resume", 409, "seen", seen, "read", "yes"), "Nothing was done")
+	has(t, s.post(link+"/resume", 409, "seen", seen, "read", "yes"), "so nothing was done")
 	if s.exists("ledger") || s.exists("served") {
 		t.Fatal("the server was started without consent")
 	}
@@ -191,7 +191,7 @@ func TestServerThatIsTooLongToReviewIsNotStartedByATask(t *testing.T) {
 	id := s.start("errand", task.Server{Configured: "cursor/notes", Cwd: s.path("project")}, "append a")
 	page := s.get("/tasks/"+id, 200)
 	has(t, page, "It cannot be confirmed here", "too long to review")
-	has(t, s.post("/tasks/"+id+"/resume", 409, "seen", hidden(t, page, "seen"), "read", "yes"), "Nothing was started")
+	has(t, s.post("/tasks/"+id+"/resume", 409, "seen", hidden(t, page, "seen"), "read", "yes"), "The task was not started")
 }
 
 func TestUnknownTasks(t *testing.T) {

@@ -94,12 +94,12 @@ func timelinePage(d *Dashboard, r *http.Request) (title string, data any, err er
 	if err != nil {
 		return "", nil, err
 	}
-	sums, err := d.records.sums(r.Context(), d.now())
+	week, err := d.records.worth(r.Context(), d.now())
 	if err != nil {
 		return "", nil, err
 	}
 	f := filterOf(r)
-	page := timelineData{Filter: f, Periods: periods, Week: week(sums, servers), Recorded: len(items) > 0, Cut: d.records.isCut()}
+	page := timelineData{Filter: f, Periods: periods, Week: week.sentence(servers), Recorded: len(items) > 0, Cut: d.records.isCut()}
 	page.Servers = choices(items, f.Server, func(it timeline.Item) string { return it.Server })
 	page.Clients = choices(items, f.Client, func(it timeline.Item) string { return it.Client })
 	page.Tools = choices(items, f.Tool, func(it timeline.Item) string { return it.Tool })
@@ -116,11 +116,6 @@ func timelinePage(d *Dashboard, r *http.Request) (title string, data any, err er
 	return "Timeline", page, nil
 }
 
-// week is what was healed in the last seven days.
-func week(s timeline.Sums, running []live.Server) string {
-	return plaintext.UpperFirst(s.Week(live.Unsummed(running)))
-}
-
 // choices returns the values of a field, and the one that is chosen.
 func choices(items []timeline.Item, chosen string, field func(timeline.Item) string) []string {
 	all := map[string]bool{chosen: true}
@@ -135,6 +130,7 @@ func choices(items []timeline.Item, chosen string, field func(timeline.Item) str
 type shownItem struct {
 	timeline.Item
 	Link, ServerLink string
+	Before           []shownItem // the times before, if it repeats itself
 }
 
 // What is the problem as the start of a sentence.
@@ -148,7 +144,8 @@ func (it shownItem) What() string {
 // shown returns the first items with their links, and whether there are more.
 func (d *Dashboard) shown(items []timeline.Item, limit int) (all []shownItem, more bool) {
 	for _, it := range items[:min(limit, len(items))] {
-		all = append(all, shownItem{it, d.itemLink(it.ID), d.serverLink("", it.Server)})
+		before, _ := d.shown(it.Earlier, len(it.Earlier))
+		all = append(all, shownItem{it, d.itemLink(it.ID), d.serverLink("", it.Server), before})
 	}
 	return all, len(items) > limit
 }
@@ -165,8 +162,17 @@ func newestFirst(items []timeline.Item) []timeline.Item {
 // number is the number of an item's last event.
 func number(it timeline.Item) int { return it.Events[len(it.Events)-1].Seq }
 
-// Often says how often the item happened, if that was more than once in a row.
-func (it shownItem) Often() string { return it.Repeated(time.Now()) }
+// Last is when an item that happened several times in a row last did, such as "14:02".
+func (it shownItem) Last() string {
+	at, layout := it.Time.Local(), "15:04"
+	if time.Since(at) > 12*time.Hour {
+		layout = "2 Jan 15:04"
+	}
+	return at.Format(layout)
+}
+
+// Rest is how many times are not in Before.
+func (it shownItem) Rest() int { return it.Times - 1 - len(it.Before) }
 
 // ofWrap returns the events of a wrap.
 func ofWrap(records []journal.Record, s live.Server) (own []journal.Record) {
@@ -206,7 +212,7 @@ func itemPage(d *Dashboard, r *http.Request) (title string, data any, err error)
 	id, err := strconv.Atoi(r.PathValue("id"))
 	at := slices.IndexFunc(records, func(one journal.Record) bool { return one.Seq == id })
 	if err != nil || at < 0 {
-		return "", nil, &problem{Status: http.StatusNotFound, What: "This item is not recorded, or no longer: events are kept for 30 days."}
+		return "", nil, &problem{Status: http.StatusNotFound, What: "This event was not recorded, or has expired: events are kept for 30 days."}
 	}
 	for _, it := range timeline.All(records) {
 		if !slices.ContainsFunc(it.Events, func(one journal.Record) bool { return one.Seq == id }) {

@@ -59,7 +59,7 @@ func TestTheDemoKeepsEveryPromise(t *testing.T) {
 		"gauze task resume demo-",
 		"✓ step fourth: appended task-3",
 		`✓ The task "demo" is done: 4 of 4 steps, 5 calls.`,
-		"writes of a task 3",
+		"writes by a task 3",
 		"effects applied twice             0",
 		"every guarantee held",
 	} {
@@ -67,26 +67,26 @@ func TestTheDemoKeepsEveryPromise(t *testing.T) {
 			t.Errorf("the timeline does not say %q\n%s", want, out.String())
 		}
 	}
-	wantREADME(t, out.String())
+	wantDocs(t, out.String())
 }
 
-// wantREADME checks that the README shows a scene as it is in out, except for the times and the order.
-func wantREADME(t *testing.T, out string) {
+// wantDocs checks that docs/run.md shows a scene as it is in out, except for the times and the order.
+func wantDocs(t *testing.T, out string) {
 	t.Helper()
-	readme, err := os.ReadFile("../../../README.md")
+	readme, err := os.ReadFile("../../../docs/run.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, scene, found := strings.Cut(string(readme), "\n2/10 ")
 	scene, _, closed := strings.Cut(scene, "```")
 	if !found || !closed {
-		t.Fatal("the README does not show the second scene")
+		t.Fatal("docs/run.md does not show the second scene")
 	}
 	times := regexp.MustCompile(`[0-9.]+m?s\b`)
 	out = words(times.ReplaceAllString(out, ""))
 	for _, line := range times.Split(scene, -1) {
 		if !strings.Contains(out, words(line)) {
-			t.Errorf("the README shows %q, and the demo does not", words(line))
+			t.Errorf("docs/run.md shows %q, and the demo does not", words(line))
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestTheTallyNoticesABrokenPromise(t *testing.T) {
 	}{
 		"nothing broken":     {[]breakable.Entry{entry("a")}, func(t *tally) { t.answered(1, answer{}) }, ""},
 		"an effect twice":    {[]breakable.Entry{entry("a"), entry("a")}, func(t *tally) { t.answered(1, answer{}) }, "2 times"},
-		"no answer":          {nil, func(*tally) {}, "no response"},
+		"no answer":          {nil, func(*tally) {}, "did not get a response"},
 		"an invented result": {nil, func(t *tally) { t.answered(1, answer{}) }, "not in the ledger"},
 		"a needless failure": {nil, func(t *tally) { t.answered(1, answer{fault: "server-busy"}) }, "server-busy"},
 		"a lost step":        {[]breakable.Entry{entry("a")}, func(t *tally) { t.answered(1, answer{}); t.planned("b") }, "effect b is not in the ledger"},

@@ -52,7 +52,7 @@ var scenes = []scene{
 			if err := s.server.freeze(ctx); err != nil {
 				return err
 			}
-			s.screen.client("calls echo and gets no response")
+			s.screen.client("calls echo and does not get a response")
 			if err := s.wantText(ctx, "echo", `{"text":"hello"}`); err != nil {
 				return err
 			}

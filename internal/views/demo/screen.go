@@ -170,7 +170,7 @@ func (s *screen) closing(v verdict) {
 	row("calls explained", v.explained, "the server rejected them; gauze explained what to change")
 	row("calls corrected by a model", v.corrected, "with the client's own values, each sent once")
 	row("calls sent again", v.replays, "each of them provably safe to repeat")
-	row("writes of a task", v.planned, "stopped and resumed; each happened once")
+	row("writes by a task", v.planned, "stopped and resumed; each happened once")
 	row("restarts", v.restarts, "invisible to the client")
 	row("stray lines filtered", v.stray, "")
 	row("effects in the ledger", v.effects, "")

@@ -15,7 +15,7 @@ import (
 )
 
 // hungAbout says how long gauze waits for a server that is suspended.
-var hungAbout = fmt.Sprintf("Gauze replaces it if it is not continued within %v.", hangGrace)
+var hungAbout = fmt.Sprintf("Gauze replaces it if it is not resumed within %v.", hangGrace)
 
 // freeze stops the server and returns when it has stopped: after the signal it could still answer a
 // call.

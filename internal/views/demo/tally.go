@@ -93,7 +93,7 @@ func (t *tally) judge(ledger []breakable.Entry, calls proxy.Counters, h health.S
 	}
 	for id, call := range t.calls {
 		if !call.done {
-			broke("call %d (%s) got no response", id, call.tool)
+			broke("call %d (%s) did not get a response", id, call.tool)
 			continue
 		}
 		v.answers++

@@ -207,8 +207,10 @@ func (a *Announcement) value(ask string) (json.RawMessage, error) {
 		d := a.source.Detail()
 		d.Server.ID = a.ID
 		return json.Marshal(d)
+	case "log":
+		return json.Marshal(a.source.Log())
 	case "restart":
 		return nil, a.source.Restart()
 	}
-	return nil, fmt.Errorf("unknown question %q: a different version of gauze asked", ask)
+	return nil, fmt.Errorf("unknown request %q from a different version of gauze", ask)
 }

@@ -15,16 +15,16 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 )
 
 // ErrGone means that a wrap has ended.
-var ErrGone = errors.New("the wrap has ended")
+var ErrGone = errors.New("the gauze process has exited")
 
 // maxAsked is how many wraps are asked at the same time. Those that do not answer must not delay the
 // others.
@@ -59,7 +59,7 @@ func All(ctx context.Context, dir string) ([]Server, error) {
 		})
 	}
 	asking.Wait()
-	slices.SortFunc(all, func(a, b Server) int {
+	sorting.Stable(all, func(a, b Server) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
 	})
 	return all, ctx.Err()
@@ -115,6 +115,20 @@ func One(ctx context.Context, dir, id string) (d Detail, err error) {
 	return d, err
 }
 
+// Log returns the last lines that the server of one wrap printed, over all its restarts, oldest first.
+// The error is ErrGone if the wrap has ended.
+func Log(ctx context.Context, dir, id string) (lines []Line, err error) {
+	about, err := read(dir, id)
+	if err != nil {
+		return nil, err
+	}
+	err = ask(ctx, dir, id, about, "log", &lines)
+	for i := range lines {
+		lines[i].From, lines[i].Text = plaintext.Clean(lines[i].From), plaintext.Clean(lines[i].Text)
+	}
+	return lines, err
+}
+
 // Restart replaces the server of one wrap.
 func Restart(ctx context.Context, dir, id string) error {
 	about, err := read(dir, id)
@@ -151,7 +165,7 @@ func read(dir, id string) (about announcement, err error) {
 		return about, err
 	}
 	if !about.isOf(id) {
-		return about, fmt.Errorf("%w: %s has an address that is not a wrap's", ErrGone, path)
+		return about, fmt.Errorf("%w: the address in %s does not belong to a gauze process", ErrGone, path)
 	}
 	return about, nil
 }

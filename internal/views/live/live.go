@@ -3,10 +3,10 @@
 // gauze status, gauze top and the dashboard ask all of them. A wrap that is not asked does nothing.
 // A wrap that was killed is recognized because nothing answers at its address and its process is gone.
 //
-//	live.go      what a wrap says about itself: Server, Detail, Tool, Call
+//	live.go      what a wrap says about itself: Server, Detail, Tool, Call, Line
 //	json.go      their JSON
 //	announce.go  Announce: the file and the socket of one wrap
-//	ask.go       All, One and Restart ask the wraps of this user
+//	ask.go       All, One, Log and Restart ask the wraps of this user
 //	running_*.go whether a process runs
 package live
 
@@ -121,18 +121,33 @@ type Call struct {
 	Told    string         `json:"told,omitempty"` // what gauze added for the caller's model
 }
 
+// Line is a line that a server printed, cleaned and with secrets masked.
+type Line struct {
+	Time time.Time `json:"time"`
+	From string    `json:"from"` // Stderr or Stdout
+	Text string    `json:"text"`
+	Open bool      `json:"open,omitempty"` // its end has not arrived
+}
+
+// Where a server prints a line.
+const (
+	Stderr = "stderr"
+	Stdout = "stdout" // and the line is not a message
+)
+
 // Source is what a wrap can be asked.
 type Source struct {
 	Server  func() Server
 	Detail  func() Detail
-	Restart func() error // replaces the server's process, as after a crash but when no call is in flight
+	Log     func() []Line // the last lines that the server printed, oldest first
+	Restart func() error  // replaces the server's process, as after a crash but when no call is in flight
 }
 
 // request is one line from who asks. The token itself is never sent: a stale address may belong to a
 // different program by now.
 type request struct {
 	Nonce string `json:"nonce"`
-	Ask   string `json:"ask"` // server, detail or restart
+	Ask   string `json:"ask"` // server, detail, log or restart
 	Proof []byte `json:"proof"`
 }
 

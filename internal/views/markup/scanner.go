@@ -73,7 +73,7 @@ func (s *scanner) next(c byte) error {
 		case '>':
 			s.place = between
 		case '-', '<', '[':
-			return errors.New("a comment, which pages do not have")
+			return errors.New("comments are not supported")
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ func (w *writer) scan() error {
 func (w *writer) finish() error {
 	err := w.scan()
 	if err == nil && (w.place != between || w.raw != "") {
-		err = errors.New("the page ends in the element " + w.element)
+		err = errors.New("the page ends inside the element " + w.element)
 	}
 	return err
 }
@@ -94,10 +94,10 @@ func isText(v reflect.Value) bool {
 // Values may be in these attributes alone: browsers follow the first, and only show or compare the second.
 var (
 	addresses = words("href src action hx-get")
-	plain     = words("aria-label aria-labelledby class data-live datetime id title value")
+	plain     = words("aria-label aria-labelledby class data-live datetime id max title value")
 )
 
-var errNotLocal = errors.New("an address that does not begin with one /")
+var errNotLocal = errors.New("an address that does not begin with a single /")
 
 // local reports whether an address stays on this server: a path, or only a query or fragment.
 func local(address string) bool {

@@ -43,15 +43,15 @@ const verdictsName = "gauze_verdicts_total"
 // families are all metrics. Names follow OpenTelemetry's rules for Prometheus; where its conventions
 // for MCP have a name, it is used.
 var families = [...]family{
-	{name: "gauze_server_state", kind: gauge, help: "Wraps of the server by its state.", label: "state", numbers: func(s *live.Server) map[string]float64 {
+	{name: "gauze_server_state", kind: gauge, help: "Running gauze processes for the server, by its state.", label: "state", numbers: func(s *live.Server) map[string]float64 {
 		n := zeros(states)
 		n[s.State] = 1
 		return n
 	}},
 	{name: "gauze_sessions", kind: gauge, help: "Client sessions.", numbers: one(func(s *live.Server) float64 { return float64(s.Sessions) })},
-	{name: "gauze_tools", kind: gauge, help: "Tools of the server.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.ToolCount) })},
-	{name: "gauze_open_calls", kind: gauge, help: "Tool calls that have not ended.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.Open) })},
-	{name: "gauze_calls_total", kind: counter, help: "Tool calls that ended, by outcome: answered by the server, failed with a fault, or cancelled by the client.", label: "outcome",
+	{name: "gauze_tools", kind: gauge, help: "Tools that the server lists.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.ToolCount) })},
+	{name: "gauze_open_calls", kind: gauge, help: "Tool calls in progress.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.Open) })},
+	{name: "gauze_calls_total", kind: counter, help: "Finished tool calls, by outcome: answered by the server, failed with a fault, or cancelled by the client.", label: "outcome",
 		numbers: func(s *live.Server) map[string]float64 {
 			return map[string]float64{"answered": answered(s), "failed": float64(s.Counts.Failed), "cancelled": float64(s.Counts.Cancelled)}
 		}},
@@ -59,13 +59,13 @@ var families = [...]family{
 		histogram: func(s *live.Server) health.Histogram { return s.Counts.Latency }},
 	{name: "gauze_faults_total", kind: counter, help: "Tool calls answered with a fault, by its code.", label: "code", numbers: words(func(s *live.Server) map[string]uint64 { return s.Counts.Faults })},
 	{name: "gauze_restarts_total", kind: counter, help: "Restarts of the server.", numbers: one(func(s *live.Server) float64 { return float64(s.Restarts) })},
-	{name: "gauze_closures_total", kind: counter, help: "Connections to the server that ended, by reason.", label: "reason",
+	{name: "gauze_closures_total", kind: counter, help: "Closed connections to the server, by reason.", label: "reason",
 		numbers: words(func(s *live.Server) map[string]uint64 { return s.Counts.Closures }, reasons...)},
-	{name: "gauze_recovery_duration_seconds", kind: histogram, help: "How long the server was away.", histogram: func(s *live.Server) health.Histogram { return s.Counts.Recovery }},
+	{name: "gauze_recovery_duration_seconds", kind: histogram, help: "How long the server was unavailable.", histogram: func(s *live.Server) health.Histogram { return s.Counts.Recovery }},
 	{name: "gauze_healed_total", kind: counter, help: "Crashes, hangs and lost connections after which the session was restored.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.Healed) })},
 	{name: "gauze_replayed_total", kind: counter, help: "Tool calls that were sent again.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.Replayed) })},
 	{name: "gauze_repaired_total", kind: counter, help: "Tool calls that rules changed so that they match the tool's schema.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.Repaired) })},
-	{name: "gauze_repairs_total", kind: counter, help: "Changes of tool calls, by rule.", label: "rule", numbers: words(func(s *live.Server) map[string]uint64 { return s.Counts.Rules })},
+	{name: "gauze_repairs_total", kind: counter, help: "Changes to tool calls, by rule.", label: "rule", numbers: words(func(s *live.Server) map[string]uint64 { return s.Counts.Rules })},
 	{name: "gauze_corrected_total", kind: counter, help: "Tool calls that a model corrected and that were sent.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.Corrected) })},
 	{name: "gauze_saved_total", kind: counter, help: "Tool calls that would have failed without gauze, and succeeded.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.Saved) })},
 	{name: verdictsName, kind: counter, help: "What tasks decided about servers that failed, by verdict.", label: "verdict",

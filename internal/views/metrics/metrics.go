@@ -72,7 +72,7 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	servers, err := c.source(r.Context())
 	if err != nil {
-		http.Error(w, "the wraps cannot be read: "+err.Error(), http.StatusServiceUnavailable)
+		http.Error(w, "cannot list the running servers: "+err.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	text := c.collect(servers)

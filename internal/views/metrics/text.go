@@ -10,13 +10,15 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/health"
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 )
 
 // write writes all metrics. The order is always the same.
 func (c *Collector) write(b *bytes.Buffer) {
 	head(b, "gauze_build_info", gauge, "The version of gauze that serves these metrics.")
 	fmt.Fprintf(b, "gauze_build_info{version=\"%s\"} 1\n", escape(label(c.version)))
-	keys := slices.SortedFunc(maps.Keys(c.sums), func(a, b key) int {
+	keys := slices.Collect(maps.Keys(c.sums))
+	sorting.Stable(keys, func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.client, b.client))
 	})
 	for i := range families {

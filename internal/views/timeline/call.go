@@ -96,7 +96,7 @@ func (o *group) callProblem(r journal.Record) string {
 	case event.Repaired:
 		for _, c := range r.Changes {
 			if c.Path == "(tool)" {
-				return "the server has no tool of this name"
+				return "the server has no tool with this name"
 			}
 		}
 		return "the arguments did not match the tool's schema"
@@ -116,7 +116,7 @@ func (o *group) callProblem(r journal.Record) string {
 // lost returns how a call was lost that was sent again.
 func (o *group) lost() string {
 	if o.outage == nil {
-		return "the server ended or its connection was lost during the call"
+		return "the server exited or its connection was lost during the call"
 	}
 	end := o.outage.find(event.Hung)
 	if end == nil {

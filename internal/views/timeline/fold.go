@@ -9,8 +9,11 @@ import (
 	"github.com/gauze-mcp/gauze/internal/text/regex"
 )
 
+// maxEarlier is how many of the items that an item of Fold stands for can be looked at.
+const maxEarlier = 20
+
 // Fold joins items that follow each other and repeat what was said about a server to a client. The
-// last of them stays, and counts the others.
+// last of them stays, counts the others, and has the newest of those.
 func Fold(items []Item) (folded []Item) {
 	type line struct{ server, client string }
 	type kept struct {
@@ -21,7 +24,10 @@ func Fold(items []Item) (folded []Item) {
 	for _, it := range slices.Backward(items) {
 		on, gist := line{it.Server, it.Client}, it.Gist()
 		if next, found := newer[on]; found && next.gist == gist {
-			folded[next.at].Times++
+			kept := &folded[next.at]
+			if kept.Times++; len(kept.Earlier) < maxEarlier {
+				kept.Earlier = append(kept.Earlier, it)
+			}
 			continue
 		}
 		newer[on] = kept{len(folded), gist}

@@ -129,7 +129,7 @@ func (o *group) ended(r journal.Record) string {
 	case r.PID == 0:
 		return "the connection was lost" + after(": ", strings.TrimPrefix(r.Detail, connectionFailed))
 	}
-	return "the server ended" + after(": ", r.Detail)
+	return "the server exited" + after(": ", r.Detail)
 }
 
 // What upstream says about a server that gauze stopped, and about a connection.

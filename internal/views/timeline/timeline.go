@@ -20,6 +20,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/internal/disk/journal"
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
 )
 
@@ -47,7 +48,9 @@ type Item struct {
 	Without time.Duration // after what time the call would have failed without gauze; 0: that is not known
 
 	Events []journal.Record // what it is made of, in order
-	Times  int              // how often it happened, if Fold made it; Events are those of the last time
+
+	Times   int    // how often it happened, if Fold made it; Events are those of the last time
+	Earlier []Item // the times before that, newest first; at most maxEarlier
 }
 
 // Helped reports whether gauze made something work, or may have: whether its events count in Sums.
@@ -82,7 +85,7 @@ func items(records []journal.Record, all bool) (items []Item) {
 			items = append(items, it)
 		}
 	}
-	slices.SortStableFunc(items, func(a, b Item) int { return a.last().Seq - b.last().Seq })
+	sorting.Stable(items, func(a, b Item) int { return a.last().Seq - b.last().Seq })
 	return items
 }
 

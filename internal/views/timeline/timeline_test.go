@@ -163,7 +163,7 @@ func TestWhatBelongsTogether(t *testing.T) {
 			{Kind: event.LoginUnsaved, Detail: "disk full"},
 		}, []string{
 			"the access token expired; renewed the login",
-			"the login has ended: it was revoked",
+			"the login is no longer valid: it was revoked",
 			"the server requires a login: it was revoked",
 			"the renewed login could not be stored: disk full",
 		}},

@@ -49,7 +49,7 @@ func Sentence(e event.Event) string {
 	case event.LoginRenewed:
 		return "renewed the login"
 	case event.LoginEnded:
-		return "the login has ended" + after(": ", e.Detail)
+		return "the login is no longer valid" + after(": ", e.Detail)
 	case event.LoginUnsaved:
 		return "the renewed login could not be stored" + after(": ", e.Detail)
 	case event.LoginNeeded:
@@ -114,9 +114,9 @@ func ofOneCall(e event.Event, what string) string {
 	case event.Corrected:
 		return fmt.Sprintf("%s corrected %s: %s%s", asked(e), what, e.Detail, spent(e))
 	case event.Proposed:
-		return fmt.Sprintf("%s corrected %s; showed the correction to the caller and did not send it: %s%s", asked(e), what, e.Detail, spent(e))
+		return fmt.Sprintf("%s suggested a correction for %s, which was shown to the caller but not sent: %s%s", asked(e), what, e.Detail, spent(e))
 	case event.Uncorrected:
-		return fmt.Sprintf("no correction of %s: %s%s", what, e.Detail, spent(e))
+		return fmt.Sprintf("%s was not corrected: %s%s", what, e.Detail, spent(e))
 	case event.Unverified:
 		return fmt.Sprintf("sent a call to %s unchanged: %s", e.Tool, e.Detail)
 	case event.Cancelled:

@@ -1,16 +1,17 @@
-// Command pictures writes the pictures of the dashboard from a real run: every page, for a phone and a
-// desk, light and dark.
+// Command pictures writes the pictures of the dashboard from a real run that fills an hour (see
+// browsertest.Hour for what is real in it): the pages that the documentation shows, light and dark.
 //
-//	go -C lab run ./browsertest/pictures [DIR]
+//	go -C lab run ./browsertest/pictures [-all] [DIR]
 //
-// DIR is docs/pictures unless it is given.
+// DIR is docs/pictures unless it is given. With -all, it writes every page, for a phone and a desk, to be
+// looked at.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 
@@ -25,18 +26,20 @@ const maxBytes = 3 << 20
 const maxHeight = 1100
 
 func main() {
-	dir := filepath.Join("docs", "pictures")
-	if len(os.Args) > 1 {
-		dir = os.Args[1]
+	all := flag.Bool("all", false, "every page in every look")
+	flag.Parse()
+	dir := filepath.Join("..", "docs", "pictures")
+	if flag.NArg() > 0 {
+		dir = flag.Arg(0)
 	}
-	if err := write(context.Background(), dir); err != nil {
+	if err := write(context.Background(), dir, *all); err != nil {
 		fmt.Fprintln(os.Stderr, "pictures:", err)
 		os.Exit(1)
 	}
 }
 
-// write plays a run and writes a picture of every page in every look.
-func write(ctx context.Context, dir string) error {
+// write plays an hour and writes pictures of its pages.
+func write(ctx context.Context, dir string, all bool) error {
 	chromium, axe, err := realparts.Browser(ctx, os.Stderr)
 	if err != nil {
 		return err
@@ -49,11 +52,12 @@ func write(ctx context.Context, dir string) error {
 		return err
 	}
 	defer run.Close()
-	played, err := browsertest.Play(ctx, run)
+	hour, err := browsertest.PlayHour(ctx, run)
 	if err != nil {
 		return err
 	}
-	address, err := run.Dashboard(ctx)
+	defer hour.Shown.Close()
+	address, err := hour.Shown.Dashboard(ctx)
 	if err != nil {
 		return err
 	}
@@ -62,7 +66,7 @@ func write(ctx context.Context, dir string) error {
 		return err
 	}
 	defer browser.Close()
-	pages, err := pagesOf(ctx, played)
+	pages, err := pagesOf(ctx, hour)
 	if err != nil {
 		return err
 	}
@@ -70,13 +74,25 @@ func write(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	total := 0
+	if err := checkAll(browser, home); err != nil {
+		return err
+	}
+	return take(browser, home, dir, pages, all)
+}
+
+// take writes the pictures.
+func take(browser *browsertest.Browser, home, dir string, pages []shown, all bool) error {
+	total, num := 0, 0
 	for _, look := range browsertest.Looks {
 		p, err := browser.NewPage(home+"/", look)
 		if err != nil {
 			return err
 		}
 		for _, shown := range pages {
+			if !all && !shown.isKept(look) {
+				continue
+			}
+			num++
 			n, err := shown.write(p, home, filepath.Join(dir, fmt.Sprintf("%s-%v.png", shown.name, look)))
 			if err != nil {
 				return fmt.Errorf("%s: %w", shown.name, err)
@@ -85,11 +101,24 @@ func write(ctx context.Context, dir string) error {
 		}
 		p.Close()
 	}
-	fmt.Printf("%d pictures in %s, %d KB\n", len(pages)*len(browsertest.Looks), dir, total>>10)
+	fmt.Printf("%d pictures in %s, %d KB\n", num, dir, total>>10)
 	if total > maxBytes {
 		return fmt.Errorf("the pictures have %d bytes: must be at most %d", total, maxBytes)
 	}
 	return nil
+}
+
+// checkAll checks all configured servers, as the button does.
+func checkAll(b *browsertest.Browser, home string) error {
+	p, err := b.NewPage(home+"/configs", browsertest.Looks[0])
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if err := p.Click("form[action$='/configs/check'] button"); err != nil {
+		return err
+	}
+	return p.Wait(`!document.querySelector("progress") && document.querySelectorAll("td[data-label=State] time").length >= 8`)
 }
 
 // shown is a page that is in the pictures.
@@ -99,12 +128,23 @@ type shown struct {
 	text       string   // text is what it shows when it is complete.
 }
 
-func pagesOf(ctx context.Context, p *browsertest.Played) ([]shown, error) {
-	notes, err := p.Notes.Server(ctx)
+// isKept reports whether the documentation shows the page in this look.
+func (s shown) isKept(l browsertest.Look) bool {
+	switch s.name {
+	case "overview":
+		return true
+	case "timeline", "server-down", "configs", "call":
+		return l.Width > 600
+	}
+	return false
+}
+
+func pagesOf(ctx context.Context, h *browsertest.Hour) ([]shown, error) {
+	notes, err := h.Server(ctx, "notes")
 	if err != nil {
 		return nil, err
 	}
-	search, err := p.Search.Server(ctx)
+	search, err := h.Server(ctx, "search")
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +154,7 @@ func pagesOf(ctx context.Context, p *browsertest.Played) ([]shown, error) {
 		{"server-down", "/servers/" + search.ID, nil, "port 3000"},
 		{"timeline", "/timeline", nil, "safe to repeat"},
 		{"call", "/timeline", []string{browsertest.RepairedItem}, "What gauze changed"},
-		{"tasks", "/tasks", nil, "Publish the notes"},
-		{"task", "/tasks/" + url.PathEscape(p.Tasks[0]), nil, "Resume"},
+		{"log", "/log?server=notes", nil, "session restored"},
 		{"configs", "/configs", nil, "hidden"},
 		{"config", "/configs", []string{browsertest.EntryLink("far")}, "Proposed change"},
 		{"fix", "/configs", []string{browsertest.EntryLink("far"), `document.querySelector("a.button[href$='/fix']")`}, "Make exactly this change"},

@@ -1,4 +1,4 @@
-// Package breakable is the server of gauze demo: an MCP server over stdio that fails on request. Its
+// Package breakable is the server for gauze demo: an MCP server over stdio that fails on request. Its
 // tools kill it, delay it, and print noise. What they did is in a ledger on disk, so that the demo can
 // compare the responses with it.
 //
@@ -37,7 +37,7 @@ func RunIfAsked() {
 	if os.Getenv(envServer) == "" {
 		return
 	}
-	flags := flag.NewFlagSet("the server of gauze demo", flag.ExitOnError)
+	flags := flag.NewFlagSet("the server for gauze demo", flag.ExitOnError)
 	path := flags.String("ledger", "", "record what the tools did in this file")
 	lostAfter := flags.String("lost-after", "", "exit at every start after die_read with this key has killed the server")
 	flags.Parse(os.Args[1:])

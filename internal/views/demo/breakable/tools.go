@@ -26,15 +26,15 @@ var tools = []tool{
 	{"forecast", true, forecastSchema,
 		"returns the weather if the arguments match the schema exactly", (*server).forecast},
 	{"sleep", true, `{"type":"object","properties":{"ms":{"type":"integer"}},"required":["ms"]}`,
-		"responds after ms", (*server).sleep},
+		"responds after `ms` milliseconds", (*server).sleep},
 	{"busy", true, `{"type":"object","properties":{"ms":{"type":"integer"}},"required":["ms"]}`,
-		"uses CPU for ms", (*server).busy},
+		"keeps the CPU busy for `ms` milliseconds", (*server).busy},
 	{"stray", true, `{"type":"object","properties":{"kind":{"type":"string","enum":["banner","ansi"]}},"required":["kind"]}`,
 		"prints a line that is not a message, then responds", (*server).stray},
 	{"die", false, `{"type":"object","properties":{"key":{"type":"string"}},"required":["key"]}`,
 		"adds key to the ledger and kills the server", (*server).die},
 	{"die_read", true, `{"type":"object","properties":{"key":{"type":"string"},"times":{"type":"integer"}},"required":["times"]}`,
-		"kills the server, at most times times for each key", (*server).dieRead},
+		"kills the server, at most `times` times for each key", (*server).dieRead},
 }
 
 // forecastSchema is a strict schema, which models get wrong in many ways.
