@@ -37,6 +37,7 @@ type Event struct {
 	Cause      fault.Cause   // why the server failed, if that is known
 	Reason     string        // why the server ended in Died: one word, such as exit, signal or hung
 	Detail     string        // free text, which may quote the server
+	Output     []string      // last lines that the server wrote to stderr before it failed, in Died
 	Took       time.Duration // how long it took
 	Count      int           // of attempts, restarts or messages, depending on Kind
 	PID        int           // process ID of the server
@@ -79,6 +80,10 @@ type Change struct {
 func (e Event) Quoted() Event {
 	for _, text := range []*string{&e.Server, &e.Method, &e.Tool, &e.From, &e.To, &e.Reason, &e.Detail, &e.Client, &e.Told} {
 		*text = redact.Quote(*text)
+	}
+	e.Output = slices.Clone(e.Output)
+	for i, line := range e.Output {
+		e.Output[i] = redact.Quote(line)
 	}
 	e.Cause = e.Cause.Shown()
 	e.Model = e.Model.quoted()

@@ -35,6 +35,7 @@ type Record struct {
 	Cause      *Cause        `json:"cause,omitempty"`
 	Reason     string        `json:"reason,omitempty"` // why a connection ended, from a small set of words
 	Detail     string        `json:"detail,omitempty"`
+	Output     []string      `json:"output,omitempty"` // what the server printed before it failed; recorded only with values
 	Took       time.Duration `json:"took_ns,omitempty"`
 	Count      int           `json:"count,omitempty"`
 	Task       string        `json:"task,omitempty"` // the id of the task that used the server
@@ -65,12 +66,14 @@ type Cause struct {
 	Changes     []string `json:"changes,omitempty"`
 }
 
-// recordOf returns an event as it is stored: cleaned, redacted, and without what a call carried. If
-// values is set, it has the values that gauze changed and the text that quotes them.
+// recordOf returns an event as it is stored: cleaned, redacted, and without what a call carried or the
+// server printed, which may repeat it. If values is set, it has the values that gauze changed, the text
+// that quotes them, and what the server printed.
 func recordOf(e event.Event, gauze int, values bool) Record {
 	e = e.Quoted()
 	r := Record{Time: e.Time, Kind: e.Kind, Server: e.Server, Gauze: gauze, Generation: e.Generation, PID: e.PID, Method: e.Method,
-		Tool: e.Tool, From: e.From, To: e.To, Code: e.Code, Reason: e.Reason, Detail: e.Detail, Took: e.Took, Count: e.Count, Task: e.Task}
+		Tool: e.Tool, From: e.From, To: e.To, Code: e.Code, Reason: e.Reason, Detail: e.Detail,
+		Took: e.Took, Count: e.Count, Task: e.Task}
 	if e.Cause.Known() {
 		cause := Cause(e.Cause)
 		r.Cause = &cause
@@ -86,7 +89,9 @@ func recordOf(e event.Event, gauze int, values bool) Record {
 		r.Changes = append(r.Changes, c)
 	}
 	if values {
-		r.Told = e.Told
+		r.Told, r.Output = e.Told, e.Output
+	} else if e.Kind == event.Stray {
+		r.Detail = ""
 	}
 	if m := e.Model; m != nil {
 		r.Model = &Question{m.Model, m.InputTokens, m.OutputTokens, m.Cost, m.Reason}
@@ -97,7 +102,7 @@ func recordOf(e event.Event, gauze int, values bool) Record {
 // Event returns r as the event that was recorded.
 func (r Record) Event() event.Event {
 	e := event.Event{Seq: uint64(r.Seq), Time: r.Time, Kind: r.Kind, Server: r.Server, Generation: r.Generation, PID: r.PID,
-		Method: r.Method, Tool: r.Tool, From: r.From, To: r.To, Code: r.Code, Reason: r.Reason, Detail: r.Detail, Took: r.Took,
+		Method: r.Method, Tool: r.Tool, From: r.From, To: r.To, Code: r.Code, Reason: r.Reason, Detail: r.Detail, Output: r.Output, Took: r.Took,
 		Count: r.Count, Task: r.Task, Client: r.Client, Told: r.Told, Without: r.Without, Changes: r.Changes}
 	if id, err := strconv.ParseUint(r.Call, 36, 64); err == nil {
 		e.Call = event.CallID(id)

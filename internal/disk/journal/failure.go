@@ -44,23 +44,23 @@ func failure(path string, err error) error {
 	code := sqliteCode(err)
 	switch {
 	case code == sqlite3.SQLITE_FULL, isAny(err, fullErrors):
-		p.What, p.Next = "cannot be written: the disk is full", "free some space, or set GAUZE_STATE_DIR to a directory on a different disk"
+		p.What, p.Next = "cannot be written: the disk is full", "free some space, or set GAUZE_STATE_DIR to a directory on another disk"
 	case code == sqlite3.SQLITE_READONLY, code == sqlite3.SQLITE_CANTOPEN, code == sqlite3.SQLITE_PERM,
 		errors.Is(err, fs.ErrPermission), errors.Is(err, errReadOnly):
 		p.What = "cannot be written: the file or its directory is read-only"
-		p.Next = "check the owner and the permissions of the directory, or set GAUZE_STATE_DIR to a different one"
+		p.Next = "check the directory's owner and permissions, or set GAUZE_STATE_DIR to another directory"
 	case code == sqlite3.SQLITE_IOERR:
 		p.What = "cannot be read or written: the disk is full or failing (" + err.Error() + ")"
-		p.Next = "free some space and check the disk, or set GAUZE_STATE_DIR to a directory on a different disk"
+		p.Next = "free some space and check the disk, or set GAUZE_STATE_DIR to a directory on another disk"
 	case code == sqlite3.SQLITE_BUSY, code == sqlite3.SQLITE_LOCKED:
-		p.What = fmt.Sprintf("cannot be written: a different gauze process has been writing for more than %v", busyTimeout)
-		p.Next = "check whether that process is stopped or waiting for a disk, then repeat the command"
+		p.What = fmt.Sprintf("cannot be written: another gauze process has been writing for more than %v", busyTimeout)
+		p.Next = "check whether that process is paused or waiting for a disk, then try again"
 	case broken(err):
 		p.What, p.Next = "is damaged", "repair it with gauze history, which keeps what is intact"
 		p.Err = fmt.Errorf("%w: %w", ErrDamaged, err)
 	default:
 		p.What = "cannot be used: " + err.Error()
-		p.Next = "check the disk and the permissions of the directory, or set GAUZE_STATE_DIR to a different one"
+		p.Next = "check the disk and the directory's permissions, or set GAUZE_STATE_DIR to another directory"
 	}
 	return p
 }

@@ -158,7 +158,7 @@ func (j *Journal) missing() error {
 		return nil // or it is not known
 	}
 	return &Problem{Path: j.path, What: "was removed or replaced while gauze was using it, and the tasks in it are lost",
-		Next: "check what the last calls of the running tasks did, then start the tasks again", Err: ErrMissing}
+		Next: "check what the running tasks' last calls did, then start the tasks again", Err: ErrMissing}
 }
 
 // Salvaged returns what Open had to do because the journal was damaged, nil if it was not.
@@ -198,7 +198,7 @@ func prepare(path string) error {
 	for _, suffix := range []string{"", "-wal", "-shm", headsSuffix, lockSuffix} {
 		if info, err := os.Stat(path + suffix); err == nil && !info.Mode().IsRegular() {
 			return &Problem{Path: path + suffix, Err: fmt.Errorf("not a regular file: %v", info.Mode()),
-				What: "is not a file", Next: "move it to a different directory, or set GAUZE_STATE_DIR to a different one"}
+				What: "is not a file", Next: "move it to another directory, or set GAUZE_STATE_DIR to another directory"}
 		}
 	}
 	return nil

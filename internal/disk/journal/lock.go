@@ -38,8 +38,8 @@ func acquire(path string) (f *os.File, alone bool, err error) {
 	if err != nil {
 		f.Close()
 		if errors.Is(err, files.ErrLocked) {
-			err = &Problem{Path: path, Err: err, What: "is being repaired by a different gauze process",
-				Next: "wait for it, then repeat the command"}
+			err = &Problem{Path: path, Err: err, What: "is being repaired by another gauze process",
+				Next: "wait for it to finish, then try again"}
 		}
 		return nil, false, err
 	}
@@ -72,7 +72,7 @@ func (j *Journal) Lock(task string) (unlock func(), err error) {
 	if err = retry(lockTimeout, func() error { return files.TryLock(f) }); err != nil {
 		f.Close()
 		if errors.Is(err, files.ErrLocked) {
-			return nil, fmt.Errorf("%w: a different gauze process is running task %s", ErrRunning, task)
+			return nil, fmt.Errorf("%w: another gauze process is running task %s", ErrRunning, task)
 		}
 		return nil, failure(j.path, err)
 	}

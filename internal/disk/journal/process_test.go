@@ -214,7 +214,7 @@ func TestAJournalInUseIsNotMovedAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Open(path)
-	wantProblem(t, err, path, "is damaged, and a different gauze process is using it", "next: stop")
+	wantProblem(t, err, path, "is damaged, and another gauze process is using it", "next: stop")
 	var damage *Damage
 	if entries, err := j.Entries(context.Background(), "a"); !errors.As(err, &damage) || len(entries) != 1 || damage.Lost != 4 {
 		t.Errorf("%d entries, %v", len(entries), err)

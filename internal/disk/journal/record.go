@@ -47,7 +47,7 @@ type Recorder struct {
 
 // NewRecorder writes the events of a stream, which has not emitted any yet, to the journal at path.
 // warn is called once, with the first error. The values that gauze changed in arguments are recorded
-// only if the user has set GAUZE_JOURNAL=values.
+// only if the user has set GAUZE_JOURNAL=values, and so is what the server printed.
 func NewRecorder(path string, events *event.Stream, warn func(error)) *Recorder {
 	received, stop := events.Subscribe(maxBatch)
 	r := &Recorder{path: path, values: os.Getenv("GAUZE_JOURNAL") == "values", warn: warn,
@@ -65,8 +65,8 @@ func (r *Recorder) Close() (done <-chan struct{}) {
 
 // Abandon warns that the rest is not written, because the process exits.
 func (r *Recorder) Abandon() {
-	r.report(&Problem{Path: r.path, Next: "check whether that process is stopped or waiting for a disk",
-		What: "cannot be written: the disk, or a different gauze process that is writing, takes too long"})
+	r.report(&Problem{Path: r.path, Next: "check whether that process is paused or waiting for a disk",
+		What: "cannot be written in time: the disk is slow, or another gauze process is writing"})
 }
 
 // Lost returns how many events are not written: those that could not be, and those that still wait.

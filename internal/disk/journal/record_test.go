@@ -232,7 +232,7 @@ func TestEventsThatStillWaitAreCounted(t *testing.T) {
 	if r.Lost() != 0 {
 		t.Errorf("%d events are counted after all were written", r.Lost())
 	}
-	if len(warnings) != 1 || !strings.Contains(warnings[0], "takes too long") {
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "in time") {
 		t.Errorf("%q", warnings)
 	}
 }

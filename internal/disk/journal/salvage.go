@@ -47,7 +47,7 @@ func (s *Salvage) String() string {
 	}
 	switch {
 	case s.Unsure:
-		b.WriteString("\nWhether more is missing is not known.")
+		b.WriteString("\nIt is unknown whether more is missing.")
 	case len(s.Losses) == 0 && s.LostEvents == 0:
 		b.WriteString(" Nothing is missing.")
 	}
@@ -68,7 +68,7 @@ const (
 // read it. lost means that the file was missing.
 func salvage(path, log string, alone, lost bool) (*Salvage, error) {
 	if !alone {
-		return nil, &Problem{Path: path, Err: ErrDamaged, What: "is damaged, and a different gauze process is using it",
+		return nil, &Problem{Path: path, Err: ErrDamaged, What: "is damaged, and another gauze process is using it",
 			Next: "stop the other gauze processes (tasks, gauze top, gauze dashboard), then repeat the command: " +
 				"gauze then keeps what is intact"}
 	}

@@ -59,6 +59,25 @@ func TestValuesOfArgumentsAreNotRecorded(t *testing.T) {
 	}
 }
 
+// What a server prints may repeat the arguments of its calls.
+var printing = []event.Event{
+	{Kind: event.Died, Server: "notes", Detail: "it exited (exit status 1)", Output: []string{`call login {"city":"Trondheim"} password=hunter2`}},
+	{Kind: event.Stray, Server: "notes", Detail: `call login {"city":"Trondheim"} password=hunter2`},
+}
+
+func TestOutputIsRecordedOnlyIfTheUserAsksForValues(t *testing.T) {
+	for _, e := range printing {
+		t.Setenv("GAUZE_JOURNAL", "")
+		if r, text := recorded(t, e); strings.Contains(text, "Trondheim") || r.Kind == event.Died && r.Detail != e.Detail {
+			t.Errorf("%s: %s", e.Kind, text)
+		}
+		t.Setenv("GAUZE_JOURNAL", "values")
+		if _, text := recorded(t, e); !strings.Contains(text, "Trondheim") || strings.Contains(text, "hunter2") {
+			t.Errorf("%s: %s", e.Kind, text)
+		}
+	}
+}
+
 func TestValuesAreRecordedIfTheUserAsksForThem(t *testing.T) {
 	t.Setenv("GAUZE_JOURNAL", "values")
 	r, text := recorded(t, canaries)

@@ -328,7 +328,16 @@ func (v *server) Stray(conn *upstream.Conn, line []byte) {
 	v.spoilt(conn, idOfAnswer(line, line[max(0, len(line)-1024):]), fault.ResponseInvalid, "a line that is not a valid message")
 	v.s.countOne(func(n *Counters) { n.Stray++ })
 	v.s.emit(nil, event.Event{Kind: event.Stray, Generation: conn.Generation,
-		Detail: v.s.config.Words.Quote(string(line[:min(len(line), 200)]))})
+		Detail: strayText(v.s.config.Words, line)})
+}
+
+// strayText returns the beginning of a line that is not a message, without secrets.
+func strayText(w Words, line []byte) string {
+	const maxBytes = 200
+	if len(line) > maxBytes {
+		return w.Quote(w.RedactPart(string(line[:maxBytes])))
+	}
+	return w.Quote(w.Redact(string(line)))
 }
 
 // spoilt fails the call whose answer cannot be passed on. It reports whether there is such a call.

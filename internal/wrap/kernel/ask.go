@@ -264,6 +264,9 @@ type Now struct {
 	Stderr   []string // the last lines
 }
 
+// Printed returns the last lines that the server printed, raw, oldest first.
+func (s *Session) Printed() []upstream.Line { return s.up.Printed() }
+
 // Now returns what can be seen of the session.
 func (s *Session) Now() Now {
 	n := Now{Client: s.client.clientName(), Past: s.up.Past(), Health: s.up.Snapshot()}

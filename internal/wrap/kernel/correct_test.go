@@ -132,7 +132,7 @@ func TestAReadGetsAValueOfTheModel(t *testing.T) {
 			if i.ran() != tt.ran {
 				t.Errorf("ran %q: %s", i.ran(), got)
 			}
-			parts := []string{"A model proposed the call below.", "You did not send these values, the model oracle proposed them: days: 4.", `{\"city\":\"Oslo\",\"days\":4}`}
+			parts := []string{"A model proposed the call below.", "You did not send these values; the model oracle proposed them: days: 4.", `{\"city\":\"Oslo\",\"days\":4}`}
 			if tt.ran != "" {
 				parts = []string{"The call was run with values that you did not send. The model oracle proposed them: days: 4. ", `"rule":"proposed by a model, not in the call"`, `"model":"oracle"`}
 			}

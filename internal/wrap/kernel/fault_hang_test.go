@@ -229,9 +229,9 @@ func TestFaultH06Stopped(t *testing.T) {
 		s.stop()
 		safe, unsafe := s.start("echo", `{"text":"x"}`), s.start("append", `{"key":"k"}`)
 		s.await(event.Died, 1)
-		detail, exit := "stopped", "signal: terminated"
+		detail, exit := "paused", "signal: terminated"
 		if runtime.GOOS == "windows" { // does not tell a stopped process, and cannot ask one to end
-			detail, exit = "does not answer", "exit status 1"
+			detail, exit = "does not respond", "exit status 1"
 		}
 		if e := s.await(event.Hung, 1); !strings.Contains(e.Detail, detail) {
 			t.Errorf("hung: %s", e.Detail)

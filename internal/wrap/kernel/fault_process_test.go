@@ -654,7 +654,7 @@ func TestFaultP22DiesInTheMiddleOfAnAnswer(t *testing.T) {
 	key := strings.Repeat("k", 4000)
 	wantDiscarded := func(s *story) {
 		s.t.Helper()
-		if !s.saw(event.Stray, "bytes of an unfinished line") || s.saw(event.Stray, "kkkk") {
+		if !s.saw(event.Stray, "bytes of an incomplete line") || s.saw(event.Stray, "kkkk") {
 			s.t.Errorf("the fragment was not noted by its length alone\n%s", s.told())
 		}
 		s.want(event.Stray, 1)
@@ -776,7 +776,7 @@ func TestFaultP26CallInACrashLoop(t *testing.T) {
 	if due := first.Time.Add(first.Took); next.Sub(due).Abs() > time.Minute {
 		t.Errorf("next try at %v, it is due at %v", next, due)
 	}
-	if text := s.words(m); !strings.Contains(text, "keeps crashing") || !strings.Contains(text, "Try again in") || !strings.Contains(text, "(dead for ") || !strings.Contains(text, " closures") {
+	if text := s.words(m); !strings.Contains(text, "keeps crashing") || !strings.Contains(text, "Try again in") || !strings.Contains(text, "dead for ") || !strings.Contains(text, " lost connections") {
 		t.Errorf("the state and the next try are not named: %s", text)
 	}
 	s.wantEffect("k", 0)

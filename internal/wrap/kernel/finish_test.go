@@ -194,7 +194,7 @@ func TestASessionEndsWithItsReader(t *testing.T) {
 // Nobody can answer the questions of a server any more. It is told, unless it has read the end of its input.
 func TestQuestionsAfterTheClientClosed(t *testing.T) {
 	t.Parallel()
-	const nobody = "the client has closed its side"
+	const nobody = "the client has closed the connection"
 	t.Run("an open one", func(t *testing.T) {
 		s := beginWeb(t, stateful, patient())
 		s.initialize()

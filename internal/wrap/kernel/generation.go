@@ -20,7 +20,7 @@ func (v *server) Up(conn *upstream.Conn) {
 	}
 	v.s.update(func() {
 		if v.s.likeness.told != "" { // the session began a moment ago, and was not restored on this connection
-			conn.End("a session began without it", true)
+			conn.End("a session started without it", true)
 			return
 		}
 		v.s.link.use(conn)

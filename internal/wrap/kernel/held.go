@@ -195,7 +195,7 @@ func (h *Held) SendAgain(detail string, sending func()) (again bool) {
 }
 
 // Ended is why a call is not sent that was cancelled meanwhile.
-const Ended = "the call has ended"
+const Ended = "the call has finished"
 
 // SendRewritten sends the call with other arguments, as a new call. It returns why it does not. sending is
 // called under the session's lock if it does.
@@ -230,13 +230,13 @@ func (h *Held) cannotSend(arguments []byte) string {
 	case s.leaving.closing:
 		return "the session is ending"
 	case s.link.conn != h.conn:
-		return "the server was restarted meanwhile"
+		return "the server was restarted in the meantime"
 	case !s.catalog.licenses() || s.catalog.tools[c.tool].shape != c.shape:
-		return "the tool changed meanwhile"
+		return "the tool changed in the meantime"
 	case barred:
 		return "the server crashed twice while running this call"
 	case c.class.writes() && s.order.writtenSince(c):
-		return "other calls that may write were sent meanwhile"
+		return "other calls that may write were sent in the meantime"
 	}
 	return ""
 }

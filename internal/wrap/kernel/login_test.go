@@ -553,7 +553,7 @@ func TestResultRejectsTheToken(t *testing.T) {
 			if policy != "" {
 				ran = 1
 			}
-			if told := strings.Contains(m.raw, "renews the login"); told != (policy != "") || s.ran() != ran {
+			if told := strings.Contains(m.raw, "renew the login"); told != (policy != "") || s.ran() != ran {
 				t.Errorf("%d calls ran: %s", s.ran(), m.raw)
 			}
 			s.call("echo", "")
@@ -605,7 +605,7 @@ func TestOneToolIsRejected(t *testing.T) {
 	for range 2 {
 		m := s.wantFault(s.start("write", `{}`), fault.AuthRequired)
 		for part, want := range map[string]bool{
-			"The MCP server rejected this call.": true, "accepted the login for other requests, but not for this one": true, "gauze login " + as.MCP(): true,
+			"The MCP server rejected this call, so the call most likely did not run": true, "accepted the login for other requests, but not for this one": true, "gauze login " + as.MCP(): true,
 			"is not available": false, launch.LoginMissing: false,
 		} {
 			if strings.Contains(m.raw, part) != want {

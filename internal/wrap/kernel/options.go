@@ -159,7 +159,8 @@ func (p Policy) Class(hinted Class) Class {
 
 // Words makes text that may contain secrets, or is foreign, safe to show.
 type Words interface {
-	Redact(string) string // masks the secrets of the session
-	Quote(string) string  // one line of foreign text
-	Name(string) string   // the name of a client
+	Redact(string) string     // masks the secrets of the session
+	RedactPart(string) string // likewise in text whose end is missing
+	Quote(string) string      // one line of foreign text
+	Name(string) string       // the name of a client
 }

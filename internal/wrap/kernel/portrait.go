@@ -140,7 +140,7 @@ func (l *likeness) beginWithout(c *Call, t *upstream.Trouble) bool {
 		return false
 	}
 	if c.state == sent {
-		l.s.watcher.replace(c.conn, "it did not answer "+c.msg.Method+", and a session began without it")
+		l.s.watcher.replace(c.conn, "it did not answer "+c.msg.Method+", and a session started without it")
 	}
 	result := announcing([]byte(p.Result))
 	l.s.learn(c, result)
@@ -193,7 +193,7 @@ func (l *likeness) confirm(result []byte) (err error) {
 // it lacks what the client was told.
 func (l *likeness) differs(result []byte) error {
 	changed := func(what string, now, before []string) error {
-		return &fault.Fault{Code: fault.SessionChanged, Detail: fmt.Sprintf("the server now has the %s %s; the session began with %s",
+		return &fault.Fault{Code: fault.SessionChanged, Detail: fmt.Sprintf("the server now has the %s %s; the session started with %s",
 			what, l.s.config.Words.Quote(strings.Join(now, ", ")), l.s.config.Words.Quote(strings.Join(before, ", ")))}
 	}
 	if now, before := capabilitiesOf(result), capabilitiesOf([]byte(l.told)); !containsAll(now, before) {

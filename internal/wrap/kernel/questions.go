@@ -61,9 +61,9 @@ func (d *dialogue) questionFromServer(conn *upstream.Conn, m *wire.Message) {
 }
 
 // clientClosed is why a question cannot be answered.
-const clientClosed = "the client has closed its side"
+const clientClosed = "the client has closed the connection"
 
-// refuseQuestions answers what is open once the client has closed its side. A process that has read the
+// refuseQuestions answers what is open once the client has closed the connection. A process that has read the
 // end of its input cannot be told, and knows. A login can still succeed in the browser.
 func (d *dialogue) refuseQuestions() {
 	for id, q := range d.questions {
@@ -149,7 +149,7 @@ func (d *dialogue) withdrawFor(c *Call) {
 		if q.call != c {
 			continue
 		}
-		const ended = "the request that caused this one has ended"
+		const ended = "the request that caused this one is finished"
 		if q.own != nil {
 			delete(d.questions, id)
 			d.s.later(func() { d.s.out.send(withdrawal(id, q, ended)) })

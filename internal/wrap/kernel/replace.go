@@ -36,7 +36,7 @@ func (s *Session) Restart(ctx context.Context) error {
 		switch result {
 		case s.restarting.restart:
 			s.restarting.restart = nil
-			result <- errors.New("not restarted: calls are still in flight; try again when they have ended")
+			result <- errors.New("not restarted: calls are still in flight; try again when they have finished")
 		case s.restarting.replacing:
 			s.restarting.endRestart(errors.New(s.restarting.sinceRestart("not ready yet")))
 		}

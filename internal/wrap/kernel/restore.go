@@ -258,7 +258,7 @@ var (
 )
 
 // errEnded says that the session ended before a request of our own was answered.
-var errEnded = errors.New("the connection ended")
+var errEnded = errors.New("the connection was closed")
 
 // listSoon is how long calls wait for the list of the tools of a server that was reached again.
 const listSoon = 2 * time.Second

@@ -170,7 +170,7 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 		defer s.leaving.hurryWhenUnread(ctx)()
 		s.leaving.finish(ctx)
 	case <-s.out.failed:
-		err = fmt.Errorf("the client is gone: %w", s.out.err)
+		err = fmt.Errorf("the client disconnected: %w", s.out.err)
 	case <-ctx.Done():
 		s.up.Hurry()
 	}

@@ -243,6 +243,7 @@ func bare(spec launch.Spec) *Session {
 
 type plainly struct{}
 
-func (plainly) Redact(text string) string { return text }
-func (plainly) Quote(text string) string  { return text }
-func (plainly) Name(text string) string   { return text }
+func (plainly) Redact(text string) string     { return text }
+func (plainly) RedactPart(text string) string { return text }
+func (plainly) Quote(text string) string      { return text }
+func (plainly) Name(text string) string       { return text }

@@ -142,7 +142,7 @@ func TestATransientErrorOfAReadIsRepeatedOnce(t *testing.T) {
 		"python-timeout": "a timeout", "fastmcp-timeout": "a timeout", "http-client": "a timeout", "deadline": "a timeout", "request-timeout": "a timeout",
 		"connection-error": "a connection error", "sdk-connection": "a connection error", "reset": "a connection error", "gateway": "a connection error",
 		"closed": "a connection error", "closed-by-mcp": "a connection error",
-		"llm": "an error of a model", "overloaded": "an error of a model",
+		"llm": "a model error", "overloaded": "a model error",
 	} {
 		got := i.answer(i.start("read", once(as)))
 		if text := i.text(got); text != "done" || !strings.Contains(got.raw, "[gauze] The first attempt failed with "+kind) {
@@ -170,7 +170,7 @@ func TestTheSecondFailureIsTheAnswer(t *testing.T) {
 		{"python-timeout", "python-timeout", "did not reply in time", "The call failed twice. "},
 		{"closed", "closed", "Connection closed", "The call failed twice. "},
 		{"reset", "plain", "the disk is full", `The first attempt failed with a connection error: \"Error: read ECONNRESET\"`},
-		{"llm", "closed", "Connection closed", `The first attempt failed with an error of a model: \"LLMError: the completion failed\"`},
+		{"llm", "closed", "Connection closed", `The first attempt failed with a model error: \"LLMError: the completion failed\"`},
 	} {
 		t.Run(c.as+" "+c.then, func(t *testing.T) {
 			i := openFlaky(t, quick())

@@ -217,7 +217,7 @@ func (l *listing) unlistedFault(c *Call) *fault.Fault {
 	case err != nil:
 		return &fault.Fault{Code: fault.ToolsUnlisted, Delivery: fault.Unsent, Detail: err.Error()}
 	case l.s.listing.losses >= maxListLosses:
-		return &fault.Fault{Code: fault.ToolsUnlisted, Delivery: fault.Unsent, Detail: "the connection to the server ended each time it was asked for its tools"}
+		return &fault.Fault{Code: fault.ToolsUnlisted, Delivery: fault.Unsent, Detail: "the server's connection closed each time gauze listed its tools"}
 	}
 	return &fault.Fault{Code: fault.ToolsUnlisted, Delivery: fault.Unsent, Waited: time.Since(c.arrived),
 		Detail: fmt.Sprintf("the server did not answer tools/list within %v", l.s.config.Timing.Patience)}

@@ -248,7 +248,7 @@ func (w *watcher) cutOff(c *Call, now time.Time) bool {
 	}
 	c.conn.Drop(c.end)
 	w.s.server.lose(c, exchangeLost, upstream.Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown,
-		Detail: fmt.Sprintf("the answer was cut off, and nothing followed within %v after the stream was resumed", limit)}, now)
+		Detail: fmt.Sprintf("the answer was cut off, and nothing followed within %v of the stream being resumed", limit)}, now)
 	return true
 }
 
@@ -407,16 +407,16 @@ func (w *watcher) hung(conn *upstream.Conn, now time.Time) bool {
 	if !stopped && !(doubted && p.misses >= missesToKill) {
 		return false
 	}
-	why := "it does not answer and uses no CPU"
+	why := "it does not respond and is not using the CPU"
 	switch {
 	case !p.vitals.Known:
-		why = "it does not answer"
+		why = "it does not respond"
 	case p.idleSince.IsZero() || now.Sub(p.idleSince) < w.s.config.Timing.HangGrace:
 		return false // it is working, perhaps with a helper process
 	case !p.stopped.IsZero() && now.Sub(p.stopped) < w.s.config.Timing.HangGrace:
 		return false // it was stopped a moment ago, and may be continued
 	case !p.stopped.IsZero():
-		why = "it was stopped and did not continue"
+		why = "it was paused and did not resume"
 	}
 	w.s.emit(nil, event.Event{Kind: event.Hung, Generation: conn.Generation, PID: conn.PID(), Detail: why})
 	w.replace(conn, why)

@@ -105,19 +105,19 @@ func (s Spec) LogsIn() bool {
 
 // What is said about a login that is required.
 const (
-	LoginMissing      = "The server requires a login, and gauze has none that the server accepts."
+	LoginMissing      = "The server requires a login, and gauze does not have one that the server accepts."
 	CredentialMissing = "The server returned 401: a login, key or token is missing or not valid."
 )
 
 // LogIn returns the advice to log in with a command (LoginCommand).
 func LogIn(command string) string {
-	return "Log in once in a terminal. Gauze stores the login and renews it: `" + command + "`"
+	return "To let gauze store and renew the login, log in once in a terminal: `" + command + "`"
 }
 
 // SignInOrWrap returns the advice for a server that its client reaches without gauze. wrap is the
 // command that changes that, after the one to log in if gauze is not logged in.
 func SignInOrWrap(wrap string) string {
-	return "If the client is not signed in, either sign in with it, or let it use a login that gauze stores and renews: `" + wrap + "`"
+	return "If the client is not logged in, either log in with the client, or let it use a login that gauze stores and renews: `" + wrap + "`"
 }
 
 // LogInOrSendKey returns the advice for a server that does not say which credential it requires. run

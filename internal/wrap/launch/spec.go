@@ -50,7 +50,7 @@ func CheckURL(address string) error {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return fmt.Errorf("invalid URL scheme %q: must be http or https", u.Scheme)
 	case u.Host == "":
-		return errors.New("the URL has no host: it must look like https://example.com/mcp")
+		return errors.New("the URL has no host: use a URL such as https://example.com/mcp")
 	case u.Port() != "" && !isPort(u.Port()):
 		return fmt.Errorf("invalid URL port %s: must be between 1 and 65535", u.Port())
 	case u.Fragment != "":
@@ -72,7 +72,7 @@ func CheckHeader(name, value string) error {
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 		return fmt.Errorf("invalid value for header %s: it contains a line break or another control character", name)
 	case strings.HasPrefix(canonical, "Mcp-"), ourHeaders[canonical]:
-		return fmt.Errorf("the header %s is set by gauze itself", name)
+		return fmt.Errorf("gauze itself sets the %s header", name)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func servedOn(ctx context.Context, port int, o Options) *Served {
 
 func onlyLoopback(at netip.AddrPort) error {
 	if !at.Addr().Unmap().IsLoopback() {
-		return fmt.Errorf("%v is not an address of this machine", at)
+		return fmt.Errorf("%v is not an address on this machine", at)
 	}
 	return nil
 }

@@ -58,10 +58,10 @@ func (a *attempt) giveUp(method string, wait *patience, elsewhere *lookout) (ans
 	a.atLimit(method, wait, true)
 	if a.r.Served = elsewhere.found; a.r.Served != nil {
 		a.r.Limit.Serves = a.r.Served.URL
-		return answered{}, fmt.Errorf("it answers at %s and not on stdout", a.r.Served.URL)
+		return answered{}, fmt.Errorf("it responds at %s and not on stdout", a.r.Served.URL)
 	}
 	if id := a.reader.unexpected(); id != "" {
-		return answered{}, a.invalid(fmt.Sprintf("its response to %s has the id %s, which no request has", method, redact.Quote(id)))
+		return answered{}, a.invalid(fmt.Sprintf("its response to %s has the id %s, which gauze did not send", method, redact.Quote(id)))
 	}
 	return answered{}, fmt.Errorf("it did not answer %s within %v", method, a.r.Limit.After.Round(time.Second/10))
 }

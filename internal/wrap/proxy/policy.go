@@ -45,7 +45,7 @@ func ParsePolicy(text string) (tool string, p Policy, err error) {
 // SetFor sets one setting of the policy of a tool, or of AllTools, by its name.
 func (p *Policy) SetFor(tool, key, value string) error {
 	if tool == AllTools && !strings.HasPrefix(strings.ToLower(key), correctKey) {
-		return fmt.Errorf("%q can only be set for one tool; for all tools (%q), set %sKEY, or use the flag of the same name", key, AllTools, correctKey)
+		return fmt.Errorf("%q can only be set for one tool; for all tools (%q), set %sKEY, or use the flag with the same name", key, AllTools, correctKey)
 	}
 	return p.Set(key, value)
 }

@@ -178,6 +178,9 @@ func (s *Session) Counters() Counters {
 // log.
 func (s *Session) Observe(detail bool) Observation { return s.stages.observation.Observe(detail) }
 
+// Printed returns the last lines that the server printed, oldest first, without secrets.
+func (s *Session) Printed() []upstream.Line { return s.stages.observation.Printed() }
+
 // NoteVerdict counts what a task decided about the server while it failed, one of a small set of words.
 func (s *Session) NoteVerdict(action string) { s.stages.observation.NoteVerdict(action) }
 
@@ -192,6 +195,8 @@ func (w *words) learn(spec launch.Spec) {
 }
 
 func (w *words) Redact(text string) string { return w.secrets.Load().Redact(text) }
+
+func (w *words) RedactPart(text string) string { return w.secrets.Load().RedactPart(text) }
 
 func (w *words) Quote(text string) string { return redact.Quote(text) }
 

@@ -34,7 +34,7 @@ func newStages(o *Options, label string, words *words) *stages {
 		gate:       gate.New(o.Explain),
 	}
 	s.gate.Mode, s.gate.Redact = mode, words.Redact
-	s.observation = &observation.Stage{Redact: words.Redact, NeedsLogin: s.login.Needed,
+	s.observation = &observation.Stage{Redact: words.Redact, RedactPart: words.RedactPart, NeedsLogin: s.login.Needed,
 		Policy: func(tool string, hinted kernel.Class) (kernel.Class, string) {
 			p := o.Tools[tool]
 			return p.kernel(o.Repair).Class(hinted), p.shown()

@@ -49,8 +49,9 @@ type Conn struct {
 }
 
 // launchConn starts the server and begins to read its output.
-func launchConn(spec launch.Spec, generation int, reader Reader, logs io.Writer, guard *process.Guard, maxMessage int) (*Conn, error) {
+func launchConn(spec launch.Spec, generation int, reader Reader, logs io.Writer, output *life.Output, guard *process.Guard, maxMessage int) (*Conn, error) {
 	c := newConn(generation, reader, logs)
+	c.rec.Output, c.rec.Secrets = output, spec.Secrets()
 	pipes, err := process.Launch(spec, c.rec, guard)
 	if err != nil {
 		return nil, err
@@ -62,8 +63,9 @@ func launchConn(spec launch.Spec, generation int, reader Reader, logs io.Writer,
 }
 
 // dial prepares a connection to a URL. It sends nothing.
-func dial(remote *Remote, generation int, reader Reader, logs io.Writer, confirmAfter time.Duration, maxMessage int) *Conn {
+func dial(remote *Remote, generation int, reader Reader, logs io.Writer, output *life.Output, confirmAfter time.Duration, maxMessage int) *Conn {
 	c := newConn(generation, reader, logs)
+	c.rec.Output = output
 	c.web = web.Dial(remote, c.rec, confirmAfter, maxMessage)
 	c.link = c.web
 	c.begin()
@@ -251,7 +253,7 @@ func (c *Conn) Evidence() Evidence { return c.rec.Evidence() }
 
 // Glimpse returns what a running server has written besides its messages.
 func (c *Conn) Glimpse() *fault.Evidence {
-	return &fault.Evidence{Ran: time.Since(c.Started), Stderr: c.rec.Stderr.Lines(12), Stdout: c.rec.Strays()}
+	return &fault.Evidence{Ran: time.Since(c.Started), Stderr: c.rec.LastLines(), Stdout: c.rec.Strays()}
 }
 
 // StderrSince returns what the server wrote to stderr after a time, as far as it is kept.

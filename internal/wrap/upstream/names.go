@@ -12,6 +12,7 @@ import (
 // What users of an Upstream see of the packages below.
 type (
 	Evidence = life.Evidence
+	Line     = life.Line
 	Stage    = life.Stage
 	Loss     = life.Loss
 	RPCError = life.RPCError

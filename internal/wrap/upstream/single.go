@@ -31,10 +31,10 @@ func OpenSingle(spec launch.Spec, reader Reader, allow func(netip.AddrPort) erro
 		if err != nil {
 			return nil, err
 		}
-		s.recorder, s.Conn = recorder, dial(recorder.Remote, 1, reader, io.Discard, web.DefaultConfirmAfter, maxProbed)
+		s.recorder, s.Conn = recorder, dial(recorder.Remote, 1, reader, io.Discard, nil, web.DefaultConfirmAfter, maxProbed)
 		return s, nil
 	}
-	conn, err := launchConn(spec, 1, reader, io.Discard, &s.guard, maxProbed)
+	conn, err := launchConn(spec, 1, reader, io.Discard, nil, &s.guard, maxProbed)
 	if err != nil {
 		s.guard.Close()
 		return nil, err

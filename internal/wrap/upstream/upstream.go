@@ -15,6 +15,8 @@ import (
 	"github.com/gauze-mcp/gauze/fault"
 	"github.com/gauze-mcp/gauze/health"
 	"github.com/gauze-mcp/gauze/internal/access/login"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 	"github.com/gauze-mcp/gauze/internal/wrap/pause"
 	"github.com/gauze-mcp/gauze/internal/wrap/upstream/life"
@@ -93,6 +95,8 @@ type Upstream struct {
 	unreached bool                 // the last generation found no server at the URL
 
 	last atomic.Bool // see Last
+
+	output life.Output // what the server printed
 
 	mu      sync.Mutex
 	tracker *health.Tracker
@@ -287,7 +291,7 @@ func (u *Upstream) generation(ctx context.Context, number int, watchdog *process
 	}
 	u.closed(conn, reason)
 	e.StderrTail = conn.rec.Stderr.Tail(life.MaxStderrBytes)
-	u.emit(event.Event{Kind: event.Died, Generation: number, PID: conn.PID(), Reason: reason, Detail: e.Sentence(), Took: e.Ran})
+	u.emit(event.Event{Kind: event.Died, Generation: number, PID: conn.PID(), Reason: reason, Detail: e.Sentence(), Took: e.Ran, Output: u.lastOutput(reason, e)})
 	u.user.Down(conn)
 	return e, ready, err
 }
@@ -304,7 +308,7 @@ func isGone(c *Conn) bool {
 // connect starts the server, or prepares to reach it.
 func (u *Upstream) connect(ctx context.Context, generation int, logs io.Writer, watchdog *process.Guard) (*Conn, error) {
 	if u.Spec.URL == "" {
-		return launchConn(u.Spec, generation, u.user, logs, watchdog, u.MaxMessage)
+		return launchConn(u.Spec, generation, u.user, logs, &u.output, watchdog, u.MaxMessage)
 	}
 	if u.Remote == nil {
 		remote, err := NewRemote(u.Spec)
@@ -321,7 +325,7 @@ func (u *Upstream) connect(ctx context.Context, generation int, logs io.Writer, 
 			return nil, &unreachedError{err}
 		}
 	}
-	return dial(u.Remote, generation, u.user, logs, u.ConfirmAfter, u.MaxMessage), nil
+	return dial(u.Remote, generation, u.user, logs, &u.output, u.ConfirmAfter, u.MaxMessage), nil
 }
 
 // prepare runs the user's Prepare. Each response it waits for may take as long as a start.
@@ -377,6 +381,24 @@ func (u *Upstream) logins() *Logins {
 		return nil
 	}
 	return u.Remote.Logins()
+}
+
+// Printed returns the last lines that the server printed, raw, oldest first.
+func (u *Upstream) Printed() []Line { return u.output.Lines() }
+
+// maxOutputLine limits a line in an event, in characters.
+const maxOutputLine = 300
+
+// lastOutput returns what a server printed before it failed, without secrets; nil if it was to stop.
+func (u *Upstream) lastOutput(reason string, e Evidence) (lines []string) {
+	if reason == ReasonStopped || reason == ReasonRestart {
+		return nil
+	}
+	secrets := u.Spec.Secrets()
+	for _, line := range redact.PrivateKeys(e.Stderr) {
+		lines = append(lines, plaintext.Cap(secrets.Hide(line), maxOutputLine))
+	}
+	return lines
 }
 
 func (u *Upstream) emit(e event.Event) {

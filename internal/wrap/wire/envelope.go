@@ -161,7 +161,7 @@ func scanEnvelope(line []byte) (m Message, end int, err error) {
 	case m.Method != "" && string(m.ID) != "null":
 		m.Kind = Request
 	case m.Method != "":
-		return m, i, syntaxError(m.idAt, "the id of a request is null")
+		return m, i, syntaxError(m.idAt, "the request's id is null")
 	case m.ID != nil || m.Error != nil:
 		m.Kind = Response
 	default:

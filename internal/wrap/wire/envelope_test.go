@@ -102,7 +102,7 @@ func TestScanRefuses(t *testing.T) {
 		{"no version, but tells the id", `{"id":1,"method":"a"}`, "1", `"jsonrpc" is missing`},
 		{"neither method nor id", `{"jsonrpc":"2.0","result":{}}`, "", "neither a method nor an id"},
 		{"a null error and nothing else", `{"jsonrpc":"2.0","error":null}`, "", "neither a method nor an id"},
-		{"a request with a null id", `{"jsonrpc":"2.0","id":null,"method":"a"}`, "null", "the id of a request is null"},
+		{"a request with a null id", `{"jsonrpc":"2.0","id":null,"method":"a"}`, "null", "the request's id is null"},
 		{"an id that is an object", `{"jsonrpc":"2.0","id":{},"method":"a"}`, "", "a string or a number"},
 		{"an id that is an array", `{"jsonrpc":"2.0","id":[1],"method":"a"}`, "", "a string or a number"},
 		{"an id that is a word", `{"jsonrpc":"2.0","id":true,"method":"a"}`, "", "a string or a number"},

@@ -245,7 +245,7 @@ func (s *Stage) correct(ctx context.Context, c *kernel.Call, h *kernel.Held, k *
 func (s *Stage) send(c *kernel.Call, h *kernel.Held, k *correction) (why string) {
 	decision, valid := s.Gate.Readmit(c, k.proposal.Arguments)
 	if !valid {
-		return "it does not match the tool's schema any more"
+		return "it no longer matches the tool's schema"
 	}
 	last := gate.DecisionOf(c).Receipt
 	return h.SendRewritten(k.proposal.Arguments, func() {

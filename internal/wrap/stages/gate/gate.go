@@ -190,7 +190,7 @@ func (s *Stage) Changes(r *repair.Receipt) (all []event.Change) {
 	if r.Called != "" {
 		before, _ := json.Marshal(r.Called)
 		after, _ := json.Marshal(r.Tool)
-		all = append(all, event.Change{Path: "(tool)", Rule: ruleToolName, Reason: "the server has no tool of this name", Before: string(before), After: string(after)})
+		all = append(all, event.Change{Path: "(tool)", Rule: ruleToolName, Reason: "the server has no tool with this name", Before: string(before), After: string(after)})
 	}
 	for _, c := range r.Changes {
 		reason := c.Reason()

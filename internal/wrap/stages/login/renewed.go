@@ -12,7 +12,7 @@ import (
 // The next request then renews the login. The call itself is sent again only if it reads.
 
 // noteRenewal is added to the answer of a call that failed because of the token.
-const noteRenewal = fault.ModelMark + "] The server does not accept the access token of the login any more. Gauze renews the login before the next call. " +
+const noteRenewal = fault.ModelMark + "] The server no longer accepts the login's access token. Gauze will renew the login before the next call. " +
 	"This call was not sent again, because its tool may write. If the error means that it did not run, send it again."
 
 // maxClaimedLen is the length of the longest result that claims success and may be an error.

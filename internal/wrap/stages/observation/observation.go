@@ -8,6 +8,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/health"
 	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 	"github.com/gauze-mcp/gauze/internal/wrap/kernel"
 	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
 )
@@ -123,6 +124,31 @@ func (s *Stage) log(lines []string) []string {
 	return lines
 }
 
+// Printed returns the last lines that the server printed, oldest first, without secrets.
+func (s *Stage) Printed() []upstream.Line {
+	return s.masked(s.Kernel.Printed())
+}
+
+// masked returns lines without secrets.
+func (s *Stage) masked(lines []upstream.Line) []upstream.Line {
+	texts := make([]string, len(lines))
+	for i, l := range lines {
+		texts[i] = l.Text
+	}
+	shown, hidden := redact.KeyLines(texts)
+	kept := lines[:0]
+	for i, line := range lines {
+		mask := s.Redact
+		if line.Open || line.Cut {
+			mask = s.RedactPart
+		}
+		if line.Text = redact.Quote(mask(shown[i])); !hidden[i] {
+			kept = append(kept, line)
+		}
+	}
+	return kept
+}
+
 // Add adds what a different session of the same server counted. Client, State, Up, PID, Health and Log stay.
 func (o *Observation) Add(other Observation) {
 	for _, n := range []struct{ to, from *uint64 }{
@@ -146,7 +172,7 @@ func (o *Observation) Add(other Observation) {
 	}
 	o.addTools(other.Tools)
 	o.Recent = append(o.Recent, other.Recent...)
-	slices.SortStableFunc(o.Recent, func(a, b kernel.EndedCall) int { return a.Time.Compare(b.Time) })
+	sorting.Stable(o.Recent, func(a, b kernel.EndedCall) int { return a.Time.Compare(b.Time) })
 	o.Recent = o.Recent[max(0, len(o.Recent)-maxRecent):]
 }
 

@@ -17,6 +17,7 @@ type Stage struct {
 	kernel.Bystander
 	Kernel     *kernel.Session
 	Redact     func(string) string // masks secrets
+	RedactPart func(string) string // masks secrets in text whose end is missing
 	Policy     func(tool string, hinted kernel.Class) (kernel.Class, string)
 	NeedsLogin func() (since time.Time, needed bool)
 

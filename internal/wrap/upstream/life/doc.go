@@ -5,5 +5,6 @@
 //	evidence.go  what was recorded: exit status, last stderr, stray stdout
 //	loss.go      a request without a response, on a connection that continues
 //	tail.go      the last bytes of a stream
+//	output.go    the last lines that a server printed, over all connections
 //	errno*.go    system errors by their common names
 package life

@@ -40,7 +40,7 @@ func LoginCause(n *login.Needed, failed error) fault.Cause {
 	case len(n.Scopes) > 0:
 		c.Explanation = "The login lacks permissions that the server requires (" + strings.Join(n.Scopes, " ") + ")."
 	case n.Partial:
-		c.Explanation = "The server accepted the login for other requests, but not for this one. Either the account has no permission for it, or the login is no longer valid."
+		c.Explanation = "The server accepted the login for other requests, but not for this one. Either the account does not have permission for it, or the login is no longer valid."
 	case n.Unasked:
 		c.Explanation = launch.CredentialMissing
 	}
@@ -58,15 +58,15 @@ func LoginCause(n *login.Needed, failed error) fault.Cause {
 			c.Remedy = before + "run: `" + strings.TrimSuffix(command, ".") + "`"
 		}
 	case n.Grant == launch.GrantClient:
-		c.Remedy = "Check the client ID and the client's secret that gauze was started with: --client-id, and --client-secret-env or --client-secret-file."
+		c.Remedy = "Check the client ID and client secret that gauze was started with: --client-id, and --client-secret-env or --client-secret-file."
 	case n.Grant == launch.GrantAssertion:
-		c.Remedy = "Check the token of the workload in the file that gauze was started with: --assertion-file."
+		c.Remedy = "Check the workload's token in the file that gauze was started with: --assertion-file."
 	case n.Partial:
 		c.Remedy = "Check in the service whether the account has permission for this request. If other requests fail as well, log in again: `" + command + "`"
 	case n.Unasked:
 		c.Remedy = launch.LogInOrSendKey(command, shell.Here().Line("gauze", "run", "--url", server))
 	case launch.IsClientAccount(n.Account):
-		c.Remedy = "Log in with a client that opens login pages (elicitation in URL mode). Otherwise the operator of gauze serve can log in for you: `" + command + "`"
+		c.Remedy = "Log in with a client that opens login pages (elicitation in URL mode). Otherwise, ask the operator of gauze serve to log in for you: `" + command + "`"
 	default:
 		c.Remedy = launch.LogIn(command)
 	}

@@ -21,7 +21,7 @@ func TestLoginCauseNamesTheCommand(t *testing.T) {
 	if c := LoginCause(&login.Needed{URL: "https://a.example/mcp", Why: "x", Next: "set GAUZE_STATE_DIR to a directory that you own"}, nil); c.Remedy != "Set GAUZE_STATE_DIR to a directory that you own." {
 		t.Errorf("a login does not help: %s", c.Remedy)
 	}
-	if c := LoginCause(&login.Needed{URL: "https://a.example/mcp", Why: "x", Next: "remove what is not yours from it, then run: chmod 700 /d"}, nil); len(fault.Steps(c.Remedy)) != 1 || fault.Steps(c.Remedy)[0].Command != "chmod 700 /d" {
+	if c := LoginCause(&login.Needed{URL: "https://a.example/mcp", Why: "x", Next: "remove everything that is not yours from it, then run: chmod 700 /d"}, nil); len(fault.Steps(c.Remedy)) != 1 || fault.Steps(c.Remedy)[0].Command != "chmod 700 /d" {
 		t.Errorf("no command to copy: %s", c.Remedy)
 	}
 	c := LoginCause(n, nil)

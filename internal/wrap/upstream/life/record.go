@@ -31,6 +31,8 @@ type Record struct {
 	MidLine   atomic.Bool // the last byte was not the end of a line
 	Used      atomic.Bool // a client's request after the handshake was answered
 	Stderr    Tail
+	Output    *Output        // keeps what the server prints; may be nil
+	Secrets   redact.Secrets // are hidden before a line is cut
 
 	lastByte     atomic.Int64 // when the last byte arrived, in nanoseconds since Started
 	firstMessage atomic.Int64 // when the first message arrived, likewise; 0 before
@@ -76,10 +78,14 @@ func (r *Record) Spoke() bool { return r.firstMessage.Load() > 0 }
 
 // Stray keeps a line that is not a message as evidence, logs it and passes it on.
 func (r *Record) Stray(line []byte) {
-	r.strays.add(line)
-	io.WriteString(r.Logs, redact.Quote(string(line[:min(len(line), 1000)]))+"\n")
+	r.strays.add(beginning(line, maxStrayBytes, r.Secrets))
+	r.Output.Stdout(line)
+	io.WriteString(r.Logs, redact.Quote(beginning(line, maxLineBytes, r.Secrets))+"\n")
 	r.Reader.Stray(line)
 }
+
+// LastLines returns the last lines that the server wrote to stderr.
+func (r *Record) LastLines() []string { return r.Stderr.Lines(12, r.Secrets) }
 
 // Strays returns the first lines that are not messages.
 func (r *Record) Strays() []string {
@@ -88,23 +94,26 @@ func (r *Record) Strays() []string {
 	return slices.Clone(r.strays.lines)
 }
 
+// maxStrayBytes limits a line in strays.
+const maxStrayBytes = 200
+
 // strays keeps the first lines that are not messages.
 type strays struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-func (s *strays) add(line []byte) {
+func (s *strays) add(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.lines) < 20 {
-		s.lines = append(s.lines, string(line[:min(len(line), 200)]))
+		s.lines = append(s.lines, line)
 	}
 }
 
 // Reasons of an end that is not a failure.
 const (
-	ClientLeft  = "the client left"
+	ClientLeft  = "the client disconnected"
 	UserRestart = "the user asked for a restart" // the next generation follows immediately
 )
 
@@ -134,7 +143,7 @@ func (r *Record) Hurried() <-chan struct{} { return r.hurry }
 func (r *Record) Conclude(ended time.Time) Evidence {
 	r.ending.Do(func() {})
 	r.ended = ended
-	e := Evidence{Stage: Started, Ran: ended.Sub(r.Started), Stderr: r.Stderr.Lines(12), Stray: r.Strays(), ByUs: r.reason, Used: r.Used.Load()}
+	e := Evidence{Stage: Started, Ran: ended.Sub(r.Started), Stderr: r.LastLines(), Stray: r.Strays(), ByUs: r.reason, Used: r.Used.Load()}
 	if first := r.FirstMessage(); first > 0 {
 		e.Stage, e.Served = Spoke, e.Ran-first
 	}

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
+
+	"github.com/gauze-mcp/gauze/internal/text/redact"
 )
 
 // Tail keeps the last bytes of a stream. It grows as needed.
@@ -42,8 +45,8 @@ func (t *Tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Lines returns at most n of the last lines.
-func (t *Tail) Lines(n int) []string {
+// Lines returns at most n of the last lines. In lines that are cut, secrets are hidden.
+func (t *Tail) Lines(n int, secrets redact.Secrets) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	kept := bytes.TrimRight(t.kept[max(0, len(t.kept)-maxRingBytes):], "\r\n")
@@ -52,12 +55,33 @@ func (t *Tail) Lines(n int) []string {
 		at := bytes.LastIndexByte(kept, '\n')
 		line := bytes.TrimRight(kept[at+1:], "\r")
 		if len(line) > 0 {
-			lines = append(lines, string(line[:min(len(line), 1000)]))
+			lines = append(lines, beginning(line, maxLineBytes, secrets))
 		}
 		kept = kept[:max(at, 0)]
 	}
 	slices.Reverse(lines)
 	return lines
+}
+
+// beginning returns at most n bytes of a line. If it is cut, secrets are hidden, also one that is cut.
+func beginning(line []byte, n int, secrets redact.Secrets) string {
+	if len(line) <= n {
+		return string(line)
+	}
+	return secrets.RedactPart(string(wholeRunes(line[:n])))
+}
+
+// wholeRunes returns b without an incomplete character at its end.
+func wholeRunes(b []byte) []byte {
+	for i := len(b) - 1; i >= max(0, len(b)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(b[i]) {
+			if !utf8.FullRune(b[i:]) {
+				return b[:i]
+			}
+			break
+		}
+	}
+	return b
 }
 
 // Since returns what was written after a time: at most the last n bytes of the last maxMarks writes.

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/text/redact"
 )
 
 func TestTailKeepsTheLastLines(t *testing.T) {
@@ -22,11 +24,37 @@ func TestTailKeepsTheLastLines(t *testing.T) {
 	} {
 		var r Tail
 		io.WriteString(&r, story.stream)
-		if got := strings.Join(r.Lines(3), "|"); got != story.want {
+		if got := strings.Join(r.Lines(3, redact.Secrets{}), "|"); got != story.want {
 			t.Errorf("%s: %.80q, want %.80q", story.says, got, story.want)
 		}
 	}
 }
+
+// A secret must not be recognizable because a line was cut in it.
+func TestSecretsAreHiddenWhereLinesAreCut(t *testing.T) {
+	t.Parallel()
+	const secret = "correct-horsé-battery-staple"
+	secrets := redact.KnownSecrets(secret)
+	for before := maxLineBytes - len(secret); before < maxLineBytes-4; before++ {
+		line := strings.Repeat(".", before) + secret + " and more"
+		var r Tail
+		io.WriteString(&r, line+"\n")
+		if got := r.Lines(1, secrets); strings.Contains(got[0], "corr") {
+			t.Errorf("stderr, %d bytes before it: %q", before, got[0][before:])
+		}
+	}
+	r := NewRecord(silent{}, io.Discard)
+	r.Secrets = secrets
+	r.Stray([]byte(strings.Repeat(".", maxStrayBytes-10) + secret))
+	if got := r.Strays()[0]; len(got) > maxStrayBytes+20 || strings.Contains(got, "corr") {
+		t.Errorf("stdout: %q", got)
+	}
+}
+
+// silent is a Reader that ignores lines.
+type silent struct{ Reader }
+
+func (silent) Stray([]byte) {}
 
 func TestTailIsBounded(t *testing.T) {
 	t.Parallel()
@@ -37,7 +65,7 @@ func TestTailIsBounded(t *testing.T) {
 			t.Fatalf("%d bytes kept in %d", len(r.kept), cap(r.kept))
 		}
 	}
-	if got := r.Lines(1); len(got) != 1 || !strings.HasSuffix(got[0], "line 9999") {
+	if got := r.Lines(1, redact.Secrets{}); len(got) != 1 || !strings.HasSuffix(got[0], "line 9999") {
 		t.Errorf("%q", got)
 	}
 	// One write larger than the ring is no exception.
@@ -82,9 +110,9 @@ func TestStraysAreKeptAsEvidence(t *testing.T) {
 	t.Parallel()
 	var s strays
 	for i := range 100 {
-		s.add(fmt.Appendf(nil, "line %d %s", i, strings.Repeat("x", 1000)))
+		s.add(fmt.Sprintf("line %d %s", i, strings.Repeat("x", 190)))
 	}
-	if len(s.lines) != 20 || len(s.lines[0]) != 200 || !strings.HasPrefix(s.lines[19], "line 19 ") {
+	if len(s.lines) != 20 || !strings.HasPrefix(s.lines[19], "line 19 ") {
 		t.Errorf("%d kept", len(s.lines))
 	}
 }

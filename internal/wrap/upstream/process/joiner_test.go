@@ -47,10 +47,10 @@ func TestTakeTheLastLine(t *testing.T) {
 		{"a batch", "[" + one + "," + two + "]", []string{one, two}},
 		{"a message with half a line end", one + "\r", []string{one}},
 		{"a pretty-printed message", "{\n\"jsonrpc\": \"2.0\",\n\"id\": 1\n}", []string{`{ "jsonrpc": "2.0", "id": 1 }`}},
-		{"a piece of a pretty-printed one", "{\n\"jsonrpc\": \"2.0\",\n\"id\"", []string{"stray {", `stray "jsonrpc": "2.0",`, "stray (4 bytes of an unfinished line)"}},
-		{"a piece of a message", one[:len(one)-1], []string{"stray (34 bytes of an unfinished line)"}},
-		{"a message and a piece", one + two[:5], []string{"stray (40 bytes of an unfinished line)"}},
-		{"a word", "bye", []string{"stray (3 bytes of an unfinished line)"}},
+		{"a piece of a pretty-printed one", "{\n\"jsonrpc\": \"2.0\",\n\"id\"", []string{"stray {", `stray "jsonrpc": "2.0",`, "stray (4 bytes of an incomplete line)"}},
+		{"a piece of a message", one[:len(one)-1], []string{"stray (34 bytes of an incomplete line)"}},
+		{"a message and a piece", one + two[:5], []string{"stray (40 bytes of an incomplete line)"}},
+		{"a word", "bye", []string{"stray (3 bytes of an incomplete line)"}},
 		{"space", " ", []string{}},
 	} {
 		t.Run(story.says, func(t *testing.T) {

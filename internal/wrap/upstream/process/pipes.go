@@ -186,8 +186,10 @@ func (p *Pipes) listenToStderr() {
 	for {
 		n, err := p.proc.stderr.Read(buf)
 		p.rec.Stderr.Write(buf[:n])
+		p.rec.Output.Stderr(buf[:n])
 		p.rec.Logs.Write(buf[:n])
 		if err != nil {
+			p.rec.Output.End()
 			return
 		}
 	}
@@ -300,7 +302,7 @@ func (p *Pipes) acceptLast(in *incoming, rest []byte) {
 	p.strayLines(in.multi.giveUp())
 	if len(line) > 0 {
 		p.half = bytes.Clone(rest[:min(len(rest), life.MaxStdoutBytes)])
-		p.rec.Stray(fmt.Appendf(nil, "(%d bytes of an unfinished line)", len(rest)))
+		p.rec.Stray(fmt.Appendf(nil, "(%d bytes of an incomplete line)", len(rest)))
 	}
 }
 

@@ -46,7 +46,7 @@ func (x *exchange) readBody(res *http.Response) (reported bool) {
 }
 
 // missing is the loss of a request whose response ended without an answer.
-var missing = life.Loss{Delivery: fault.Unknown, Code: fault.AnswerMissing, Detail: "the HTTP response ended without a JSON-RPC response"}
+var missing = life.Loss{Delivery: fault.Unknown, Code: fault.AnswerMissing, Detail: "the HTTP response was closed without a JSON-RPC response"}
 
 // settlesSession handles the response to initialize, which names the session and the version that
 // the next message must carry.

@@ -404,7 +404,7 @@ var (
 	acceptsBoth = []string{"application/json, text/event-stream"}
 )
 
-var errSentOnce = errors.New("the connection failed, and the request is not sent again")
+var errSentOnce = errors.New("the connection failed, and gauze does not resend the request")
 
 var errSlowHeader = errors.New("the response header did not arrive in time")
 
@@ -548,7 +548,7 @@ func (x *exchange) refused(res *http.Response) (reported bool) {
 	}
 	if named && x.looksForgotten(res, body) {
 		loss.Final = false
-		loss.Detail += "; the server forgot the session for this request, but not for others; " + StickySessions
+		loss.Detail += "; the server rejected the session for this request, but not for others; " + StickySessions
 	}
 	s.lose(x.id, loss)
 	return true

@@ -120,7 +120,7 @@ func credentials(res *http.Response, sent []launch.Header) string {
 	if len(all) == 0 {
 		switch {
 		case res.Request.URL.User != nil:
-			all = append(all, "the name and password in the URL")
+			all = append(all, "the user name and password in the URL")
 		case res.Request.Header.Get("Authorization") != "":
 			all = append(all, "an Authorization header")
 		default:
@@ -147,7 +147,7 @@ func refusesSession(status int, body []byte) (refused, named bool) {
 }
 
 // StickySessions is the advice for a server that forgets its sessions.
-const StickySessions = "replicas behind a load balancer need sticky sessions"
+const StickySessions = "replicas behind a load balancer require sticky sessions"
 
 // sessionWords matches what SDKs and their examples say about a session that they do not know, or a
 // request without one.

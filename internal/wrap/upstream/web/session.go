@@ -171,7 +171,7 @@ func (s *Session) release() {
 // its response.
 const postGrace = time.Second
 
-var errNoStream = errors.New("the stream of the response was interrupted")
+var errNoStream = errors.New("the response stream was interrupted")
 
 // drained reports whether only those exchanges are left that continue after the end of the
 // link, or that wait for a stream that has ended.
@@ -342,7 +342,7 @@ func (s *Session) close(x *exchange, reported bool) {
 	s.moved.Broadcast()
 	s.mu.Unlock()
 	if !reported && late && (x.ctx.Err() == nil || errors.Is(context.Cause(x.ctx), errNoStream)) {
-		s.lose(x.id, life.Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: "the connection ended"})
+		s.lose(x.id, life.Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: "the connection was closed"})
 	}
 }
 

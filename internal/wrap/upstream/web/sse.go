@@ -31,7 +31,7 @@ type sseReader struct {
 }
 
 // errEventTooLong reports an event, or a line of one, that is longer than any message.
-var errEventTooLong = errors.New("an event exceeds the size limit of messages")
+var errEventTooLong = errors.New("an event exceeds the message size limit")
 
 // newSSEReader returns a reader of events of at most limit bytes, with a buffer of size bytes.
 func newSSEReader(r io.Reader, size, limit int) *sseReader {

@@ -301,7 +301,7 @@ func (s *Session) openHTTPSSE(x *exchange) bool {
 	to = s.remote.address.Load().ResolveReference(to)
 	if !launch.SameOrigin(s.remote.address.Load(), to) {
 		res.Body.Close()
-		return failed(errors.New("the message endpoint is on a different host, " + redact.Quote(to.Host)))
+		return failed(errors.New("the message endpoint is on another host, " + redact.Quote(to.Host)))
 	}
 	to.User = s.remote.address.Load().User
 	s.mu.Lock()
@@ -318,7 +318,7 @@ func (s *Session) readHTTPSSE(res *http.Response, events *sseReader) {
 		e, err := events.next()
 		if err != nil {
 			if s.ctx.Err() == nil {
-				s.fail(failure{err: errors.New("the event stream ended: " + errText(err)), gone: true})
+				s.fail(failure{err: errors.New("the event stream was closed: " + errText(err)), gone: true})
 			}
 			return
 		}
