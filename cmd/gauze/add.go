@@ -40,7 +40,7 @@ func addCommand() *cobra.Command {
 		Short: "Test an MCP server and add it to clients",
 		Long: "Test a server and, if it works, add it to clients' configuration files, in each client's\n" +
 			"own format, wrapped in gauze run and with any fix that made it work. If the server does\n" +
-			"not work, explain why and write nothing.\n\n" +
+			"not work, explain why and do not change any file.\n\n" +
 			"A package is npm:NAME, pypi:NAME, oci:IMAGE or @scope/name, optionally with @VERSION.\n" +
 			"With --env NAME, the file refers to the variable and does not contain its value.\n\n" +
 			"Exit status: 0 if the server was added, 1 if it does not work or the change was not\n" +
@@ -87,11 +87,12 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 		return usage(cmd, f.ambiguous(ctx, fl))
 	}
 	fl.Machine.Until(ctx)
-	show := terminal.Progress(cmd.ErrOrStderr(), false)
-	f.Tell = func(is string) { show(f.Name + ": " + is) }
+	show, pause := pausable(terminal.Progress(cmd.ErrOrStderr(), false))
+	list := newChecklist(show, []string{f.Name})
+	f.Tell = func(is string) { list.say(0, is) }
 	if agree := confirmFix(cmd, fl.Seen); agree != nil {
 		f.Agree = func(o fleet.Offer) bool {
-			show("")
+			defer pause()()
 			return agree(nil, o)
 		}
 	}
@@ -121,7 +122,7 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 		io.WriteString(out, f.secrets().Redact(showTest(got.Report.Spec, got.Attempt, got.Report, true, "", p))+"\n")
 	}
 	if !got.Works() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "gauze add: %s does not work; nothing was written. %s\n", f.Name, f.remedy(got.Report))
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze add: %s does not work, so it was not added. %s\n", f.Name, f.remedy(got.Report))
 		return exitStatus(1)
 	}
 	if got.Plan.Empty() {

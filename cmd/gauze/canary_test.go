@@ -222,8 +222,8 @@ func agentHears(t *testing.T, p *person, c *canaryCage) {
 	}{
 		{"list_servers", object{}}, {"check_health", object{}}, {"check_health", object{"auto_heal": true, "servers": []string{"vscode/gluedp", "vscode/hook", "vscode/shell", "codex/dotted"}}},
 		{"verify", object{}}, {"undo", object{"list": true}},
-		{"test_connection", object{"name": "cursor/gluedp"}}, {"test_connection", object{"name": "vscode/gluedp"}}, {"test_connection", object{"name": "cursor/webpath"}},
-		{"test_connection", object{"name": "vscode/user"}}, {"test_connection", object{"name": "vscode/harmless"}}, {"test_connection", object{"name": "nobody"}},
+		{"test_connection", object{"server": "cursor/gluedp"}}, {"test_connection", object{"server": "vscode/gluedp"}}, {"test_connection", object{"server": "cursor/webpath"}},
+		{"test_connection", object{"server": "vscode/user"}}, {"test_connection", object{"server": "vscode/harmless"}}, {"test_connection", object{"server": "nobody"}},
 	} {
 		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: call.tool, Arguments: call.arguments})
 		if err != nil {

@@ -385,7 +385,7 @@ func TestWhatHealsAnAddressIsWrittenDown(t *testing.T) {
 		".claude.json":     `{"mcpServers": {"old": {"type": "sse", "url": "` + server.URL() + `"}}}`,
 	})
 	p.mustSay("the server uses http, but the entry says sse", "doctor", "old")
-	if said := p.agree("doctor", "--fix"); !strings.Contains(said, "Now:") || !strings.Contains(said, "2 of 2 work.") {
+	if said := p.agree("doctor", "--fix"); !strings.Contains(said, "Checked again:") || !strings.Contains(said, "2 of 2 work.") {
 		t.Errorf("%s", said)
 	}
 	for _, s := range p.servers() {

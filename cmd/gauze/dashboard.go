@@ -34,11 +34,11 @@ func dashboardCommand() *cobra.Command {
 	var listen, at string
 	cmd := &cobra.Command{
 		Use:   "dashboard",
-		Short: "Show in a browser what runs and what was healed",
-		Long: "Serve pages on this machine that show the wrapped servers, what was healed and why, the\n" +
-			"tasks, and the configurations of your clients. The address that is printed contains a\n" +
-			"code that logs in one browser, once. Other machines cannot connect. With --at, print a\n" +
-			"new address of a dashboard that is running, also inside gauze serve.",
+		Short: "Show running servers and what gauze healed, in a browser",
+		Long: "Serve a dashboard on this machine: wrapped servers, what was healed and why, tasks, and\n" +
+			"your clients' configuration. The printed address contains a code that logs in one\n" +
+			"browser, once. Other machines cannot connect. With --at, print a new address for a\n" +
+			"dashboard that is already running, including the one inside gauze serve.",
 		Example: "gauze dashboard\ngauze dashboard --listen 127.0.0.1:0\ngauze dashboard --at http://" + dashboardAddress + "/",
 		Args:    atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,7 +53,7 @@ func dashboardCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "loopback `address` to listen on (default: "+dashboardAddress+", or any free port if that is in use)")
-	cmd.Flags().StringVar(&at, "at", "", "print a new address of the dashboard that is running at this `URL`, and exit")
+	cmd.Flags().StringVar(&at, "at", "", "print a new address for the dashboard that is running at this `URL`, and exit")
 	cmd.MarkFlagsMutuallyExclusive("listen", "at")
 	return cmd
 }
@@ -72,7 +72,7 @@ func listenDashboard(listen string) (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w; port 0 is any free port", listen, errors.Unwrap(err))
+		return nil, fmt.Errorf("cannot listen on %s: %w; use port 0 for any free port", listen, errors.Unwrap(err))
 	}
 	return l, nil
 }
@@ -91,7 +91,7 @@ func serveDashboard(cmd *cobra.Command, listener net.Listener) error {
 	}
 	defer end()
 	site.print(cmd)
-	fmt.Fprintln(cmd.ErrOrStderr(), "gauze: Ctrl-C stops the dashboard")
+	fmt.Fprintln(cmd.ErrOrStderr(), "gauze: press Ctrl-C to stop the dashboard")
 	ctx, release := untilSignal(cmd.Context(), func() { os.Exit(int(interrupted)) })
 	defer release()
 	server := httpguard.Server(door)
@@ -138,7 +138,7 @@ func newSite(path string, addr net.Addr) (*site, error) {
 	}
 	run, err := readTokens(s.run)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no dashboard with this state directory runs at %s\nnext: run: gauze dashboard", s.url)
+		return nil, fmt.Errorf("no dashboard with this state directory is running at %s\nnext: run: gauze dashboard", s.url)
 	}
 	if err != nil {
 		return nil, err

@@ -51,8 +51,8 @@ func demoCommand() *cobra.Command {
 			return demo.Run(ctx, cmd.OutOrStdout(), o)
 		},
 	}
-	cmd.Flags().BoolVar(&stay, "stay", false, "keep the dashboard until Ctrl-C, also without a terminal")
-	cmd.Flags().BoolVar(&noDashboard, "no-dashboard", false, "do not serve a dashboard of the demo")
+	cmd.Flags().BoolVar(&stay, "stay", false, "keep the dashboard running until Ctrl-C, even without a terminal")
+	cmd.Flags().BoolVar(&noDashboard, "no-dashboard", false, "do not serve a dashboard for the demo")
 	cmd.Flags().BoolVar(&withModel, "model", false, "ask your configured model (GAUZE_MODEL) instead of a scripted one")
 	return cmd
 }
@@ -90,7 +90,7 @@ func showDemo(cmd *cobra.Command, o *demo.Options, stay bool) (end func(), err e
 	}
 	if stay {
 		o.Stay = func(ctx context.Context) {
-			fmt.Fprintf(cmd.OutOrStdout(), "  See what was healed:             %s\n  Ctrl-C ends the demo.\n", site.address())
+			fmt.Fprintf(cmd.OutOrStdout(), "  See what was healed:             %s\n  Press Ctrl-C to exit.\n", site.address())
 			<-ctx.Done()
 		}
 	}

@@ -35,8 +35,8 @@ func diagnoseCommand() *cobra.Command {
 		Short: "Find out from a log why an MCP server failed",
 		Long: "Read a client's log, or a server's stderr, and report the cause of the failure, the\n" +
 			"evidence for it, and what to do. The log is read from FILE or stdin. COMMAND, the\n" +
-			"server's command or URL, makes the diagnosis more reliable. gauze starts nothing, and\n" +
-			"uses the network only to ask the model that --model names.\n\n" +
+			"server's command or URL, makes the diagnosis more reliable. gauze does not start the\n" +
+			"server, and uses the network only to ask the model set with --model.\n\n" +
 			"Exit status: 0 if a cause was found, 1 if not, 2 for invalid usage.",
 		Example: "gauze diagnose mcp-server-fetch.log -- uvx mcp-server-fetch\n" +
 			"some-client 2>&1 | gauze diagnose",
@@ -53,7 +53,7 @@ func diagnoseCommand() *cobra.Command {
 	flags.StringVar(&f.command, "command", "", "`command` line of the server, as one string, or its URL")
 	flags.StringVar(&f.batch, "batch", "", "`file` of reports, one JSON object per line (id, command or entry, evidence); - for stdin")
 	flags.BoolVar(&f.json, "json", false, "print the diagnosis as JSON")
-	flags.BoolVar(&f.explain, "explain", false, "show which clue decided, and which cause came second")
+	flags.BoolVar(&f.explain, "explain", false, "show the deciding clue and the second most likely cause")
 	f.model.add(cmd, ranksCauses)
 	forHarness(flags, "batch")
 	return cmd
@@ -82,7 +82,12 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, files, command []string) error {
 	if err != nil {
 		return err
 	}
+	done := func() {}
+	if model != nil {
+		done = waiting(cmd, f.json, "the model to rank the causes")
+	}
 	d := grounded{Diagnosis: doctor.Rank(cmd.Context(), model, c, doctor.Diagnose(c))}
+	done()
 	if f.explain {
 		d.Grounds = doctor.Explain(c)
 	}
@@ -108,12 +113,12 @@ type grounded struct {
 // showGrounds formats the clue that decided and that of the cause that came second.
 func showGrounds(grounds []doctor.Ground, p terminal.Paint) string {
 	if len(grounds) == 0 {
-		return "\nNo clue of any cause fits.\n"
+		return "\nNo known cause matches.\n"
 	}
 	var b strings.Builder
 	for i, header := range []string{"Decided by:", "Second:"} {
 		if i == len(grounds) {
-			b.WriteString("\nNo other cause has a clue.\n")
+			b.WriteString("\nNo other cause matches.\n")
 			break
 		}
 		g := grounds[i]

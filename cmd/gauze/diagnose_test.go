@@ -71,7 +71,7 @@ func TestTheDecisiveClueIsShown(t *testing.T) {
 			t.Errorf("%q is missing\n%s", want, text)
 		}
 	}
-	if text := showGrounds(nil, terminal.Paint(false)); text != "\nNo clue of any cause fits.\n" {
+	if text := showGrounds(nil, terminal.Paint(false)); text != "\nNo known cause matches.\n" {
 		t.Error(text)
 	}
 }

@@ -40,12 +40,12 @@ func doctorCommand() *cobra.Command {
 		Use:   "doctor [flags] [SERVER...]",
 		Short: "Check the MCP servers of all clients, and heal them",
 		Long: "Check the configuration files of all MCP clients, test every server in them, and report\n" +
-			"whether each server works or, if not, why and what to do. SERVER is a name as in\n" +
+			"whether each server works or, if not, why and what to do. SERVER is a name shown by\n" +
 			"gauze list, CLIENT/NAME, a command line in quotes, or a URL. Servers that belong to the\n" +
 			"project are started only if you specify them as CLIENT/NAME.\n\n" +
 			"With --heal, gauze tries fixes that only change how the same server is started or\n" +
-			"reached. It installs and writes nothing. With --fix, it also repairs the entries and\n" +
-			"saves the fixes that helped, after you confirm the diff.\n\n" +
+			"reached. It does not install anything or write any file. With --fix, it also repairs\n" +
+			"the entries and saves the fixes that helped, after you confirm the diff.\n\n" +
 			"Exit status: 0 if all servers work, 1 if not, 2 for invalid usage.",
 		Example: "gauze doctor\ngauze doctor --fix github\n" +
 			"gauze doctor " + shell.Here().Quote("npx -y some-server") + " https://example.com/mcp",
@@ -155,7 +155,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 		io.WriteString(out, showNone(fl, view, clients))
 		return err
 	}
-	io.WriteString(out, showHealth(fl, h, invocation{f.static, f.fix, names}, p))
+	io.WriteString(out, showHealth(fl, h, invocation{f.static, f.fix, names, plansFor(view)}, p))
 	if f.fix {
 		fmt.Fprintln(out)
 		plan := f.plan(view, h)
@@ -166,13 +166,20 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 			if h, err = f.again(cmd, fl, h, names); err != nil {
 				return err
 			}
-			io.WriteString(out, "\nNow:\n\n"+showHealth(fl, h, invocation{f.static, false, names}, p))
+			io.WriteString(out, "\nChecked again:\n\n"+showHealth(fl, h, invocation{f.static, false, names, nil}, p))
 		}
 	}
 	if h.HasBroken() || f.leftOut(h) {
 		return exitStatus(1)
 	}
 	return nil
+}
+
+// plansFor returns a function that reports whether --fix has something to change for a server.
+func plansFor(view *fleet.View) func(*fleet.Checked) bool {
+	return func(c *fleet.Checked) bool {
+		return !view.FixAndKeep([]*fleet.Checked{c}, false, fleet.WithReview).Empty()
+	}
 }
 
 // renew makes the copy of gauze that entries refer to again, if --fix may change anything.

@@ -18,8 +18,9 @@ import (
 // invocation is the gauze doctor command that is being run, which must not be advised again.
 type invocation struct {
 	static bool
-	fix    bool     // the plan of --fix follows
-	names  []string // of servers
+	fix    bool                      // the plan of --fix follows
+	names  []string                  // of servers
+	plans  func(*fleet.Checked) bool // reports whether --fix has something to change for a server
 }
 
 // showHealth formats the result for a terminal: client by client, conflicts, totals.
@@ -30,13 +31,14 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, now invocation, p terminal.Pain
 	for _, c := range h.Servers {
 		wide = max(wide, min(24, len([]rune(c.Name))))
 	}
+	said := remedies{}
 	for _, group := range h.Groups() {
 		fmt.Fprintf(&b, "[%s] %s %s\n", mark[group.State], p.Bold(group.Client.Name), p.Faint(group.Client.ID))
 		for _, c := range group.Servers {
-			v := c.Verdict()
+			v := now.verdict(c)
 			margin := fmt.Sprintf("\n      %-*s  ", wide, "")
 			fmt.Fprintf(&b, "    %s %-*s  %s\n", mark[v.State], wide, redact.Quote(c.Name), terminal.FoldAfter(v.Cause, margin))
-			b.WriteString(showNext(v, now, c.ID(), margin, p))
+			b.WriteString(said.once(showNext(v, now, c.ID(), margin, p), c.ID(), margin))
 		}
 		for _, file := range group.Files {
 			const margin = "\n      "
@@ -67,6 +69,34 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, now invocation, p terminal.Pain
 	add(n.Off, "off")
 	fmt.Fprintf(&b, "\n%s.\n", strings.Join(sum, ", "))
 	return b.String()
+}
+
+// remedies are what the user was told to do by hand, and for which server.
+type remedies map[string]string
+
+// once returns what to do about a server, or where it was said before.
+func (r remedies) once(text, server, margin string) string {
+	plain := strings.Join(strings.Fields(text), " ")
+	if first, found := r[plain]; found && strings.HasPrefix(plain, "by hand: ") {
+		return margin[1:] + terminal.FoldAfter("by hand: as for "+redact.Quote(first), margin) + "\n"
+	}
+	r[plain] = server
+	return text
+}
+
+// verdict is the verdict about a server, without advice to use --fix that would not change anything.
+func (now invocation) verdict(c *fleet.Checked) fleet.Verdict {
+	v := c.Verdict()
+	if v.Action != fleet.Repair || now.plans == nil || now.plans(c) {
+		return v
+	}
+	v.Action, v.Next = fleet.Nothing, ""
+	for _, step := range c.Report.Steps {
+		if step.Next != "" {
+			v.Action, v.Next = fleet.ByHand, step.Next
+		}
+	}
+	return v
 }
 
 // showNext formats what to do about a verdict: one command to run, or what only a person can do.

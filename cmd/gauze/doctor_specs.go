@@ -31,6 +31,11 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 	defer stop()
 	show, agree := aroundQuestions(terminal.Progress(cmd.ErrOrStderr(), f.json), confirmFix(cmd, nil))
 	all := make([]examined, len(specs))
+	var names []string
+	for _, spec := range specs {
+		names = append(names, string(shownServer(spec)))
+	}
+	list := newChecklist(show, names)
 	machine := doctor.ThisMachine().Until(ctx)
 	machine.Required = source.Required
 	places := make(chan struct{}, maxParallel)
@@ -41,8 +46,9 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 			defer func() { <-places }()
 			asks := &fixQuestions{heal: f.heal, agree: agree}
 			last, report := doctor.Examine(ctx, machine, spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(), Model: model, Agree: asks.about(spec),
-				Tell: func(line string) { show(fmt.Sprintf("%d/%d %s: %s", i+1, len(specs), string(shownServer(spec)), line)) }})
+				Tell: func(line string) { list.say(i, line) }})
 			all[i] = examined{spec, last.Hidden(fleet.Hiding(spec)), report}
+			list.finish(i)
 		})
 	}
 	running.Wait()

@@ -51,7 +51,7 @@ func listCodes(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "  %s\n%s\n", e.Code, plaintext.Wrap(e.Title, "      "))
 	}
-	b.WriteString("\nTo learn more about one of them:\n  gauze explain CODE\n")
+	b.WriteString("\nFor more about one of them:\n  gauze explain CODE\n")
 	_, err := io.WriteString(w, strings.TrimPrefix(b.String(), "\n"))
 	return err
 }
@@ -61,9 +61,12 @@ func explainCode(w io.Writer, code string, colour bool) error {
 	if !ok {
 		return unknownCode(redact.Foreign(code))
 	}
-	_, err := io.WriteString(w, e.Explain(colour))
+	_, err := fmt.Fprintf(w, "%s\n  %s\n    %s%s\n", e.Explain(colour), terminal.Paint(colour).Bold("On the web"), explainAddress, e.Code)
 	return err
 }
+
+// explainAddress is the page that has every code as an anchor. lab/site makes it.
+const explainAddress = "https://gauze-mcp.github.io/gauze/explain.html#"
 
 func unknownCode(code redact.Foreign) error {
 	near := fleet.NearestCodes(string(code))

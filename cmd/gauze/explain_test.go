@@ -45,6 +45,9 @@ func TestExplainSaysAllThereIsToACode(t *testing.T) {
 				t.Errorf("%s does not say %q:\n%s", e.Code, part, out)
 			}
 		}
+		if want := "\n\n  On the web\n    https://gauze-mcp.github.io/gauze/explain.html#" + string(e.Code) + "\n"; !strings.HasSuffix(out, want) {
+			t.Errorf("%s does not end with its address:\n%s", e.Code, out)
+		}
 		if strings.Contains(out, "\x1b") {
 			t.Errorf("%s: colour in a file", e.Code)
 		}

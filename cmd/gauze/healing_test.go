@@ -114,7 +114,7 @@ func (h *healing) settled(text string) string {
 	if h.inner > 0 {
 		text = strings.NewReplacer(strconv.Itoa(h.inner), "5432", strconv.Itoa(h.outer), "54320").Replace(text)
 	}
-	folded := regexp.MustCompile(`(?s)(?:(?:healed|helped|works only with this fix): .*?\n[\n\[]|\S+ does not work: .*?\?)`) // where depends on the names of directories
+	folded := regexp.MustCompile(`(?s)(?:(?:[+✚] healed|[+✚] helped|works only with this fix): .*?\n[\n\[]|\S+ does not work: .*?\?)`) // where depends on the names of directories
 	text = folded.ReplaceAllStringFunc(text, func(part string) string {
 		end := part[len(strings.TrimRight(part, "\n[")):]
 		part = strings.TrimSuffix(part, end)
@@ -345,10 +345,10 @@ func TestAServiceThatIsDownIsNamed(t *testing.T) {
 	h.write(".docker/config.json", `{"currentContext": "office"}`) // whether that daemon runs is not known
 	const command = "docker compose -f HOME/project/docker-compose.yml up -d db"
 	text := h.settled(h.atTerminal("doctor"))
-	if !strings.Contains(text, "by hand: The user must start the service db") || !strings.Contains(text, command) {
+	if !strings.Contains(text, "by hand: Start the service db") || !strings.Contains(text, command) {
 		t.Error(text)
 	}
-	if text := h.settled(h.throughAgent("check_health", object{})); !strings.Contains(text, "The user must start the service db") || strings.Contains(text, "docker compose") {
+	if text := h.settled(h.throughAgent("check_health", object{})); !strings.Contains(text, "Start the service db") || strings.Contains(text, "docker compose") {
 		t.Error(text)
 	}
 }

@@ -18,12 +18,17 @@ import (
 
 // The groups of commands, in the order of the help.
 var groups = []*cobra.Group{
-	{ID: "run", Title: "Run servers"},
-	{ID: "see", Title: "See what happens"},
-	{ID: "fix", Title: "Find and fix what is broken"},
+	{ID: "check", Title: "Find and fix what is broken"},
+	{ID: "wrap", Title: "Keep servers working"},
+	{ID: "see", Title: "See what is happening"},
+	{ID: "servers", Title: "Add, remove and log in to servers"},
 	{ID: "trust", Title: "Detect changes"},
-	{ID: "learn", Title: "Learn more"},
+	{ID: "agents", Title: "Agents, models and tasks"},
+	{ID: "gauze", Title: "Gauze itself"},
 }
+
+// first are the commands that most users need, in the order in which they need them.
+var first = []string{"demo", "doctor", "wrap", "undo", "test", "login", "status", "logs"}
 
 // grouped puts commands into a group.
 func grouped(group string, commands ...*cobra.Command) []*cobra.Command {
@@ -57,27 +62,45 @@ func help(cmd *cobra.Command, _ []string) {
 	if len(cmd.Aliases) > 0 {
 		fmt.Fprintf(w, "\nAliases:\n  %s\n", strings.Join(cmd.Aliases, ", "))
 	}
-	for _, group := range cmd.Groups() {
-		fmt.Fprintf(w, "\n%s:\n", group.Title)
-		for _, sub := range cmd.Commands() {
-			if sub.GroupID == group.ID && sub.IsAvailableCommand() {
-				fmt.Fprintf(w, "  %-10s %s\n", sub.Name(), sub.Short)
-			}
-		}
-	}
+	all, _ := cmd.Flags().GetBool("help-all")
+	helpCommands(w, cmd, all)
 	if cmd.Example != "" {
 		fmt.Fprint(w, "\nExamples:\n")
 		for line := range strings.Lines(cmd.Example) {
 			fmt.Fprintf(w, "  %s\n", strings.TrimSpace(line))
 		}
 	}
-	all, _ := cmd.Flags().GetBool("help-all")
 	more := helpFlags(w, cmd.Flags(), all)
 	switch {
+	case !cmd.HasParent() && !all:
+		fmt.Fprint(w, "\nTo see the state of your servers:\n  gauze\n\nTo see all commands:\n  gauze help --all\n")
+		fallthrough
 	case cmd.HasSubCommands():
-		fmt.Fprintf(w, "\nTo learn more about a command:\n  %s COMMAND --help\n", cmd.CommandPath())
+		fmt.Fprintf(w, "\nFor more about a command:\n  %s COMMAND --help\n", cmd.CommandPath())
 	case more:
 		fmt.Fprintf(w, "\nTo see all flags:\n  %s --help-all\n", cmd.CommandPath())
+	}
+}
+
+// helpCommands prints the commands below cmd: all in their groups, or of gauze itself the first ones.
+func helpCommands(w io.Writer, cmd *cobra.Command, all bool) {
+	line := func(sub *cobra.Command) { fmt.Fprintf(w, "  %-10s %s\n", sub.Name(), sub.Short) }
+	if !cmd.HasParent() && !all {
+		fmt.Fprint(w, "\nStart with these commands:\n")
+		for _, name := range first {
+			if sub, _, err := cmd.Find([]string{name}); err == nil {
+				line(sub)
+			}
+		}
+		return
+	}
+	for _, group := range cmd.Groups() {
+		fmt.Fprintf(w, "\n%s:\n", group.Title)
+		for _, sub := range cmd.Commands() {
+			if sub.GroupID == group.ID && sub.IsAvailableCommand() {
+				line(sub)
+			}
+		}
 	}
 }
 
@@ -219,10 +242,12 @@ func atMost(n int) cobra.PositionalArgs {
 
 // helpCommand returns gauze help, which does what --help does.
 func helpCommand() *cobra.Command {
-	return &cobra.Command{
+	var all bool
+	cmd := &cobra.Command{
 		Use:     "help [COMMAND]",
 		Short:   "Help about any command",
-		GroupID: "learn",
+		Example: "gauze help wrap\ngauze help --all",
+		GroupID: "gauze",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil {
@@ -231,15 +256,20 @@ func helpCommand() *cobra.Command {
 			if err := unknownCommand(found, rest); err != nil {
 				return err
 			}
+			if all && found.Flags().Lookup("help-all") != nil {
+				found.Flags().Set("help-all", "true") // cannot fail
+			}
 			help(found, nil)
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "show all commands or, with COMMAND, all of its flags")
+	return cmd
 }
 
 // otherWords are what other programs call a command, and what it is called here.
 var otherWords = map[string]string{
-	"install":     "gauze add, for a new server, or gauze wrap, for one that a client has",
+	"install":     "gauze add, for a new server, or gauze wrap, for one that is already configured",
 	"update":      "gauze upgrade",
 	"self-update": "gauze upgrade",
 	"fix":         "gauze doctor --fix",

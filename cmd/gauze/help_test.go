@@ -34,7 +34,7 @@ func ourCommands() (all []*cobra.Command) {
 }
 
 func TestHelpFitsEightyColumns(t *testing.T) {
-	pages := map[string]string{"gauze": helpOf(t)}
+	pages := map[string]string{"gauze": helpOf(t, "--help"), "all": helpOf(t, "help", "--all")}
 	for _, cmd := range ourCommands() {
 		flag := "--help"
 		if cmd.Flags().Lookup("help-all") != nil {
@@ -54,6 +54,33 @@ func TestHelpFitsEightyColumns(t *testing.T) {
 		if strings.Contains(page, "[flags]") && strings.Index(page, "[flags]") > strings.Index(page+"-- ", "-- ") {
 			t.Errorf("%s: the flags are after the dashes", name)
 		}
+	}
+}
+
+// gauze --help shows eight commands, and every other one is shown by gauze help --all.
+func TestHelpShowsEightCommands(t *testing.T) {
+	short, all := helpOf(t, "--help"), helpOf(t, "help", "--all")
+	if helpOf(t, "help") != short || helpOf(t, "--help-all") != all {
+		t.Error("gauze help and gauze --help differ")
+	}
+	if !strings.Contains(short, "\n  gauze help --all\n") {
+		t.Errorf("gauze --help does not say how to see all commands:\n%s", short)
+	}
+	shown := 0
+	for _, cmd := range ourCommands() {
+		line := "\n  " + cmd.Name() + " "
+		if strings.Contains(short, line) {
+			shown++
+		}
+		if strings.Count(all, line) != 1 {
+			t.Errorf("gauze help --all does not show %s once", cmd.Name())
+		}
+	}
+	if shown != len(first) || shown != 8 {
+		t.Errorf("gauze --help shows %d commands:\n%s", shown, short)
+	}
+	if helpOf(t, "help", "run", "--all") != helpOf(t, "run", "--help-all") {
+		t.Error("gauze help run --all does not show all flags")
 	}
 }
 

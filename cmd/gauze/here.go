@@ -50,11 +50,11 @@ func setProgram(fl *fleet.Fleet, given string) error {
 		return checkProgram(fl.Gauze)
 	}
 	if fl.Gauze = fl.Home.Copy; fl.Gauze == "" {
-		return errors.New("this gauze binary may be deleted at any time, and without a home directory gauze cannot keep a copy; use an installed one with --gauze PATH")
+		return errors.New("this gauze binary may be deleted at any time, and without a home directory gauze cannot keep a copy; use an installed gauze: --gauze PATH")
 	}
 	fl.Copy = &fleet.Copy{
 		Make: func() (bool, error) { return installed.Copy(here.Path, fl.Gauze, thisBuild().Version) },
-		Note: fmt.Sprintf("This gauze is in %s, which may be deleted at any time. The entries will use a copy: %s", temporaryPlace(here), fl.Gauze),
+		Note: fmt.Sprintf("This gauze binary is in %s, which may be deleted at any time. The entries will use a copy: %s", temporaryPlace(here), fl.Gauze),
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func temporaryPlace(here installed.Installation) string {
 	case installed.Download, installed.Clone, installed.Go:
 		return "a temporary directory"
 	}
-	return "the cache of " + string(here.Channel)
+	return string(here.Channel) + "'s cache"
 }
 
 // checkProgram returns why clients cannot start the gauze at a path.

@@ -46,14 +46,14 @@ func historyCommand() *cobra.Command {
 		Args:    atMost(0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	cmd.Flags().StringVar(&f.server, "server", "", "only the server with this `name`: NAME or CLIENT/NAME as in gauze list, or part of its command line")
-	cmd.Flags().StringVar(&f.tool, "tool", "", "only calls of the tool with this `name`")
-	cmd.Flags().StringVar(&f.since, "since", "", "only what ended since this `time`: a duration such as 24h or 7d, or a date such as 2026-11-14")
+	cmd.Flags().StringVar(&f.server, "server", "", "only the server with this `name`: NAME or CLIENT/NAME as shown by gauze list, or part of its command line")
+	cmd.Flags().StringVar(&f.tool, "tool", "", "only calls to the tool with this `name`")
+	cmd.Flags().StringVar(&f.since, "since", "", "only what happened since this `time`: a duration such as 24h or 7d, or a date such as 2026-11-14")
 	cmd.Flags().BoolVar(&f.healed, "healed", false, "only what gauze healed: restored sessions, saved and repaired calls, fixes, renewed logins")
-	cmd.Flags().BoolVar(&f.all, "all", false, "also what needed no help: starts, stops, changes of state, cancelled calls")
+	cmd.Flags().BoolVar(&f.all, "all", false, "also routine events: starts, stops, state changes, cancelled calls")
 	cmd.Flags().BoolVar(&f.follow, "follow", false, "continue with new events until interrupted")
 	cmd.Flags().IntVar(&f.limit, "limit", 100, "maximum `number` of entries; 0 means no limit")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print every recorded event as a JSON object on a line")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print each recorded event as one JSON object per line")
 	cmd.RegisterFlagCompletionFunc("server", completeServers) // fails only if it is done twice
 	return cmd
 }

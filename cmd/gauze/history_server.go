@@ -32,7 +32,7 @@ func (f *historyFlags) chosen(names []string, selects func(name string) bool) ([
 	if len(chosen) > 0 || f.follow || len(names) == 0 {
 		return append(chosen, f.server), nil
 	}
-	return nil, notFound("no events of a server named", f.server, names, "; servers with events: "+plaintext.Cap(strings.Join(names, ", "), 300))
+	return nil, notFound("no events for a server named", f.server, names, "; servers with events: "+plaintext.Cap(strings.Join(names, ", "), 300))
 }
 
 // namesInHistory returns the names under which events of the servers are recorded that clients know
@@ -46,6 +46,11 @@ func namesInHistory(server string) (names []string) {
 	if err != nil {
 		return nil
 	}
+	return recordedNames(servers)
+}
+
+// recordedNames returns the names under which events of configured servers may be recorded.
+func recordedNames(servers []*fleet.Server) (names []string) {
 	for _, s := range servers {
 		names = append(names, s.ID(), redact.Quote(s.Real().Shown()))
 		if s.Inner != nil {

@@ -42,7 +42,7 @@ func TestHistoryThatFollowsFolds(t *testing.T) {
 		}
 	}
 	text := strings.Join(strings.Fields(out.String()), " ")
-	if n := strings.Count(text, "cannot be reached"); n != 2 || !strings.Contains(text, "(181 times, last 3 s ago)") || !strings.HasSuffix(text, "the login has ended: it was revoked") {
+	if n := strings.Count(text, "cannot be reached"); n != 2 || !strings.Contains(text, "(181 times, last 3 s ago)") || !strings.HasSuffix(text, "the login is no longer valid: it was revoked") {
 		t.Errorf("%d lines about it:\n%s", n, out.String())
 	}
 }

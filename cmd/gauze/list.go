@@ -28,7 +28,7 @@ func listCommand() *cobra.Command {
 		Short: "List the MCP servers of all clients on this machine",
 		Long: "List the servers in the configuration files of all MCP clients, and of the project in\n" +
 			"this directory: the command or URL of each server, without secrets; whether it is\n" +
-			"wrapped, disabled or broken; its file and line. Nothing is started.",
+			"wrapped, disabled or broken; its file and line. No server is started.",
 		Example: "gauze list\ngauze list --client cursor,codex\ngauze list --clients",
 		Args:    atMost(0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -176,7 +176,7 @@ func showNone(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client)
 	}
 	for i, file := range fl.Home.Places(clients...) {
 		if i == 8 {
-			b.WriteString("  … and more; gauze list --clients shows all files\n")
+			b.WriteString("  … and more; to see all files: gauze list --clients\n")
 			break
 		}
 		if !file.Exists {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,7 +80,7 @@ func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
 		fmt.Fprintf(out, "– %s not recorded: %s\n", plaintext.Clean(c.ID()), v.Cause)
 	}
 	if len(lock.Servers) == 0 {
-		fmt.Fprintln(cmd.ErrOrStderr(), "gauze lock: no server could be recorded; nothing was written. To see what is wrong:\n\n    gauze doctor")
+		fmt.Fprintln(cmd.ErrOrStderr(), "gauze lock: no server could be recorded, so the lock file was not written. To see what is wrong:\n\n    gauze doctor")
 		return exitStatus(1)
 	}
 	tools := 0
@@ -131,42 +130,26 @@ func checked(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.Server, o fle
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
 	fl.Machine.Until(ctx)
-	show, agree := aroundQuestions(terminal.Progress(cmd.ErrOrStderr(), quiet), o.Agree)
-	o.Tell = func(s *fleet.Server, is string) { show(s.ID() + ": " + s.Hide(is)) }
-	o.Agree = agree
+	show, pause := pausable(terminal.Progress(cmd.ErrOrStderr(), quiet))
+	o.Agree = paused(pause, o.Agree)
+	if ask := o.Ask; ask != nil {
+		o.Ask = func(s *fleet.Server) error {
+			defer pause()()
+			return ask(s)
+		}
+	}
+	var names []string
+	at := map[*fleet.Server]int{}
+	for i, s := range servers {
+		names, at[s] = append(names, s.ID()), i
+	}
+	list := newChecklist(show, names)
+	o.Tell = func(s *fleet.Server, is string) { list.say(at[s], s.Hide(is)) }
+	o.Done = func(c *fleet.Checked) { list.finish(at[c.Server]) }
 	all := fl.Check(ctx, servers, o)
 	show("")
 	if ctx.Err() != nil {
 		return nil, interrupted
 	}
 	return all, nil
-}
-
-// aroundQuestions makes show safe for several goroutines and drops what it is given while agree asks
-// the user: a line of progress would replace the question. It does not wait, because servers are
-// tested meanwhile.
-func aroundQuestions(show func(string), agree func(*fleet.Server, fleet.Offer) bool) (func(string), func(*fleet.Server, fleet.Offer) bool) {
-	var mu sync.Mutex
-	questions := 0
-	shown := func(line string) {
-		mu.Lock()
-		defer mu.Unlock()
-		if questions == 0 {
-			show(line)
-		}
-	}
-	if agree == nil {
-		return shown, nil
-	}
-	count := func(n int) {
-		mu.Lock()
-		defer mu.Unlock()
-		questions += n
-	}
-	return shown, func(s *fleet.Server, o fleet.Offer) bool {
-		shown("")
-		count(1)
-		defer count(-1)
-		return agree(s, o)
-	}
 }

@@ -41,11 +41,12 @@ func loginCommand() *cobra.Command {
 		Use:   "login SERVER | URL",
 		Short: "Log in to a remote server, once for all clients",
 		Long: "Log in to a remote MCP server with OAuth. Gauze opens the browser, stores the login for\n" +
-			"this user and renews it. Every gauze on this machine uses it from then on, whichever\n" +
-			"client started it. Running sessions continue with a new login immediately. A login that\n" +
-			"exists is replaced. SERVER is the name of a configured server as in gauze list.\n\n" +
-			"Without a display, and over SSH, gauze prints the address to open in a browser on any\n" +
-			"machine; paste the address that the browser is redirected to (--no-browser).\n\n" +
+			"this user and renews it. From then on, every gauze process on this machine uses it, no\n" +
+			"matter which client started it. Running sessions use the new login immediately. An\n" +
+			"existing login is replaced. SERVER is a name shown by gauze list.\n\n" +
+			"Without a display, over SSH or with --no-browser, gauze prints an address that you can\n" +
+			"open in a browser on any machine; then paste the address that the browser is\n" +
+			"redirected to.\n\n" +
 			"Exit status: 0 if you are logged in or no login is required, 1 if the login failed, 2\n" +
 			"for invalid usage, 130 if it was cancelled with Ctrl-C.",
 		Example: "gauze login https://mcp.example.com/mcp\n" +
@@ -70,7 +71,7 @@ func (f *loginCommandFlags) run(cmd *cobra.Command, args []string) error {
 	case f.json:
 		return usage(cmd, errors.New("--json requires --status"))
 	case len(args) == 0:
-		return usage(cmd, errors.New("missing SERVER or URL: name the server to log in to, such as https://example.com/mcp"))
+		return usage(cmd, errors.New("missing SERVER or URL: pass the server to log in to, such as https://example.com/mcp"))
 	}
 	at, err := remoteServer(args[0])
 	if err != nil {
@@ -80,7 +81,7 @@ func (f *loginCommandFlags) run(cmd *cobra.Command, args []string) error {
 	case own.Login.Mode == launch.LoginOff:
 		return fmt.Errorf("%s does not use a login: its entry contains --login=off. Remove that from the entry, then log in", at.shown())
 	case !own.LogsIn():
-		return fmt.Errorf("%s has a credential of its own (%s), which takes the place of a login", at.shown(), credentialSource(own))
+		return fmt.Errorf("%s has its own credential (%s), which is used instead of a login", at.shown(), credentialSource(own))
 	}
 	if err := f.normalize(); err != nil {
 		return usage(cmd, err)
@@ -132,11 +133,11 @@ func toWrap(servers []string) string {
 	if len(servers) == 0 {
 		return ""
 	}
-	of := "its client connects"
+	of, them := "its client connects", "it"
 	if len(servers) > 1 {
-		of = "their clients connect"
+		of, them = "their clients connect", "them"
 	}
-	text := fmt.Sprintf("Not wrapped: %s. This login has no effect there, because %s without gauze. To wrap:", redact.Quote(strings.Join(servers, ", ")), of)
+	text := fmt.Sprintf("Not wrapped: %s. This login has no effect there, because %s without gauze. To wrap %s:", redact.Quote(strings.Join(servers, ", ")), of, them)
 	command := shell.Here().Line(append([]string{"gauze", "wrap", "--remote"}, servers...)...)
 	return "\n" + terminal.Fold(text) + "\n\n" + terminal.Indent(plaintext.Clean(command)) + "\n"
 }
@@ -183,7 +184,7 @@ func oneRemote(word redact.Foreign, servers []*fleet.Server) (r remote, err erro
 		case spec.URL == "":
 			continue
 		case s.Config.InProject():
-			return r, fmt.Errorf("%s comes with the project in this directory. If you trust its address, log in to it by its URL:\n\n    %s",
+			return r, fmt.Errorf("%s is configured by the project in this directory. If you trust its address, log in to it by its URL:\n\n    %s",
 				redact.Quote(s.ID()), launch.LoginCommand(s.Shown(), spec.Login.Account))
 		}
 		ids = append(ids, redact.Quote(s.ID()))
@@ -198,7 +199,7 @@ func oneRemote(word redact.Foreign, servers []*fleet.Server) (r remote, err erro
 		}
 	}
 	if r.spec.URL == "" {
-		return r, fmt.Errorf("%s is started by a command, and manages its credentials itself; gauze login is for servers at URLs", word)
+		return r, fmt.Errorf("%s is a local command and manages its own credentials; gauze login is for remote servers", word)
 	}
 	return r, nil
 }
@@ -207,10 +208,10 @@ func oneRemote(word redact.Foreign, servers []*fleet.Server) (r remote, err erro
 func credentialSource(spec launch.Spec) string {
 	for _, h := range spec.Header {
 		if strings.EqualFold(h.Name, "Authorization") {
-			return "the header Authorization, from " + cmp.Or(h.Source, "its entry")
+			return "the Authorization header, from " + cmp.Or(h.Source, "its entry")
 		}
 	}
-	return "a name and password in the URL"
+	return "a user name and password in the URL"
 }
 
 // logIn asks the user to log in, tests the login and describes it.
@@ -221,13 +222,19 @@ func (f *loginCommandFlags) logIn(cmd *cobra.Command, at remote, config login.Co
 	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	fmt.Fprintf(out, "Logging in to %s\n", at.shown())
 	if before, err := store.Find(login.Resource(at.spec.URL), at.spec.Login.Account); err == nil && before.Ended == "" {
-		fmt.Fprintf(out, "You are already logged in%s. The new login replaces that one.\n", as(before.Who))
+		fmt.Fprintf(out, "You are already logged in%s. This will replace that login.\n", as(before.Who))
 	}
 	source := login.New(at.spec.URL, at.spec.Login, config)
-	err := source.Login(ctx, f.show(cmd))
+	done := waiting(cmd, false, at.shown()+" to say how to log in")
+	page := f.show(cmd)
+	err := source.Login(ctx, func(ctx context.Context, p login.Page) error {
+		done()
+		return page(ctx, p)
+	})
+	done()
 	switch {
 	case ctx.Err() != nil:
-		fmt.Fprintln(errOut, "\ngauze login: cancelled; nothing was changed")
+		fmt.Fprintln(errOut, "\ngauze login: cancelled; your logins were not changed")
 		return interrupted
 	case err != nil:
 		return f.failed(ctx, cmd, at, err)
@@ -238,7 +245,9 @@ func (f *loginCommandFlags) logIn(cmd *cobra.Command, at remote, config login.Co
 		return exitStatus(1)
 	}
 	io.WriteString(out, showLoggedIn(at, got, time.Now()))
+	done = waiting(cmd, false, at.shown()+" to answer")
 	last, report := doctor.Examine(ctx, doctor.ThisMachine().Until(ctx), at.spec, doctor.ExamineOptions{Version: versionText()})
+	done()
 	switch {
 	case ctx.Err() != nil:
 		return interrupted
@@ -257,7 +266,9 @@ func (f *loginCommandFlags) logIn(cmd *cobra.Command, at remote, config login.Co
 func (f *loginCommandFlags) failed(ctx context.Context, cmd *cobra.Command, at remote, failure error) error {
 	without := at.spec
 	without.Login = launch.Login{Mode: launch.LoginOff}
+	done := waiting(cmd, false, at.shown()+" to answer")
 	_, report := doctor.Examine(ctx, doctor.ThisMachine().Until(ctx), without, doctor.ExamineOptions{Version: versionText()})
+	done()
 	if ctx.Err() == nil && report.Healthy {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s works without a login. There is nothing to do.\n", at.shown())
 		return nil
@@ -292,7 +303,7 @@ func (f *loginCommandFlags) show(cmd *cobra.Command) login.Show {
 			fmt.Fprintf(out, "The browser could not be opened: %s\n", redact.Passage(err.Error()))
 			return paste(ctx, p)
 		}
-		fmt.Fprintf(out, "\nYour browser opens. If it does not, open this address yourself:\n\n%s\n\nWaiting for the browser. Press Ctrl-C to cancel.\n", terminal.Indent(p.Address))
+		fmt.Fprintf(out, "\nOpening your browser. If it does not open, open this address yourself:\n\n%s\n\nWaiting for the browser. Press Ctrl-C to cancel.\n", terminal.Indent(p.Address))
 		return nil
 	}
 }
@@ -307,8 +318,8 @@ func agree(cmd *cobra.Command, p login.Page) error {
 		return login.Unanswered(warning + " If that is what you want, run the command again with " + shell.Here().Line(p.Flags()...))
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n\n", terminal.Fold(warning))
-	if !ask(cmd, "Log in nevertheless?") {
-		return errors.New("you did not agree")
+	if !ask(cmd, "Log in anyway?") {
+		return errors.New("you declined")
 	}
 	return nil
 }
@@ -346,7 +357,7 @@ func showLoggedIn(at remote, l login.Login, now time.Time) string {
 		fmt.Fprintln(&b, terminal.Fold("Scopes: "+shownScopes(s.Scopes)))
 	}
 	if missing := l.Missing(); len(missing) > 0 {
-		fmt.Fprintln(&b, terminal.Fold("Not granted, although asked for: "+shownScopes(missing)))
+		fmt.Fprintln(&b, terminal.Fold("Requested but not granted: "+shownScopes(missing)))
 	}
 	switch renewed := s.Renewable; {
 	case at.spec.Login.Grant != "":
@@ -356,9 +367,9 @@ func showLoggedIn(at remote, l login.Login, now time.Time) string {
 	case renewed:
 		fmt.Fprintf(&b, "The access token expires in %s. Gauze renews it automatically.\n", timeline.Age(s.Expires.Sub(now)))
 	case s.Expires.IsZero():
-		fmt.Fprintln(&b, terminal.Fold("The server did not say when the login expires, and issued no refresh token. If it expires, gauze cannot renew it, and you have to log in again."))
+		fmt.Fprintln(&b, terminal.Fold("The server did not report when the login expires, and did not issue a refresh token. When it expires, gauze cannot renew it, and you must log in again."))
 	default:
-		fmt.Fprintln(&b, terminal.Fold(fmt.Sprintf("The login expires in %s. The server issued no refresh token, so gauze cannot renew it: you will have to log in again.", timeline.Age(s.Expires.Sub(now)))))
+		fmt.Fprintln(&b, terminal.Fold(fmt.Sprintf("The login expires in %s. The server did not issue a refresh token, so gauze cannot renew it: you will have to log in again.", timeline.Age(s.Expires.Sub(now)))))
 	}
 	return b.String()
 }

@@ -206,7 +206,7 @@ func checkStore(t *testing.T, p *person, s *logintest.Server) {
 func agentIsToldToLogIn(t *testing.T, p *person, s *logintest.Server) {
 	t.Helper()
 	session := connect(t, gauzeCommand(p, "mcp"), "2025-06-18", &mcp.ClientOptions{})
-	for tool, arguments := range map[string]object{"test_connection": {"name": "cursor/notes"}, "check_health": {"servers": []string{"cursor/notes"}}} {
+	for tool, arguments := range map[string]object{"test_connection": {"server": "cursor/notes"}, "check_health": {"servers": []string{"cursor/notes"}}} {
 		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
 		if err != nil {
 			t.Fatal(err)

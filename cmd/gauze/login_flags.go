@@ -35,22 +35,22 @@ func (f *loginFlags) modes() string {
 
 // add adds the flags. Their names are the same in every command.
 func (f *loginFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Account, "account", "", "`name` that you give to this login, to use several accounts on one server")
-	flags.StringArrayVar(&f.Scopes, "scope", nil, "`scope` to ask for in addition to those that the server names (repeatable)")
+	flags.StringVar(&f.Account, "account", "", "`name` for this login, to use several accounts on one server")
+	flags.StringArrayVar(&f.Scopes, "scope", nil, "`scope` to request in addition to those that the server lists (repeatable)")
 	flags.StringVar(&f.ClientID, "client-id", "", "`ID` of a client that is registered with the authorization server, or the https URL of its metadata (default: gauze registers itself)")
-	flags.StringVar(&f.secretEnv, "client-secret-env", "", "environment `variable` with the secret of the client")
-	flags.StringVar(&f.secretFile, "client-secret-file", "", "`file` with the secret of the client, which only you can read")
+	flags.StringVar(&f.secretEnv, "client-secret-env", "", "environment `variable` that contains the client secret")
+	flags.StringVar(&f.secretFile, "client-secret-file", "", "`file` that contains the client secret; only you may have access to it")
 	flags.StringVar(&f.RedirectURL, "redirect-url", "", "loopback `URL` that is registered for the client, such as http://127.0.0.1:8976/callback (default: a free port)")
-	flags.StringVar(&f.Issuer, "login-issuer", "", "`host` or URL of the only authorization server that may give the login; gauze login then does not ask whether it is the right one")
-	flags.StringArrayVar(&f.Endpoints, "login-endpoint", nil, "different `host` at which the authorization server has a part of the login (repeatable); gauze login then does not ask about it")
+	flags.StringVar(&f.Issuer, "login-issuer", "", "`host` or URL of the only authorization server that may issue the login; gauze login then does not ask whether it is the right one")
+	flags.StringArrayVar(&f.Endpoints, "login-endpoint", nil, "additional `host` that the authorization server uses during the login (repeatable); gauze login then does not ask about it")
 	flags.BoolVar(&f.NoResource, "no-resource", false, "do not tell the authorization server which server the token is for, if it rejects that")
-	flags.StringVar(&f.Grant, "grant", "", "`way` to log in without a person: "+launch.GrantClient+", or "+launch.GrantAssertion+" with --assertion-file")
-	flags.StringVar(&f.AssertionFile, "assertion-file", "", "`file` with the token of this workload's identity, read again for each login")
+	flags.StringVar(&f.Grant, "grant", "", "`grant` for unattended logins: "+launch.GrantClient+", or "+launch.GrantAssertion+" with --assertion-file")
+	flags.StringVar(&f.AssertionFile, "assertion-file", "", "`file` with this workload's identity token, read again for each login")
 }
 
 // addMode adds the flag that says what happens if a login is needed.
 func (f *loginFlags) addMode(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Mode, "login", "", "`mode` of the login to the URL: ask (use the login of gauze login and renew it; if a new one is needed, say so), auto (open the browser) or off (send only the given headers). Default: ask")
+	flags.StringVar(&f.Mode, "login", "", "`mode` of the login to the URL: ask (use the stored login and renew it; report when a new one is needed), auto (open the browser) or off (send only the given headers). Default: ask")
 }
 
 // given returns the name of a flag that was set, "" if there is none.
@@ -140,7 +140,7 @@ func (f *loginFlags) login() (l launch.Login, err error) {
 	case l.Grant == launch.GrantClient && f.secretEnv == "" && f.secretFile == "" && l.ClientSecret == "":
 		return l, fmt.Errorf("--grant %s requires --client-id, and --client-secret-env or --client-secret-file", launch.GrantClient)
 	case (l.Grant == launch.GrantAssertion) != (l.AssertionFile != ""):
-		return l, fmt.Errorf("--grant %s and --assertion-file require each other", launch.GrantAssertion)
+		return l, fmt.Errorf("--grant %s requires --assertion-file, and --assertion-file requires --grant %[1]s", launch.GrantAssertion)
 	case l.Grant != "" && l.RedirectURL != "":
 		return l, errors.New("--grant cannot be combined with --redirect-url: no browser is used")
 	}
@@ -180,7 +180,7 @@ func checkRedirect(address string) error {
 func scopes(values []string) (all []string, err error) {
 	for _, one := range strings.Fields(strings.Join(values, " ")) {
 		if strings.ContainsFunc(one, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
-			return nil, invalid("scope", one, "a scope has only ASCII characters, without quotes and backslashes")
+			return nil, invalid("scope", one, "must be ASCII, without quotes and backslashes")
 		}
 		if !slices.Contains(all, one) {
 			all = append(all, one)
@@ -198,7 +198,7 @@ func readSecret(variable, flag, path string) (value, source string, err error) {
 	switch {
 	case variable != "":
 		if value = strings.TrimSpace(os.Getenv(variable)); value == "" {
-			return "", "", fmt.Errorf("the environment variable %s, given with %s, is not set", variable, flag)
+			return "", "", fmt.Errorf("the environment variable %s, from %s, is not set", variable, flag)
 		}
 		return value, "the variable " + variable, nil
 	case path == "":

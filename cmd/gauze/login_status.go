@@ -52,7 +52,7 @@ func (f *loginCommandFlags) showStatus(cmd *cobra.Command, args []string) error 
 		key := login.Key{Resource: l.Resource, Account: l.Account}
 		s := shownLogin{Status: l.Status(), Servers: append([]string{}, wrapped[key]...), Unwrapped: unwrapped[key], Store: storedIn(store, l)}
 		if s.Began.IsZero() {
-			s.Ended = "the login cannot be read"
+			s.Ended = "cannot read the login"
 		}
 		if s.Ended != "" {
 			s.Command = launch.LoginCommand(l.Resource, l.Account)
@@ -123,7 +123,7 @@ func showNoLogin(at remote, args []string) string {
 	if len(args) > 0 {
 		return fmt.Sprintf("Not logged in to %s. To log in:\n\n    %s\n", at.shown(), at.command())
 	}
-	return "Not logged in to any server. To log in to a remote server:\n\n    gauze login URL\n\nTo see the servers of your clients:\n\n    gauze list\n"
+	return "Not logged in to any server. To log in to a remote server:\n\n    gauze login URL\n\nTo see your clients' servers:\n\n    gauze list\n"
 }
 
 // show formats a login for a terminal.
@@ -177,13 +177,13 @@ func (s shownLogin) expiry(now time.Time) string {
 	case s.Expires.IsZero() && s.Renewable:
 		return "not known; gauze renews the login if the server rejects it"
 	case s.Expires.IsZero():
-		return "not known; gauze cannot renew the login, because the server issued no refresh token"
+		return "not known; gauze cannot renew the login, because the server did not issue a refresh token"
 	case s.Renewable && left <= 0:
-		return timeline.Age(-left) + " ago; gauze renews the login when it is used next"
+		return timeline.Age(-left) + " ago; gauze renews the login the next time it is used"
 	case s.Renewable:
 		return "in " + timeline.Age(left) + "; gauze renews the login automatically"
 	case left <= 0:
-		return timeline.Age(-left) + " ago; the server issued no refresh token, so you have to log in again"
+		return timeline.Age(-left) + " ago; the server did not issue a refresh token, so you have to log in again"
 	}
-	return "in " + timeline.Age(left) + "; gauze cannot renew the login, because the server issued no refresh token"
+	return "in " + timeline.Age(left) + "; gauze cannot renew the login, because the server did not issue a refresh token"
 }

@@ -86,7 +86,7 @@ func TestLogInAndOut(t *testing.T) {
 		t.Errorf("the client does not use the login: %d", status)
 	}
 
-	wantText(t, p.must("login", s.MCP()), "already logged in as ada@example.com", "replaces")
+	wantText(t, p.must("login", s.MCP()), "already logged in as ada@example.com", "This will replace that login")
 	if s.Logins() != 2 {
 		t.Errorf("%d logins", s.Logins())
 	}
@@ -192,7 +192,7 @@ func TestAccounts(t *testing.T) {
 	}
 	wantText(t, p.must("test", "--account", "work", "--url", s.MCP()), "It works")
 	wantText(t, p.must("login", "--status"), "account    work")
-	if said, status := p.gauze("logout", "notes"); status != 1 || !strings.Contains(said, "with the default account, but with the account work") {
+	if said, status := p.gauze("logout", "notes"); status != 1 || !strings.Contains(said, "with the default account, only with the account work") {
 		t.Errorf("%d: %s", status, said)
 	}
 	p.must("login", "notes")
@@ -211,8 +211,8 @@ func TestLoginsThatFail(t *testing.T) {
 	}{
 		"no login is needed":     {logintest.Config{Open: true}, nil, 0, []string{"works without a login"}},
 		"the person says no":     {logintest.Config{Deny: true}, nil, 1, []string{"not logged in: ", "declined"}},
-		"no refresh token":       {logintest.Config{NoRefresh: true}, nil, 0, []string{"issued no refresh token", "log in again"}},
-		"a scope is not granted": {logintest.Config{Scopes: []string{"read", "write"}, Granted: []string{"read"}}, nil, 0, []string{"Scopes: read\n", "Not granted, although asked for: write"}},
+		"no refresh token":       {logintest.Config{NoRefresh: true}, nil, 0, []string{"not issue a refresh token", "log in again"}},
+		"a scope is not granted": {logintest.Config{Scopes: []string{"read", "write"}, Granted: []string{"read"}}, nil, 0, []string{"Scopes: read\n", "Requested but not granted: write"}},
 		"a machine":              {logintest.Config{Clients: map[string]string{"robot": "the-secret-of-the-robot"}}, []string{"--grant", "client-credentials", "--client-id", "robot", "--client-secret-env", "ROBOT"}, 0, []string{"Logged in", "renews the login automatically", "same --grant"}},
 		"a wrong secret":         {logintest.Config{Clients: map[string]string{"robot": "a-different-secret"}}, []string{"--grant", "client-credentials", "--client-id", "robot", "--client-secret-env", "ROBOT"}, 1, []string{"not logged in: ", "invalid_client"}},
 	} {
@@ -266,7 +266,7 @@ func TestLoginWithoutABrowser(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v:\n%s", err, said.String())
 	}
-	wantText(t, said.String(), "this is not the address after the login", "Logged in at "+s.URL)
+	wantText(t, said.String(), "this is not the address that the browser is redirected to", "Logged in at "+s.URL)
 }
 
 // Ctrl-C ends the wait for a person.
@@ -334,20 +334,20 @@ func TestLoginMistakes(t *testing.T) {
 	p.write("project/.cursor/mcp.json", `{"mcpServers": {"theirs": {"url": "https://theirs.example/mcp"}}}`)
 	p.write(".codeium/windsurf/mcp_config.json", fmt.Sprintf(`{"mcpServers": {"keyed": {"serverUrl": "https://keyed.example/mcp", "headers": {"Authorization": "Bearer hidden-secret-value"}}, "off": {"command": "gauze", "args": ["run", "--login=off", "--url", %q]}}}`, s.MCP()))
 	for want, args := range map[string][]string{
-		"missing SERVER or URL":                                {"login"},
-		"--json requires --status":                             {"login", "--json", "notes"},
-		"--status cannot be combined with --no-browser":        {"login", "--status", "--no-browser"},
-		"--status cannot be combined with --scope":             {"login", "--status", "--scope", "x"},
-		"local is started by a command":                        {"login", "local"},
-		`did you mean "notes"?`:                                {"login", "note"},
-		"comes with the project":                               {"login", "theirs"},
-		"gauze login https://theirs.example/mcp":               {"login", "theirs"},
-		"has a credential of its own":                          {"login", "keyed"},
-		"require --client-id":                                  {"login", "notes", "--client-secret-env", "X"},
-		"given with --client-secret-env, is not set":           {"login", "notes", "--client-id", "x", "--client-secret-env", "NO_SUCH_VARIABLE"},
-		"unknown flag --client-secret":                         {"login", "notes", "--client-secret", "hidden-secret-value"},
-		`invalid --grant "password"`:                           {"login", "notes", "--grant", "password"},
-		"and --assertion-file require each other":              {"login", "notes", "--grant", "workload-identity"},
+		"missing SERVER or URL":                         {"login"},
+		"--json requires --status":                      {"login", "--json", "notes"},
+		"--status cannot be combined with --no-browser": {"login", "--status", "--no-browser"},
+		"--status cannot be combined with --scope":      {"login", "--status", "--scope", "x"},
+		"local is a local command":                      {"login", "local"},
+		`did you mean "notes"?`:                         {"login", "note"},
+		"is configured by the project":                  {"login", "theirs"},
+		"gauze login https://theirs.example/mcp":        {"login", "theirs"},
+		"has its own credential":                        {"login", "keyed"},
+		"require --client-id":                           {"login", "notes", "--client-secret-env", "X"},
+		"from --client-secret-env, is not set":          {"login", "notes", "--client-id", "x", "--client-secret-env", "NO_SUCH_VARIABLE"},
+		"unknown flag --client-secret":                  {"login", "notes", "--client-secret", "hidden-secret-value"},
+		`invalid --grant "password"`:                    {"login", "notes", "--grant", "password"},
+		"requires --assertion-file, and --assertion-file requires --grant workload-identity": {"login", "notes", "--grant", "workload-identity"},
 		"invalid --redirect-url":                               {"login", "notes", "--redirect-url", "https://evil.example/callback"},
 		"invalid --scope":                                      {"login", "notes", "--scope", `a"b`},
 		"must be http or https":                                {"login", "ftp://x.example"},
@@ -407,9 +407,9 @@ func TestExpiryInWords(t *testing.T) {
 		want      string
 	}{
 		{time.Hour, true, "in 60 min; gauze renews the login automatically"},
-		{-time.Hour, true, "60 min ago; gauze renews the login when it is used next"},
+		{-time.Hour, true, "60 min ago; gauze renews the login the next time it is used"},
 		{time.Hour, false, "in 60 min; gauze cannot renew the login"},
-		{-time.Hour, false, "60 min ago; the server issued no refresh token, so you have to log in again"},
+		{-time.Hour, false, "60 min ago; the server did not issue a refresh token, so you have to log in again"},
 		{0, true, "not known; gauze renews the login if the server rejects it"},
 		{0, false, "not known; gauze cannot renew the login"},
 	} {

@@ -29,13 +29,13 @@ func logoutCommand() *cobra.Command {
 		Short: "Log out of a remote server",
 		Long: "Remove a login that gauze login stored. If the authorization server can revoke tokens,\n" +
 			"gauze asks it to; the login is removed from this machine in any case. Running sessions\n" +
-			"lose it with their next request.",
+			"lose it at their next request.",
 		Example: "gauze logout https://mcp.example.com/mcp\ngauze logout cursor/linear --account work\ngauze logout --all",
 		Args:    atMost(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	cmd.Flags().StringVar(&f.account, "account", "", "`name` of the account to log out")
-	cmd.Flags().BoolVar(&f.all, "all", false, "log out all accounts of the server or, without SERVER, of all servers")
+	cmd.Flags().BoolVar(&f.all, "all", false, "log out of all accounts on the server or, without SERVER, on all servers")
 	return cmd
 }
 
@@ -94,7 +94,7 @@ func (f *logoutFlags) chosen(args []string, all []login.Login) (chosen []login.L
 	}
 	none = "not logged in to " + at.shown()
 	if len(others) > 0 {
-		none += fmt.Sprintf(" with %s, but with %s; choose with --account NAME, or --all", accountWords(account), strings.Join(others, " and "))
+		none += fmt.Sprintf(" with %s, only with %s; choose one with --account NAME, or use --all", accountWords(account), strings.Join(others, " and "))
 	}
 	return chosen, none, nil
 }
@@ -125,7 +125,9 @@ func (f *logoutFlags) logOut(cmd *cobra.Command, store *login.Store, l login.Log
 			l = now // renewed meanwhile
 		}
 	}
+	done := waiting(cmd, false, "the authorization server to revoke the login")
 	revoked := store.Revoke(ctx, l, nil)
+	done()
 	if err := store.Remove(l.Key); err != nil && !errors.Is(err, login.ErrNone) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "gauze logout: the login to %s cannot be removed: %s\n", server, redact.Passage(err.Error()))
 		return false

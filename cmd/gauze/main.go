@@ -67,8 +67,8 @@ func statusAfter(command string, err error) int {
 func commands() *cobra.Command {
 	root := &cobra.Command{
 		Use: "gauze",
-		Long: "Gauze keeps MCP servers working. Put `gauze run --` before a server's command in your\n" +
-			"client's configuration, and the session survives crashes, hangs and invalid calls.",
+		Long: "Gauze keeps MCP servers working: it restarts servers that crash or hang, repairs\n" +
+			"invalid calls, and finds out why a server does not start.",
 		SilenceUsage: true, SilenceErrors: true,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -76,22 +76,30 @@ func commands() *cobra.Command {
 				printVersion(cmd)
 				return nil
 			}
-			help(cmd, nil)
-			return nil
+			if all, _ := cmd.Flags().GetBool("help-all"); all {
+				help(cmd, nil)
+				return nil
+			}
+			return showState(cmd)
 		},
 	}
 	// Not cobra's own: its templates make the linker keep every exported method.
 	root.Flags().BoolP("version", "v", false, "print the version")
+	root.Flags().Bool("json", false, "print the state of your servers as JSON")
+	root.Flags().MarkHidden("json")
+	root.Flags().Bool("help-all", false, "show all commands")
 	root.AddGroup(groups...)
 	root.SetHelpFunc(help)
 	root.SetFlagErrorFunc(mistyped)
 	root.SetHelpCommand(helpCommand())
-	root.SetCompletionCommandGroupID("learn")
-	root.AddCommand(grouped("run", runCommand(), serveCommand(), wrapCommand(), unwrapCommand(), loginCommand(), logoutCommand(), mcpCommand(), taskCommand(), workerCommand())...)
-	root.AddCommand(grouped("see", statusCommand(), topCommand(), dashboardCommand(), historyCommand())...)
-	root.AddCommand(grouped("fix", doctorCommand(), testCommand(), diagnoseCommand(), restartCommand(), repairCommand(), listCommand(), addCommand(), removeCommand(), undoCommand(), modelCommand())...)
+	root.SetCompletionCommandGroupID("gauze")
+	root.AddCommand(grouped("check", doctorCommand(), testCommand(), diagnoseCommand(), explainCommand(), repairCommand())...)
+	root.AddCommand(grouped("wrap", wrapCommand(), unwrapCommand(), undoCommand(), runCommand(), serveCommand(), restartCommand())...)
+	root.AddCommand(grouped("see", statusCommand(), topCommand(), logsCommand(), historyCommand(), dashboardCommand())...)
+	root.AddCommand(grouped("servers", listCommand(), searchCommand(), addCommand(), removeCommand(), loginCommand(), logoutCommand())...)
 	root.AddCommand(grouped("trust", lockCommand(), verifyCommand(), restoreCommand())...)
-	root.AddCommand(grouped("learn", demoCommand(), explainCommand(), searchCommand(), versionCommand(), upgradeCommand(), uninstallCommand())...)
+	root.AddCommand(grouped("agents", mcpCommand(), modelCommand(), taskCommand(), workerCommand())...)
+	root.AddCommand(grouped("gauze", demoCommand(), versionCommand(), upgradeCommand(), uninstallCommand())...)
 	for _, cmd := range root.Commands() {
 		prepare(cmd)
 		addNotice(cmd)

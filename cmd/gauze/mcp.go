@@ -22,6 +22,7 @@ type mcpFlags struct {
 	allowWrites bool
 	online      bool
 	project     string
+	tools       string
 	model       adviserFlag
 }
 
@@ -34,22 +35,29 @@ func mcpCommand() *cobra.Command {
 		Long: "Serve MCP on stdin and stdout, for an agent's client. Before gauze writes a file or runs\n" +
 			"a new command, the client asks the user to confirm the exact diff or command. If the\n" +
 			"client cannot ask, the agent receives a command for the user to run. With\n" +
-			"--allow-writes, the agent may confirm in the user's place, by repeating its call with\n" +
-			"the token that it received.",
+			"--allow-writes, the agent may confirm on the user's behalf, by repeating its call with\n" +
+			"the token that it received.\n\n" +
+			"Six tools are listed: list_servers, check_health, test_connection, configure_server,\n" +
+			"heal_server and undo. --tools all lists all of them, for more of the agent's context.",
 		Example: "gauze mcp\n" +
-			"claude mcp add gauze -- gauze mcp",
+			"claude mcp add gauze -- gauze mcp\n" +
+			"gauze mcp --tools all",
 		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let the agent confirm diffs and commands in your place if the client cannot ask you")
+	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let the agent confirm diffs and commands on your behalf if the client cannot ask you")
 	flags.BoolVar(&f.online, "online", false, "let the agent search the public registry")
 	flags.StringVar(&f.project, "project", "", "`directory` of a project whose configuration files are also read (default: the working directory)")
+	flags.StringVar(&f.tools, "tools", "default", "which tools to `list`: default or all")
 	f.model.add(cmd, "judges failing servers and ranks possible causes")
 	return cmd
 }
 
 func (f *mcpFlags) run(cmd *cobra.Command) error {
+	if f.tools != "default" && f.tools != "all" {
+		return fmt.Errorf("invalid --tools %q: must be default or all", f.tools)
+	}
 	all, err := f.fleet()
 	if err != nil {
 		return err
@@ -59,7 +67,7 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if terminal.Is(os.Stdin) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "gauze mcp serves MCP on stdin and stdout. Add it to the configuration of an agent's client, as in\n\n  claude mcp add gauze -- gauze mcp")
+		fmt.Fprintln(cmd.ErrOrStderr(), "gauze mcp serves MCP on stdin and stdout. Add it to your agent's client, as in\n\n  claude mcp add gauze -- gauze mcp")
 	}
 	reduceMemory(busyWrap)
 	surviveReaders()                                      // save tasks and stop servers even if the client is gone
@@ -72,7 +80,7 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 	}
 	events := event.New()
 	defer recordEvents(events, false).finish()
-	return agenttools.Serve(ctx, os.Stdin, os.Stdout, agenttools.Options{Fleet: all, AllowWrites: f.allowWrites, Online: f.online, Model: model, StateDir: state, Events: events})
+	return agenttools.Serve(ctx, os.Stdin, os.Stdout, agenttools.Options{Fleet: all, AllowWrites: f.allowWrites, Online: f.online, AllTools: f.tools == "all", Model: model, StateDir: state, Events: events})
 }
 
 // fleet returns the servers of this user and project.

@@ -28,7 +28,7 @@ func (f *adviserFlag) open(cmd *cobra.Command) (llm.Model, error) {
 	c, ok, err := modelconfig.Load(f.name)
 	switch {
 	case err == nil && ok && c.Sampling() && f.name != "":
-		return nil, fmt.Errorf("invalid --model %s: %s has no client whose model it could ask", f.name, cmd.CommandPath())
+		return nil, fmt.Errorf("invalid --model %s: %s runs without an MCP client, so it cannot ask a client's model", f.name, cmd.CommandPath())
 	case err == nil && (!ok || c.Sampling()):
 		return nil, nil
 	}

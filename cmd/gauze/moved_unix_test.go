@@ -233,7 +233,7 @@ func TestACopyOutlivesTheCache(t *testing.T) {
 			if said := m.run(cached, "version"); !strings.Contains(said, fmt.Sprintf("channel: %s (%s)", tt.channel, cached)) {
 				t.Fatal(said)
 			}
-			if said := m.run(cached, "wrap", "--all", "--yes"); strings.Count(said, "! This gauze is in the cache of "+tt.channel) != 1 {
+			if said := m.run(cached, "wrap", "--all", "--yes"); strings.Count(said, "! This gauze binary is in "+tt.channel+"'s cache") != 1 {
 				t.Errorf("%s", said)
 			}
 			own := filepath.Join(m.home, "data", "gauze", "bin", "gauze")

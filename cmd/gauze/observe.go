@@ -26,18 +26,19 @@ type observed struct {
 	since    time.Time
 	recorded recording
 	look     func(detail bool) (o proxy.Observation, sessions int)
+	printed  func() []upstream.Line
 	restart  func(context.Context) error
 }
 
 // observeSession shows a session of gauze run or of a task.
 func observeSession(s *proxy.Session, via string, recorded recording) observed {
-	return observed{options: s.Options, via: via, since: time.Now(), recorded: recorded, restart: s.Restart,
+	return observed{options: s.Options, via: via, since: time.Now(), recorded: recorded, restart: s.Restart, printed: s.Printed,
 		look: func(detail bool) (proxy.Observation, int) { return s.Observe(detail), 1 }}
 }
 
 // observeGateway shows all sessions of gauze serve.
 func observeGateway(g *gateway.Gateway, recorded recording) observed {
-	return observed{options: g.Session, via: "serve", since: time.Now(), recorded: recorded, restart: g.Restart, look: g.Observe}
+	return observed{options: g.Session, via: "serve", since: time.Now(), recorded: recorded, restart: g.Restart, printed: g.Printed, look: g.Observe}
 }
 
 // announce makes the wrap visible until end is called. It never delays the wrap, and a wrap that
@@ -76,6 +77,7 @@ func (o observed) source() live.Source {
 			seen, sessions := o.look(true)
 			return o.detail(seen, sessions)
 		},
+		Log: o.log,
 		Restart: func() error {
 			ctx, cancel := context.WithTimeout(context.Background(), maxRestartWait)
 			defer cancel()
@@ -96,6 +98,10 @@ func (o observed) asked() live.Source {
 		defer o.recorded.settle()
 		return detail()
 	}
+	source.Log = func() []live.Line {
+		defer o.recorded.settle()
+		return o.log()
+	}
 	return source
 }
 
@@ -103,6 +109,19 @@ func (o observed) asked() live.Source {
 func (o observed) metrics() http.Handler {
 	source := o.source()
 	return metrics.New(versionText(), func(context.Context) ([]live.Server, error) { return []live.Server{source.Server()}, nil })
+}
+
+// log returns the last lines that the server printed.
+func (o observed) log() []live.Line {
+	lines := []live.Line{}
+	for _, l := range o.printed() {
+		from := live.Stderr
+		if l.Stdout {
+			from = live.Stdout
+		}
+		lines = append(lines, live.Line{Time: l.Time, From: from, Text: l.Text, Open: l.Open})
+	}
+	return lines
 }
 
 func (o observed) server(seen proxy.Observation, sessions int) live.Server {

@@ -36,7 +36,7 @@ var everyday = []struct {
 	{"test a project's server", 1, 0, typed("doctor", "claude-code/shared"), ""},
 	{"task run of an own file", 1, 0, typed("task", "run", "../tasks/own.yaml"), ""},
 	{"an agent heals a server", 1, 0, called("heal_server", object{"server": "cursor/broken"}), ""},
-	{"an agent adds a server", 2, 0, called("configure_server", object{"name": "new", "clients": []string{"cursor"}, "command": "faultyserver"}), ""},
+	{"an agent adds a server", 2, 0, called("configure_server", object{"server": "new", "client": "cursor", "command": "faultyserver"}), ""},
 	{"lock and verify", 0, 0, func(h agentHome) (int, error) {
 		locked, err := typed("lock", "cursor/mine")(h)
 		verified, err2 := typed("verify", "cursor/mine")(h)

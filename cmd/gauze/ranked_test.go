@@ -91,7 +91,7 @@ func TestAnInvalidModelIsAnErrorOnlyIfItIsNamed(t *testing.T) {
 	if said, status := p.gauze("diagnose", "--model", "nonsense", "log.txt"); status != 2 || !strings.Contains(said, "must be openai:NAME") {
 		t.Errorf("status %d: %s", status, said)
 	}
-	if said, status := p.gauze("diagnose", "--model", "sampling", "log.txt"); status == 0 || !strings.Contains(said, "no client") {
+	if said, status := p.gauze("diagnose", "--model", "sampling", "log.txt"); status == 0 || !strings.Contains(said, "without an MCP client") {
 		t.Errorf("status %d: %s", status, said)
 	}
 	p.environ = append(p.environ, "GAUZE_MODEL=nonsense")

@@ -21,7 +21,7 @@ func removeCommand() *cobra.Command {
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return usage(cmd, errors.New("missing SERVER: pass a name as in gauze list"))
+			return usage(cmd, errors.New("missing SERVER: pass a name shown by gauze list"))
 		}
 		if err := consent.check(); err != nil {
 			return err

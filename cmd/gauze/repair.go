@@ -31,7 +31,7 @@ func repairCommand() *cobra.Command {
 		Short: "Validate and repair the arguments of a tool call",
 		Long: "Check ARGS, the arguments of a tool call as a model wrote them, against the\n" +
 			"tool's input schema. Repair what can be repaired without changing its meaning,\n" +
-			"and show each change. Explain the rest in the words that the model would read.\n\n" +
+			"and show each change. Explain the rest as the model would see it.\n\n" +
 			"FILE is a JSON Schema, a tool with its inputSchema, or the response to\n" +
 			"tools/list; - is stdin. Without ARGS, the arguments are read from stdin.",
 		Example: "gauze repair --schema tools.json --tool get_weather '{\"days\": \"5\"}'\n" +

@@ -25,8 +25,9 @@ func restartCommand() *cobra.Command {
 		Use:   "restart SERVER",
 		Short: "Restart a wrapped server, keeping its sessions",
 		Long: "Replace the process of a wrapped server when none of its calls is in flight. The client\n" +
-			"keeps its session, and calls that it sends meanwhile wait for the new process. If several\n" +
-			"clients run a server of this name, all of them are restarted. gauze status shows the names.",
+			"keeps its session, and calls sent meanwhile wait for the new process. If several clients\n" +
+			"are running a server with this name, each one is restarted. gauze status shows the\n" +
+			"names.",
 		Example: "gauze restart notes",
 		Args:    oneServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,9 +62,12 @@ func restartAll(cmd *cobra.Command, dir string, chosen []live.Server) error {
 			failed = true
 			continue
 		}
-		switch err := live.Restart(cmd.Context(), dir, s.ID); {
+		done := waiting(cmd, false, "calls to "+label(s)+" to finish")
+		err := live.Restart(cmd.Context(), dir, s.ID)
+		done()
+		switch {
 		case errors.Is(err, live.ErrGone):
-			fmt.Fprintf(cmd.ErrOrStderr(), "gauze restart: %s has ended\n", label(s))
+			fmt.Fprintf(cmd.ErrOrStderr(), "gauze restart: %s has exited\n", label(s))
 			failed = true
 		case err != nil:
 			fmt.Fprintf(cmd.ErrOrStderr(), "gauze restart: %s: %s\n", label(s), redact.Passage(err.Error()))

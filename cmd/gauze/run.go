@@ -43,7 +43,7 @@ func runCommand() *cobra.Command {
 	flags := cmd.Flags()
 	f.add(flags)
 	flags.StringVar(&f.statusFile, "status-file", "", "write counters as JSON to this `file` on exit")
-	flags.BoolVar(&f.quiet, "quiet", false, "do not report on stderr what gauze healed")
+	flags.BoolVar(&f.quiet, "quiet", false, "do not report healed failures on stderr")
 	journalFlag(flags, &f.noJournal)
 	flags.StringArray("entry", nil, "`FIELD=TEXT` of the client's entry that gauze unwrap restores; gauze wrap writes this (repeatable)")
 	rare(flags, "url", "header-env", "name", "timeout", "repair", "tool")

@@ -32,6 +32,7 @@ var programs = map[string]func(){
 	"asks":         func() { os.Exit(asks(os.Args[1:])) },
 	"taskserver":   func() { os.Exit(taskServer(os.Args[1:])) },
 	"browser":      func() { os.Exit(browser(os.Args[1:])) },
+	"docserver":    func() { os.Exit(docServer(os.Args[1:])) },
 	"tellall":      func() { os.Exit(tellAll(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 }
 

@@ -30,7 +30,7 @@ func searchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search WORDS...",
 		Short: "Find MCP servers and how to add them",
-		Long: "Search the official MCP registry, or a different one with the same API (--registry,\n" +
+		Long: "Search the official MCP registry, or another registry with the same API (--registry,\n" +
 			"GAUZE_REGISTRY). Only WORDS are sent. Responses are cached for a day; --offline searches\n" +
 			"the cache only. Nothing is installed or started. Descriptions come from the publishers\n" +
 			"and are not verified.\n\n" +
@@ -63,7 +63,9 @@ func (f *searchFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
+	done := waiting(cmd, f.json, "the registry")
 	found, err := source.Search(ctx, args, f.limit)
+	done()
 	switch {
 	case ctx.Err() != nil:
 		return interrupted
@@ -174,7 +176,7 @@ func showServer(b *strings.Builder, server registry.Server, p terminal.Paint) {
 	for _, way := range server.Ways {
 		fmt.Fprintf(b, "    %s\n", p.Cyan(addLine(server, way)))
 		if args := argumentsOf(way); args != "" {
-			fmt.Fprintf(b, "      %s\n", p.Faint("arguments that the publisher uses: "+args))
+			fmt.Fprintf(b, "      %s\n", p.Faint("the publisher's arguments: "+args))
 		}
 	}
 	if len(server.Ways) == 0 {

@@ -47,13 +47,13 @@ func serveCommand() *cobra.Command {
 			"at http://127.0.0.1:7300/mcp. Each client session gets its own server; clients of\n" +
 			"protocol 2026-07-28, which has no sessions, share one. All are kept alive as with\n" +
 			"gauze run. GET /healthz reports that gauze is running, GET /readyz the state of the\n" +
-			"server, GET /metrics its numbers for Prometheus. The dashboard is at /dashboard/ if\n" +
+			"server, GET /metrics metrics for Prometheus. The dashboard is at /dashboard/ if\n" +
 			"the address is loopback.\n\n" +
 			"Clients must send a token. Unless you choose one, gauze creates one at the first\n" +
 			"start, shows it once as an entry for a client's configuration, and keeps it in\n" +
-			"gauze's state directory. With --oauth-issuer, clients send access tokens of your\n" +
-			"authorization server instead; those that support OAuth find it by themselves. The\n" +
-			"server never receives the tokens of clients.",
+			"gauze's state directory. With --oauth-issuer, clients send access tokens from your\n" +
+			"authorization server instead; clients that support OAuth find it on their own. The\n" +
+			"server never receives clients' tokens.",
 		Example: "  gauze serve -- npx -y @modelcontextprotocol/server-everything\n" +
 			"  gauze serve --listen 127.0.0.1:8080 --token-env MCP_TOKEN -- uvx my-server\n" +
 			"  gauze serve --oauth-issuer https://auth.example.com -- uvx my-server",
@@ -63,8 +63,8 @@ func serveCommand() *cobra.Command {
 	flags := cmd.Flags()
 	f.add(flags)
 	f.login.mayShare = true
-	flags.Lookup("login").Usage += ". If clients are different users (--oauth-issuer, several tokens), each has a login of their own, and none is asked for with your browser; shared uses your login for all of them, with all of its permissions"
-	flags.Lookup("max-message").Usage += "; a request may have 16MiB unless you set this"
+	flags.Lookup("login").Usage += ". If clients are different users (--oauth-issuer, several tokens), each has their own login, and gauze does not open your browser for them; shared uses your login for all of them, with all of its permissions"
+	flags.Lookup("max-message").Usage += "; requests are limited to 16MiB unless you set this"
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "`address` to listen on; requires --token-env, --token-file or --oauth-issuer unless it is loopback")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with the accepted tokens, one per line; each token has its own sessions (default: a token that gauze creates)")
 	flags.StringVar(&f.tokenEnv, "token-env", "", "environment `variable` with the token that clients must send")
@@ -78,7 +78,7 @@ func serveCommand() *cobra.Command {
 	flags.DurationVar(&f.front.KeepAlive, "keep-alive", 15*time.Second, "idle `time` before a keep-alive is sent on a stream")
 	flags.DurationVar(&f.front.IdleProbe, "idle-probe", proxy.LookEvery, "`time` between two probes of an idle server, for /readyz; 0 disables them")
 	flags.StringVar(&f.statusFile, "status-file", "", "write counters as JSON to this `file` on exit")
-	flags.BoolVar(&f.quiet, "quiet", false, "do not report on stderr what gauze healed")
+	flags.BoolVar(&f.quiet, "quiet", false, "do not report healed failures on stderr")
 	flags.BoolVar(&f.front.Resumable, "resumable", false, "let clients that lost their connection retrieve the messages they missed (Last-Event-ID)")
 	flags.BoolVar(&f.noDashboard, "no-dashboard", false, "do not serve the dashboard at "+gateway.DashboardPath)
 	journalFlag(flags, &f.noJournal)
@@ -216,11 +216,11 @@ func (f *serveFlags) open(chosen bool) (net.Listener, error) {
 		return nil, fmt.Errorf("invalid --listen %q: must be HOST:PORT, such as 127.0.0.1:7300", f.listen)
 	}
 	if !launch.IsLoopback(host) && !chosen {
-		return nil, fmt.Errorf("%s can be reached from other machines: choose a token with --token-env or --token-file, use --oauth-issuer, or listen on 127.0.0.1", f.listen)
+		return nil, fmt.Errorf("%s can be reached from other machines: set a token with --token-env or --token-file, use --oauth-issuer, or listen on 127.0.0.1", f.listen)
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w; set a different address with --listen (port 0 for any free port)", f.listen, errors.Unwrap(err))
+		return nil, fmt.Errorf("cannot listen on %s: %w; use --listen to choose another address (port 0 for any free port)", f.listen, errors.Unwrap(err))
 	}
 	return listener, nil
 }

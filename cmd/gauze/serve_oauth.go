@@ -39,8 +39,8 @@ func (f *oauthFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.scopes, "oauth-scope", nil, "`scope` that access tokens must have (repeatable)")
 	flags.BoolVar(&f.introspect, "oauth-introspect", false, "ask the authorization server about each access token (RFC 7662), instead of validating JWTs with its keys")
 	flags.StringVar(&f.clientID, "oauth-client-id", "", "client `ID` for --oauth-introspect")
-	flags.StringVar(&f.secretEnv, "oauth-client-secret-env", "", "environment `variable` with the secret for --oauth-introspect")
-	flags.StringVar(&f.secretFile, "oauth-client-secret-file", "", "`file` with the secret for --oauth-introspect, which only you can read")
+	flags.StringVar(&f.secretEnv, "oauth-client-secret-env", "", "environment `variable` that contains the secret for --oauth-introspect")
+	flags.StringVar(&f.secretFile, "oauth-client-secret-file", "", "`file` that contains the secret for --oauth-introspect; only you may have access to it")
 }
 
 // check rejects flags that do not fit together. listen is an address, withTokens means that a flag
@@ -70,7 +70,7 @@ func (f *oauthFlags) check(listen string, withTokens bool) error {
 	host, _, err := net.SplitHostPort(listen)
 	switch {
 	case withTokens:
-		return errors.New("--oauth-issuer cannot be combined with --token-env, --token-file or --no-token: clients send either access tokens or tokens of gauze")
+		return errors.New("--oauth-issuer cannot be combined with --token-env, --token-file or --no-token: clients send either access tokens or gauze tokens")
 	case introspection && !f.introspect:
 		return errors.New("--oauth-client-id, --oauth-client-secret-env and --oauth-client-secret-file require --oauth-introspect")
 	case f.introspect && (f.clientID == "" || (f.secretEnv == "") == (f.secretFile == "")):
@@ -143,7 +143,7 @@ func (f *oauthFlags) announce(o *gateway.OAuth) {
 	if o == nil {
 		return
 	}
-	fmt.Fprintf(os.Stderr, "gauze: clients connect to %s with access tokens of %s", o.Resource, f.issuer)
+	fmt.Fprintf(os.Stderr, "gauze: clients connect to %s with access tokens from %s", o.Resource, f.issuer)
 	if o.Verifier.Audience != o.Resource {
 		fmt.Fprintf(os.Stderr, " for the audience %s", redact.Quote(o.Verifier.Audience))
 	}

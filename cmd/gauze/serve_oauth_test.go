@@ -51,7 +51,7 @@ func TestServeAcceptsAccessTokensOfAnIssuer(t *testing.T) {
 	}
 	i.SetDown(true) // its keys are known
 	s.initialize()
-	if said := s.stop(); strings.Contains(said, s.token) || !strings.Contains(said, "access tokens of "+i.URL+"; required scopes: tools:read") {
+	if said := s.stop(); strings.Contains(said, s.token) || !strings.Contains(said, "access tokens from "+i.URL+"; required scopes: tools:read") {
 		t.Errorf("said %s", said)
 	}
 	if _, err := os.Stat(filepath.Join(state, "serve-token")); err == nil {
@@ -145,8 +145,8 @@ func TestServeRejectsFlagsThatDoNotFit(t *testing.T) {
 		{append(asking, "--oauth-client-secret-env", "A", "--oauth-client-secret-file", secret), "requires --oauth-client-id"},
 		{append(asking, "--oauth-client-secret-env", "NOT_SET_ANYWHERE"), "NOT_SET_ANYWHERE"},
 		{append(asking, "--oauth-client-secret-file", open), "chmod 600"},
-		{append(asking, "--oauth-client-secret-file", secret), "rejected the client ID or the secret"},
-		{[]string{"--oauth-issuer", i.URL + "/other"}, "is about the issuer"},
+		{append(asking, "--oauth-client-secret-file", secret), "rejected the client ID or secret"},
+		{[]string{"--oauth-issuer", i.URL + "/other"}, "is for the issuer"},
 	} {
 		var f serveFlags
 		flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)

@@ -30,7 +30,7 @@ func (f *serveFlags) chosenTokens() ([]string, error) {
 	case f.tokenEnv != "":
 		token := strings.TrimSpace(os.Getenv(f.tokenEnv))
 		if token == "" {
-			return nil, fmt.Errorf("the environment variable %s, given with --token-env, is not set", f.tokenEnv)
+			return nil, fmt.Errorf("the environment variable %s, from --token-env, is not set", f.tokenEnv)
 		}
 		return []string{token}, checkToken(token, "the token in "+f.tokenEnv)
 	case f.tokenFile != "":

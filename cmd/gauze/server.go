@@ -37,22 +37,22 @@ type serverFlags struct {
 
 func (f *serverFlags) add(flags *pflag.FlagSet) {
 	f.addServer(flags)
-	flags.DurationVar(&f.wrap.Timing.Timeout, "timeout", 0, "maximum `time` without progress for a call (default: no limit; gauze always ends calls to a hung server)")
+	flags.DurationVar(&f.wrap.Timing.Timeout, "timeout", 0, "maximum `time` without progress for a call (default: no limit; gauze always fails calls to a hung server)")
 	flags.DurationVar(&f.wrap.Timing.MaxTime, "max-time", 0, "maximum total `time` for a call, even with progress (default: no limit)")
 	flags.DurationVar(&f.wrap.Timing.Patience, "patience", 30*time.Second, "maximum `time` to hold a call while the server is down")
 	flags.DurationVar(&f.wrap.StartTimeout, "start-timeout", 0, "idle `time` before a starting server is considered stuck (default: 1m, or longer if earlier starts took longer)")
 	flags.DurationVar(&f.wrap.Timing.ProbeInterval, "probe-interval", 15*time.Second, "idle `time` before a liveness probe while a call is pending")
 	flags.DurationVar(&f.wrap.Timing.ProbeTimeout, "probe-timeout", 5*time.Second, "`time` to wait for the response to a liveness probe")
-	flags.DurationVar(&f.wrap.Timing.HangGrace, "hang-grace", 10*time.Second, "`time` without CPU use, or stopped, after which a server that does not respond to probes is considered hung")
-	flags.DurationVar(&f.wrap.ConfirmAfter, "confirm-after", 5*time.Second, "`time` since the last request after which a server at a URL is asked whether it knows the session and accepts the login, before a call that may write (-1ns: before every such call)")
-	flags.DurationVar(&f.wrap.Timing.ResumedRead, "resumed-read", 30*time.Second, "`time` of silence after which a call that only reads is sent again if its answer was cut off and the stream was resumed (-1ns: never)")
-	flags.DurationVar(&f.wrap.Timing.ResumedWrite, "resumed-write", 5*time.Minute, "the same `time` for other calls, which are then reported as unknown (-1ns: never)")
+	flags.DurationVar(&f.wrap.Timing.HangGrace, "hang-grace", 10*time.Second, "`time` without CPU use, or suspended, after which a server that does not respond to probes is considered hung")
+	flags.DurationVar(&f.wrap.ConfirmAfter, "confirm-after", 5*time.Second, "idle `time` after which gauze checks that a remote server still accepts the session and the login before it sends a call that may write (negative: before every such call)")
+	flags.DurationVar(&f.wrap.Timing.ResumedRead, "resumed-read", 30*time.Second, "`time` to wait for data on a resumed stream before an interrupted read-only call is sent again (negative: never)")
+	flags.DurationVar(&f.wrap.Timing.ResumedWrite, "resumed-write", 5*time.Minute, "`time` to wait for data on a resumed stream before the outcome of any other interrupted call is reported as unknown (negative: never)")
 	flags.StringArrayVar(&f.tools, "tool", nil, "`policy` for one tool: NAME:replay=never|safe|idempotent, timeout=5m, max-in-flight=2, repair=off|silent|report|strict, correct.enabled=false, separated by commas; NAME * with correct.KEY means all tools (repeatable)")
 	flags.StringVar(&f.wrap.Repair, "repair", "", "`mode` for calls whose arguments do not match the tool's schema: off (send them unchanged), silent (repair without telling the model), report (report every change) or strict (reject what cannot be repaired). Default: repair, report anything beyond spelling, and send the rest unchanged")
-	flags.StringVar(&f.model, "model", "", modelUsage("a model that corrects calls that the server rejects, or sampling for the client's own"))
+	flags.StringVar(&f.model, "model", "", modelUsage("the model that corrects rejected calls; sampling uses the client's own model"))
 	flags.StringVar(&f.policy, "policy", "", "YAML `file` with tool policies")
 	f.maxMessage = proxy.DefaultMaxMessage
-	flags.Var(&f.maxMessage, "max-message", "`size` of the longest message that passes; it bounds memory, which may be a few times as much while one passes")
+	flags.Var(&f.maxMessage, "max-message", "maximum `size` of a message; forwarding one may take a few times as much memory")
 	flags.IntVar(&f.wrap.Limits.Window, "window", 0, "maximum `number` of calls with side effects in flight (default: no limit; 1 after a crash, then slowly increasing)")
 	flags.DurationVar(&f.restartBackoff, "restart-backoff", 200*time.Millisecond, "base `time` between restarts; 0 restarts immediately")
 	flags.IntVar(&f.restartLimit, "restart-limit", 5, "maximum `number` of failed starts per minute before a pause; 0 means no limit")
@@ -161,7 +161,7 @@ func (f *serverFlags) spec(command string, args []string) (spec launch.Spec, err
 		return spec, err
 	}
 	if flag := f.login.given(); flag != "" && !spec.LogsIn() {
-		return spec, fmt.Errorf("%s cannot be combined with a credential in a header or in the URL, which takes the place of a login", flag)
+		return spec, fmt.Errorf("%s cannot be combined with a credential in a header or in the URL, which is used instead of a login", flag)
 	}
 	return spec, nil
 }

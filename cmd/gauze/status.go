@@ -33,11 +33,11 @@ func statusCommand() *cobra.Command {
 	f := &statusFlags{}
 	cmd := &cobra.Command{
 		Use:   "status [flags] [SERVER]",
-		Short: "Show the wrapped servers that run now",
-		Long: "Show a line for each wrapped server that runs on this machine, whichever client started it:\n" +
-			"its state, how long it has been up, its tools, calls and their 95th percentile, how often\n" +
-			"gauze healed it, and restarts with the reason of the last one. The last line sums up the\n" +
-			"week. With SERVER, only servers of this name, in more detail.\n\n" +
+		Short: "Show the wrapped servers that are running",
+		Long: "Show a line for each wrapped server that is running, whichever client started it:\n" +
+			"its state, how long it has been up, its tools, calls and their 95th-percentile latency, how\n" +
+			"often gauze healed it, and restarts, with the reason for the last one. The last line sums up the\n" +
+			"week. With SERVER, only servers with this name, in more detail.\n\n" +
 			"The exit status is 0, or 1 if the state of a server is dead.",
 		Example: "gauze status\ngauze status notes\ngauze status --watch\ngauze status --json",
 		Args:    atMost(1),
@@ -63,7 +63,9 @@ func (f *statusFlags) run(cmd *cobra.Command) error {
 	if f.watch {
 		return f.keepShowing(cmd, dir, w)
 	}
+	done := waiting(cmd, f.json, "a gauze process that does not respond")
 	servers, err := f.servers(cmd.Context(), dir)
+	done()
 	if err != nil {
 		return err
 	}
@@ -108,7 +110,7 @@ func named(all []live.Server, name string) (chosen []live.Server, err error) {
 	if len(chosen) > 0 {
 		return chosen, nil
 	}
-	return nil, notFound("no running server is named", name, names, "\nTo see those that run: gauze status")
+	return nil, notFound("no running server is named", name, names, "\nTo see the running ones: gauze status")
 }
 
 // text returns the whole output.

@@ -26,7 +26,8 @@ const (
 	maxStatusClient = 20
 )
 
-const nothingRuns = `No wrapped server is running. To wrap the servers of your clients:
+const nothingRuns = `No wrapped server is running. Clients start their servers, so start a client
+whose servers are wrapped. To wrap them:
 
     gauze wrap --all
 
@@ -96,7 +97,7 @@ func (t statusTable) paragraph(s live.Server) string {
 			parts = append(parts, fmt.Sprintf("server pid %d", s.ServerPID))
 		}
 		if !s.LastDeath.IsZero() {
-			parts = append(parts, "last ended "+timeline.Age(t.now.Sub(s.LastDeath))+" ago")
+			parts = append(parts, "last stopped "+timeline.Age(t.now.Sub(s.LastDeath))+" ago")
 		}
 		if s.Counts.Unrecorded > 0 {
 			parts = append(parts, plaintext.Count(s.Counts.Unrecorded, "event")+" not recorded")

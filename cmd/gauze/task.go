@@ -30,7 +30,7 @@ func taskCommand() *cobra.Command {
 		Long: "Run the tool calls in a file, or let a model choose them. Every step is saved before it is\n" +
 			"acted on: if a server dies, gauze is killed or you press Ctrl-C, gauze task resume\n" +
 			"continues where the task was, and no call with an effect is sent twice.\n\n" +
-			"With --temporal HOST:PORT, these commands are about tasks on a Temporal cluster, which\n" +
+			"With --temporal HOST:PORT, these commands act on tasks on a Temporal cluster, which\n" +
 			"gauze worker runs.",
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { help(cmd, nil); return nil },
@@ -56,7 +56,7 @@ func oneDecision(cmd *cobra.Command, args []string) error {
 	case len(args) == 2 && !slices.Contains(task.Decisions, args[1]):
 		return task.InvalidDecision(args[1])
 	case len(args) > 2:
-		return fmt.Errorf("unexpected argument %q: give the ID of one task and one decision", redact.Quote(args[2]))
+		return fmt.Errorf("unexpected argument %q: pass one task ID and one decision", redact.Quote(args[2]))
 	}
 	return oneTask(cmd, args[:min(len(args), 1)])
 }
@@ -80,7 +80,7 @@ func (f *taskFlags) add(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.timeout, "timeout", taskrun.CallTimeout, "maximum `time` without progress for a call")
 	cmd.Flags().DurationVar(&f.startTimeout, "start-timeout", 0, "idle `time` before a starting server is considered stuck (default 1m)")
 	cmd.Flags().DurationVar(&f.patience, "patience", 30*time.Second, "minimum `time` to wait for a server that keeps failing")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON, and report no progress")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON, without progress")
 	journalFlag(cmd.Flags(), &f.noJournal)
 	f.consent.Add(cmd.Flags())
 }
@@ -198,9 +198,9 @@ func taskResumeCommand() *cobra.Command {
 		Short: "Continue a task where it stopped",
 		Long: "Continue a task where it stopped. Calls whose results are known are not sent again. A call\n" +
 			"that may have taken effect is sent again only if its tool only reads or is idempotent;\n" +
-			"otherwise the task asks for gauze task decide.\n\n" +
+			"otherwise you decide with gauze task decide.\n\n" +
 			"The task keeps the steps and servers that its file had when it was started. With --file, it\n" +
-			"continues with those of a corrected file, in which the steps that are done must be the same.\n\n" + taskcli.ExitStatuses,
+			"continues with those of a corrected file, in which the completed steps must be unchanged.\n\n" + taskcli.ExitStatuses,
 		Example: "gauze task resume weekly-report-k3x7qa\ngauze task resume --file report.yaml weekly-report-k3x7qa",
 		Args:    oneTask,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -216,7 +216,7 @@ func taskResumeCommand() *cobra.Command {
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&file, "file", "", "corrected `FILE` for the steps that are not done")
+	cmd.Flags().StringVar(&file, "file", "", "corrected task `FILE`, used for the remaining steps")
 	return cmd
 }
 
@@ -224,8 +224,8 @@ func taskDecideCommand() *cobra.Command {
 	f := &taskFlags{}
 	cmd := &cobra.Command{
 		Use:   "decide [flags] ID done|repeat|skip",
-		Short: "Decide about a call whose outcome is unknown, and continue",
-		Long: "Decide about the call whose outcome is unknown, and continue the task:\n\n" +
+		Short: "Decide what to do about a call whose outcome is unknown",
+		Long: "Decide what to do about the call whose outcome is unknown, and continue the task:\n\n" +
 			"  done    the call took effect; its result is not known\n" +
 			"  repeat  the call did not take effect, or may take effect twice; send it again\n" +
 			"  skip    continue without it\n\n" + taskcli.ExitStatuses,
@@ -250,8 +250,8 @@ func taskDecideCommand() *cobra.Command {
 func taskStopCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "stop ID",
-		Short:   "Stop a task that a different process runs",
-		Long:    "Stop a task that a different process runs: the call in progress gets a moment to end, and the\ntask can be resumed. Other tasks of that process continue.",
+		Short:   "Stop a task that is running in another process",
+		Long:    "Stop a task that is running in another process: the call in progress gets a moment to finish, and the\ntask can be resumed. Other tasks of that process continue.",
 		Example: "gauze task stop weekly-report-k3x7qa",
 		Args:    oneTask,
 		RunE: func(cmd *cobra.Command, args []string) error {

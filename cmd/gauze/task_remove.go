@@ -15,9 +15,9 @@ func taskRemoveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm [flags] ID...",
 		Short: "Remove tasks and their logs",
-		Long: "Remove tasks and their logs. A task that is running is not removed. A task that was removed\n" +
-			"cannot be shown or resumed.\n\n" +
-			"gauze removes old tasks itself when a new one starts: those that are done after 30 days, and\n" +
+		Long: "Remove tasks and their logs. Running tasks are not removed. A removed task cannot be\n" +
+			"shown or resumed.\n\n" +
+			"gauze removes old tasks itself when a new one starts: completed tasks after 30 days, and\n" +
 			"all others 180 days after they last ran.",
 		Example: "gauze task rm weekly-report-k3x7qa\ngauze task rm --all-done",
 		Args:    cobra.ArbitraryArgs,
@@ -26,7 +26,7 @@ func taskRemoveCommand() *cobra.Command {
 			case allDone && len(args) > 0:
 				return usage(cmd, errors.New("pass either --all-done or the IDs of tasks"))
 			case !allDone && len(args) == 0:
-				return usage(cmd, errors.New("missing ID: pass one as in gauze task list, or --all-done"))
+				return usage(cmd, errors.New("missing ID: pass one shown by gauze task list, or --all-done"))
 			}
 			return withTask(cmd, func(ctx context.Context, s *taskrun.Store) error {
 				if allDone {

@@ -152,7 +152,7 @@ func TestTypedGoalNeedsNoConfirmation(t *testing.T) {
 	k.gauze("resume", id).want(1, "no model is configured")
 	shown := k.gauze("run", "--dry-run", "--goal", "x", "--server", "s=taskserver flags", "--server", "t=taskserver flags").want(0)
 	typed := "--server " + shell.Here().Quote("s=taskserver flags") + " --server " + shell.Here().Quote("t=taskserver flags")
-	for _, want := range []string{"server t: taskserver flags", "goal: x", "A model chooses", typed} {
+	for _, want := range []string{"server t: taskserver flags", "goal: x", "A model may call", typed} {
 		if !strings.Contains(shown.stdout, want) {
 			t.Errorf("%q is missing:\n%s", want, shown.stdout)
 		}

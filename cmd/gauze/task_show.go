@@ -15,7 +15,7 @@ func taskListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List all tasks, newest first",
-		Long:    "List all tasks, newest first. A task that no process runs and that did not write why it\nstopped was killed; it can be resumed like any other. One whose log lost entries is damaged:\ngauze task show says what is missing, and gauze task rm removes it.",
+		Long:    "List all tasks, newest first. A task that is not running and did not record why it\nstopped was killed; it can be resumed like any other. A task whose log lost entries is damaged:\ngauze task show says what is missing, and gauze task rm removes it.",
 		Example: "gauze task list\ngauze task list --json",
 		Args:    atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/tasks/task"
 )
 
-// The files that the help and the README show are valid.
+// The files that the help and the documentation show are valid.
 func TestShownTaskFilesAreValid(t *testing.T) {
 	shown := map[string]string{}
 	for paragraph := range strings.SplitSeq(taskRunCommand().Long, "\n\n") {
@@ -18,13 +18,13 @@ func TestShownTaskFilesAreValid(t *testing.T) {
 			shown["help"] = paragraph
 		}
 	}
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile("../../docs/tasks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(readme), "## Tasks\n")
+	_, section, _ := strings.Cut(string(readme), "# Tasks\n")
 	_, section, _ = strings.Cut(section, "```yaml\n")
-	shown["README"], _, _ = strings.Cut(section, "```")
+	shown["docs"], _, _ = strings.Cut(section, "```")
 	for where, text := range shown {
 		if plan, err := task.Parse(where, []byte(text)); err != nil || len(plan.Steps) != 2 {
 			t.Errorf("%v", err)
@@ -93,7 +93,7 @@ func TestTaskResumesWithACorrectedFile(t *testing.T) {
 		return "name: kept\n" + theServer + "steps:\n  - {id: a, server: s, tool: append, arguments: {key: one}}\n  - {id: b, server: s, " + second + "}\n"
 	}
 	k.write("task.yaml", file("tool: apend, arguments: {key: two}"))
-	stopped := k.gauze("run", "--yes", "task.yaml").want(1, `The server "s" lists no tool "apend", which step "b" calls; did you mean "append"\?`, "Done: 0 of 2 steps, 0 calls")
+	stopped := k.gauze("run", "--yes", "task.yaml").want(1, `The server "s" does not list the tool "apend", which step "b" calls; did you mean "append"\?`, "Done: 0 of 2 steps, 0 calls")
 	k.wantEffects()
 	words := regexp.MustCompile(`  (gauze task resume --file) FILE (kept-[a-z0-9]{6})\n$`).FindStringSubmatch(stopped.stderr)
 	if words == nil {

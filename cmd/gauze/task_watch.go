@@ -51,8 +51,8 @@ func taskWatchCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "watch [flags] ID",
-		Short: "Follow a task that a different process runs",
-		Long: "Show what a task has done and what it does, until no process runs it. Ctrl-C stops only\n" +
+		Short: "Follow a task that is running in another process",
+		Long: "Show what a task has done and is doing, until it stops. Ctrl-C stops only\n" +
 			"the watching. The exit status is that of the task.",
 		Example: "gauze task watch weekly-report-k3x7qa\n" +
 			"gauze task watch --json weekly-report-k3x7qa",

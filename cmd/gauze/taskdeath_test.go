@@ -75,7 +75,7 @@ func TestTaskWhoseServerComesBackWithOtherTools(t *testing.T) {
 	k.write("forty.yaml", file)
 	id := k.gauze("run", "--yes", "--patience", "3s", "forty.yaml").want(3).id()
 	k.breaks("-tools-change=schema,skip=0")
-	k.gauze("resume", id).want(4, "unknown whether the call of die_read .* took effect, and the tool changed since", "gauze task decide "+id+" repeat\n")
+	k.gauze("resume", id).want(4, "unknown whether the call to die_read .* took effect, and the tool has changed since", "gauze task decide "+id+" repeat\n")
 	k.wantEffects(keys[:29]...)
 	k.breaks()
 	k.gauze("decide", id, "repeat").want(0, "40 of 40 steps")
@@ -86,7 +86,7 @@ func TestTaskWhoseServerComesBackWithOtherTools(t *testing.T) {
 func TestTaskWhoseServerChangedItsTools(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ change, next, says string }{
-		"the next call no longer fits": {"schema", "tool: die_read, arguments: {when: never}", `The tool die_read of the server "s" changed, and no longer accepts the arguments of the next step`},
+		"the next call no longer fits": {"schema", "tool: die_read, arguments: {when: never}", `The tool die_read on the server "s" changed and no longer accepts the next step.s arguments`},
 		"the next tool is gone":        {"remove", "tool: get, arguments: {key: k1}, on-error: continue", `The server "s" no longer has the tool get`},
 		"the next call still fits":     {"schema", "tool: echo, arguments: {text: hello}", ""},
 	} {
@@ -137,9 +137,9 @@ func TestTaskWhoseTokenExpires(t *testing.T) {
 	t.Cleanup(front.Close)
 	file, _ := forty("servers: {s: {url: "+front.URL+"/mcp}}\n", "tool: echo, arguments: {text: hello}")
 	k.write("forty.yaml", file)
-	stopped := k.gauze("run", "--yes", "forty.yaml").want(4, `The server "s" requires a person: log in, or renew the credentials`, `Done: 29 of 40 steps`, `Remaining: s30, `)
+	stopped := k.gauze("run", "--yes", "forty.yaml").want(4, `The server "s" needs you to log in, or renew the server's credentials`, `Done: 29 of 40 steps`, `Remaining: s30, `)
 	id := stopped.id()
-	k.gauze("resume", id).want(4, "requires a person")
+	k.gauze("resume", id).want(4, "needs you to")
 	if n := len(server.Effects()); n != 29 {
 		t.Fatalf("%d effects", n)
 	}

@@ -83,7 +83,7 @@ func TestTasksOfAReadOnlyJournal(t *testing.T) {
 	}
 	k.env = append(k.env, envStranger+"=1")
 	for _, got := range k.everyCommand(id) {
-		got.want(2, `journal\.db cannot be written: the file or its directory is read-only`, "next: check the owner")
+		got.want(2, `journal\.db cannot be written: the file or its directory is read-only`, "next: check the directory's owner")
 	}
 	k.wantNothingDone()
 }

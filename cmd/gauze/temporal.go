@@ -22,17 +22,17 @@ func workerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "worker [flags]",
 		Short: "Run the tasks of a Temporal cluster on this machine",
-		Long: "Run the tasks of a Temporal cluster on this machine, until it is interrupted. Every task has\n" +
-			"server processes of its own here, behind gauze as always. If the worker dies, its tasks\n" +
-			"continue on a different one.\n\n" +
+		Long: "Run the tasks of a Temporal cluster on this machine, until it is interrupted. Each task has\n" +
+			"its own server processes here, wrapped by gauze as usual. If the worker dies, its tasks\n" +
+			"continue on another worker.\n\n" +
 			"  --temporal HOST:PORT   the Temporal server (default: $TEMPORAL_ADDRESS)\n" +
 			"  --namespace NAME       (default: $TEMPORAL_NAMESPACE, or \"default\")\n" +
 			"  --queue NAME           task queue that tasks and workers share\n" +
-			"  --tasks NUMBER         maximum number of tasks at the same time\n" +
+			"  --tasks NUMBER         maximum number of concurrent tasks\n" +
 			"  --timeout TIME         maximum time without progress for a call\n" +
 			"  --model PROVIDER:NAME  chooses the calls of tasks without steps\n\n" +
 			"This requires " + temporalBinary + " beside gauze or on the PATH. A client that may start workflows\n" +
-			"in the namespace can run any command as the user of the worker.",
+			"in the namespace can run any command as the worker's user.",
 		Example:            "gauze worker --temporal localhost:7233\ngauze task run --temporal localhost:7233 report.yaml",
 		DisableFlagParsing: true, // the binary has the flags
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -91,7 +91,7 @@ func missingTemporal(version, beside string) error {
 	if runtime.GOOS == "windows" {
 		format = "zip"
 	}
-	return fmt.Errorf(missing+"Download %s_%s_%s_%s.%s of the release %s, and put the program in it at:\n  %s", temporalBinary, strings.TrimPrefix(version, "v"), runtime.GOOS, runtime.GOARCH, format, version, beside)
+	return fmt.Errorf(missing+"Download %s_%s_%s_%s.%s from release %s, and put the program from it at:\n  %s", temporalBinary, strings.TrimPrefix(version, "v"), runtime.GOOS, runtime.GOARCH, format, version, beside)
 }
 
 // exe returns how the names of programs end.

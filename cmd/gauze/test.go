@@ -41,10 +41,10 @@ func testCommand() *cobra.Command {
 		Use:   "test [flags] SERVER | URL | -- COMMAND [ARGS...]",
 		Short: "Test an MCP server, and explain why it fails",
 		Long: "Start a server or connect to it, open a session, list its tools, and show each step. If\n" +
-			"a step fails, report the cause, the evidence for it, and what to do. SERVER is the name\n" +
-			"of a configured server as in gauze list.\n\n" +
+			"a step fails, report the cause, the evidence for it, and what to do. SERVER is a name\n" +
+			"shown by gauze list.\n\n" +
 			"With --heal, gauze tries fixes that only change how the same server is started or\n" +
-			"reached. It installs and writes nothing.\n\n" +
+			"reached. It does not install anything or write any file.\n\n" +
 			"Exit status: 0 if the server works, 1 if not, 2 for invalid usage.",
 		Example: "gauze test -- npx -y @modelcontextprotocol/server-everything\n" +
 			"gauze test --heal -- uvx mcp-server-time\n" +
@@ -121,9 +121,10 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	asks := &fixQuestions{heal: f.heal}
 	show, agree := aroundQuestions(terminal.Progress(cmd.ErrOrStderr(), f.json), confirmFix(cmd, nil))
 	asks.agree = agree
+	list := newChecklist(show, []string{redact.Quote(spec.Shown())})
 	machine := doctor.ThisMachine().Until(ctx)
 	machine.Required = source.Required
-	last, report := doctor.Examine(ctx, machine, spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(), Model: model, Tell: show, Agree: asks.about(spec)})
+	last, report := doctor.Examine(ctx, machine, spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(), Model: model, Tell: func(is string) { list.say(0, is) }, Agree: asks.about(spec)})
 	report.Fixable = report.Fixable || !f.heal && asks.wanted.Load()
 	last = last.Hidden(fleet.Hiding(spec))
 	show("")

@@ -67,7 +67,7 @@ func (f *undoFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if !interactive(cmd) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze undo: nothing was changed: confirmation requires a terminal. To undo the newest change:\n\n    gauze undo %s\n", newest)
+		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze undo: not changed: confirming requires a terminal. To undo the newest change:\n\n    gauze undo %s\n", newest)
 		return exitStatus(1)
 	}
 	if !ask(cmd, fmt.Sprintf("\nUndo change %s?", newest)) {

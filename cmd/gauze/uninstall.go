@@ -32,9 +32,9 @@ func uninstallCommand() *cobra.Command {
 		Use:   "uninstall [flags]",
 		Short: "Unwrap every server, and print the command that uninstalls gauze",
 		Long: "Unwrap the servers of all clients and projects, so that they work without gauze, and print\n" +
-			"the command that uninstalls this gauze. gauze shows the diff first. What gauze stored on this\n" +
-			"machine (history, tasks, copies of files for undo, logins) stays unless --purge is given.\n\n" +
-			"Exit status: 0 if nothing needs gauze any more, 1 if an entry still needs it.",
+			"the command that uninstalls gauze. gauze shows the diff first. What gauze stored on this\n" +
+			"machine (history, tasks, file copies for undo, logins) is kept unless you pass --purge.\n\n" +
+			"Exit status: 0 if nothing needs gauze anymore, 1 if an entry still needs it.",
 		Example: "gauze uninstall\ngauze uninstall --dry-run\ngauze uninstall --yes --purge",
 		Args:    atMost(0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -107,7 +107,7 @@ func (f *uninstallFlags) refuse(cmd *cobra.Command, plan fleet.Plan) error {
 	case f.consent != "":
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s\ngauze uninstall: nothing was deleted: --consent does not match this. To delete exactly this:\n\n    %s\n", plan.Purge, again)
 	default:
-		fmt.Fprintf(cmd.ErrOrStderr(), "gauze uninstall: nothing was deleted: confirmation requires a terminal. To delete exactly this:\n\n    %s\n", again)
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze uninstall: not deleted: confirming requires a terminal. To delete exactly this:\n\n    %s\n", again)
 	}
 	return exitStatus(1)
 }
@@ -165,9 +165,9 @@ func remainsOf(fl *fleet.Fleet, here installed.Installation) (all []remnant) {
 	}
 	state := filepath.Dir(fl.Store.Dir)
 	own := os.Getenv("GAUZE_STATE_DIR") == "" // what else is in a directory that the user chose is not known
-	add(remnant{path: state, about: "history, tasks, copies of files for undo, logins", purged: own && !isLink(state), state: true})
+	add(remnant{path: state, about: "history, tasks, file copies for undo, logins", purged: own && !isLink(state), state: true})
 	if cache, err := os.UserCacheDir(); err == nil {
-		add(remnant{path: filepath.Join(cache, "gauze", "registry"), about: "responses of the MCP registry", purged: true})
+		add(remnant{path: filepath.Join(cache, "gauze", "registry"), about: "MCP registry responses", purged: true})
 	}
 	if !sameFile(fl.Home.Copy, here.Path) {
 		add(remnant{path: fl.Home.Copy, about: "a copy of gauze", purged: true, above: 2})
@@ -203,12 +203,12 @@ func (p purge) String() (text string) {
 	if len(p.logins) > 0 {
 		text = "gauze logs out of:\n\n"
 		for _, l := range p.logins {
-			text += fmt.Sprintf("    %s, %s\n", cmp.Or(redact.Quote(l.Resource), "a server that is not known"), accountWords(l.Account))
+			text += fmt.Sprintf("    %s, %s\n", cmp.Or(redact.Quote(l.Resource), "an unknown server"), accountWords(l.Account))
 		}
 		text += "\n"
 	}
 	if len(p.files) == 0 {
-		return text + "gauze deletes no files: it stored none here.\n"
+		return text + "No files are left to delete.\n"
 	}
 	return text + "gauze deletes:\n\n" + showRemains(p.files)
 }
@@ -249,7 +249,7 @@ func showRemains(all []remnant) string {
 
 // showUninstalled says what remains, and what to run next.
 func showUninstalled(fl *fleet.Fleet, here installed.Installation, remains []remnant) string {
-	text := "\nNo server needs gauze any more.\n"
+	text := "\nNo server needs gauze anymore.\n"
 	if len(remains) > 0 {
 		text += "\nThis remains on this machine:\n\n" + showRemains(remains)
 		if slices.ContainsFunc(remains, func(r remnant) bool { return r.purged }) {
@@ -264,7 +264,7 @@ func showUninstalled(fl *fleet.Fleet, here installed.Installation, remains []rem
 		return text + "\nTo uninstall gauze, remove its extension in your client.\n"
 	}
 	if next == "" {
-		return text + fmt.Sprintf("\nThere is nothing to uninstall: gauze is only in the cache of %s.\n", here.Channel)
+		return text + fmt.Sprintf("\nThere is nothing to uninstall: gauze is only in %s's cache.\n", here.Channel)
 	}
 	return text + "\nTo uninstall gauze:\n\n    " + next + "\n"
 }

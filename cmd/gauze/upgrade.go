@@ -33,10 +33,10 @@ func upgradeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "upgrade",
 		Short: "Upgrade gauze, or show the command that does",
-		Long: "Upgrade gauze to the latest release. If a package manager installed it, show the\n" +
-			"package manager's command and change nothing.\n\n" +
-			"A gauze that was downloaded is replaced after you confirm it. The release must be\n" +
-			"signed with the key that is in this gauze and must not be older than this gauze;\n" +
+		Long: "Upgrade gauze to the latest release. If a package manager installed gauze, only show the\n" +
+			"package manager's command.\n\n" +
+			"A downloaded gauze binary is replaced after you confirm. The release must be signed\n" +
+			"with the key that is built into that binary and must not be older than the binary;\n" +
 			"the new program must run and report its version. If anything fails, the installed\n" +
 			"program stays as it is.\n\n" +
 			"Run from a cache, such as with npx, it replaces an older copy that wrapped servers use.\n\n" +
@@ -119,7 +119,9 @@ func releases() upgrade.Releases {
 
 // compare reports whether the latest release is newer than this gauze.
 func (f *upgradeFlags) compare(cmd *cobra.Command) error {
+	done := waiting(cmd, false, "the latest release")
 	latest, err := releases().Find(cmd.Context(), "")
+	done()
 	if err != nil {
 		return err
 	}
@@ -149,7 +151,9 @@ func (f *upgradeFlags) command(cmd *cobra.Command, here installed.Installation) 
 func (f *upgradeFlags) replace(cmd *cobra.Command, here installed.Installation) error {
 	ctx, release := untilSignal(cmd.Context(), func() {})
 	defer release()
+	done := waiting(cmd, false, "the release")
 	found, err := releases().Find(ctx, f.version)
+	done()
 	if err != nil {
 		return err
 	}
@@ -200,7 +204,7 @@ func (f *upgradeFlags) confirm(cmd *cobra.Command, path string) error {
 	switch {
 	case f.yes:
 	case !interactive(cmd):
-		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze upgrade: nothing was changed: confirmation requires a terminal. To upgrade without a question:\n\n    %s --yes\n", f.again())
+		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze upgrade: not upgraded: confirming requires a terminal. To upgrade without confirmation:\n\n    %s --yes\n", f.again())
 		return exitStatus(1)
 	case !ask(cmd, fmt.Sprintf("\nReplace %s?", path)):
 		fmt.Fprintln(cmd.OutOrStdout(), "Nothing was changed.")

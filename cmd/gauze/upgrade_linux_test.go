@@ -86,7 +86,7 @@ func TestUpgradeOfAReadOnlyDirectory(t *testing.T) {
 	t.Cleanup(func() { os.Chmod(dir, 0o755) })
 	before := u.disk()
 	out, err := cmd.CombinedOutput()
-	want := "gauze upgrade: no file can be created in " + dir + ": permission denied; nothing was changed\nnext: sudo " + u.path + " upgrade\n"
+	want := "gauze upgrade: cannot create a file in " + dir + ": permission denied; nothing was changed\nnext: sudo " + u.path + " upgrade\n"
 	if err == nil || string(out) != want {
 		t.Errorf("%v\n%s\nwant:\n%s", err, out, want)
 	}

@@ -235,7 +235,7 @@ func TestUpgradeAndTheOtherWay(t *testing.T) {
 	t.Parallel()
 	u := newUpgrading(t)
 	u.want(1, []string{"upgrade", "--check"}, "gauze 1.3.0 is available (installed: 1.2.0). To upgrade:\n\n    gauze upgrade\n")
-	u.want(1, []string{"upgrade"}, "installed: gauze 1.2.0", "new:       gauze 1.3.0", "nothing was changed: confirmation requires a terminal", "gauze upgrade --yes")
+	u.want(1, []string{"upgrade"}, "installed: gauze 1.2.0", "new:       gauze 1.3.0", "not upgraded: confirming requires a terminal", "gauze upgrade --yes")
 	u.wantVersion("1.2.0")
 	u.want(0, []string{"upgrade", "--yes"}, "installed: gauze 1.2.0", "new:       gauze 1.3.0", "gauze 1.3.0 is installed", "gauze upgrade --version 1.2.0")
 	u.wantVersion("1.3.0")
@@ -279,7 +279,7 @@ func TestUpgradeRefuses(t *testing.T) {
 		}, nil, "signed with a key other than the one in this gauze"},
 		"another version in the names": {func(u *upgrading) {
 			u.PublishFiles(releasetest.Dir("1.3.0"), releasetest.Files("1.2.5", []byte("program")))
-		}, []string{"--version", "1.3.0"}, "is the release 1.2.5, not 1.3.0"},
+		}, []string{"--version", "1.3.0"}, "is release 1.2.5, not 1.3.0"},
 		"an older release again": {func(u *upgrading) { u.Publish("1.1.0", []byte("with a known hole")) }, nil, "is 1.1.0, but gauze 1.2.0 is installed"},
 		"a truncated download": {func(u *upgrading) {
 			whole := u.File(archive)

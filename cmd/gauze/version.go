@@ -33,7 +33,7 @@ func versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, and how this gauze was installed",
+		Short: "Print the version, and how gauze was installed",
 		Args:  atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			about := thisVersion()

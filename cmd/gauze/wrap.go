@@ -29,8 +29,8 @@ func wrapCommand() *cobra.Command {
 		Short: "Wrap configured servers in gauze run",
 		Long: "Edit server entries so that clients start the servers through gauze run. SERVER\n" +
 			"is a name or CLIENT/NAME. gauze shows the diff first; gauze unwrap restores every byte.\n" +
-			"Remote servers (configured by URL) are skipped unless --remote is given or the question\n" +
-			"of --all is answered with yes: gauze logs in to them then, not the client. Log in once with\n" +
+			"Remote servers (configured by URL) are skipped unless you pass --remote or answer yes\n" +
+			"when --all asks: gauze then logs in to them instead of the client. Log in once with\n" +
 			"gauze login SERVER.",
 		Example: "gauze wrap --all\ngauze wrap github cursor/notes\ngauze wrap --remote cursor/linear\ngauze wrap --all --client codex --dry-run",
 		Args:    cobra.ArbitraryArgs,
@@ -52,15 +52,15 @@ func (f *wrapFlags) plan(cmd *cobra.Command, v *fleet.View, servers []*fleet.Ser
 		return plan
 	}
 	with := v.Wrap(servers, true)
-	question := "1 server is remote: wrap it as well?"
+	question := "1 server is remote: wrap it as well? Its client's login"
 	switch n := with.Servers() - plan.Servers(); {
 	case n == 0:
 		return plan
 	case n > 1:
-		question = fmt.Sprintf("%d servers are remote: wrap them as well?", n)
+		question = fmt.Sprintf("%d servers are remote: wrap them as well? Their clients' logins", n)
 	}
 	f.asked = true
-	if !ask(cmd, question+" The clients' own logins are not used then; log in once with gauze login.") {
+	if !ask(cmd, question+" will no longer be used; log in once with gauze login.") {
 		return plan
 	}
 	_ = cmd.Flags().Set("remote", "true") // the command to repeat says so
@@ -109,7 +109,7 @@ func (f *wrapFlags) run(cmd *cobra.Command, args []string,
 	case f.all && len(args) > 0:
 		return usage(cmd, errors.New("--all cannot be combined with server names"))
 	case !f.all && len(args) == 0:
-		return usage(cmd, errors.New("missing SERVER: pass a name as in gauze list, or --all"))
+		return usage(cmd, errors.New("missing SERVER: pass a name shown by gauze list, or --all"))
 	}
 	if err := f.check(); err != nil {
 		return err

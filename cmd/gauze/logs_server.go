@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/shell"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+)
+
+// loggedAs returns those of the names of running and recorded servers that belong to a server: the one
+// that has this name or is configured with it, or else the only one whose name contains it. If there is
+// none, it returns the names that the server would have, and why there is nothing.
+func loggedAs(server string, names []string) ([]string, error) {
+	var view *fleet.View
+	var configured []*fleet.Server
+	if here, err := fleet.Here(versionText()); err == nil { // names that are recorded still match
+		view = here.Look()
+		configured, _ = view.Choose(fleet.Choice{Names: []string{server}})
+	}
+	if err := severalConfigured(server, configured); err != nil {
+		return nil, err
+	}
+	own := append(recordedNames(configured), server)
+	if found := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(own, name) }); len(found) > 0 {
+		return own, nil
+	}
+	if len(configured) > 0 {
+		return own, notLogged(configured[0])
+	}
+	found := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.Contains(name, server) })
+	switch len(found) {
+	case 0:
+		return nil, unknownServer(server, names, view)
+	case 1:
+		return found, nil
+	}
+	return nil, severalNamed(server, found)
+}
+
+// severalConfigured returns an error if a name stands for servers that differ.
+func severalConfigured(server string, configured []*fleet.Server) error {
+	var ids []string
+	differ := false
+	for _, s := range configured {
+		differ = differ || s.Real().Shown() != configured[0].Real().Shown()
+		ids = append(ids, s.ID())
+	}
+	if !differ {
+		return nil
+	}
+	return severalNamed(server, ids)
+}
+
+func severalNamed(server string, names []string) error {
+	text := fmt.Sprintf("several servers match %q; use one of these names:", redact.Foreign(server))
+	for _, name := range names {
+		text += "\n  " + redact.Quote(name)
+	}
+	return errors.New(text)
+}
+
+// notLogged says why nothing is known about a configured server.
+func notLogged(s *fleet.Server) error {
+	if s.Wrapped {
+		return fmt.Errorf("%s is wrapped, but is not running, and nothing is recorded about it", redact.Quote(s.ID()))
+	}
+	return fmt.Errorf("%s is not wrapped, so gauze does not see its output. To wrap it:\n\n    gauze wrap %s", redact.Quote(s.ID()), redact.Quote(shell.Here().Quote(s.ID())))
+}
+
+// unknownServer returns the error about a name that no server has.
+func unknownServer(server string, names []string, view *fleet.View) error {
+	if view != nil {
+		for _, s := range view.Servers {
+			names = append(names, s.Name, s.ID())
+		}
+	}
+	return notFound("no server is named", server, names, "\nTo see all servers:\n\n    gauze list")
+}
