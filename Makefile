@@ -1,5 +1,5 @@
 # Every target is one go command; the names are a convenience.
-.PHONY: test all quick bench demo conformance model temporal windows release pictures soak lines
+.PHONY: test all quick bench demo conformance model temporal windows release pictures site soak lines
 
 # What CI runs.
 test:
@@ -38,9 +38,14 @@ release:
 demo:
 	go run ./cmd/gauze demo
 
-# The pictures of the dashboard in docs/pictures, from a real run in a real browser.
+# The pictures in docs/pictures, from real runs: the moving one of the README, and the dashboard in a real browser.
 pictures:
+	go -C lab run ./site/recording
 	go -C lab run ./browsertest/pictures
+
+# The website in dist/site: no network is needed to make it or to read it. Open dist/site/index.html.
+site:
+	go -C lab run ./site -o ../dist/site
 
 # A million calls and ten thousand restarts, in some minutes.
 soak:

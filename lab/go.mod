@@ -46,6 +46,9 @@ require (
 
 require github.com/gauze-mcp/gauze v0.0.0
 
-require go.yaml.in/yaml/v4 v4.0.0-rc.6 // indirect
+require (
+	github.com/yuin/goldmark v1.8.7
+	go.yaml.in/yaml/v4 v4.0.0-rc.6 // indirect
+)
 
 replace github.com/gauze-mcp/gauze => ../
