@@ -1,4 +1,4 @@
-// Package examples_test builds the examples, and the code in the README, as other modules would.
+// Package examples_test builds the examples, and the code in the documentation, as other modules would.
 package examples_test
 
 import (
@@ -24,7 +24,7 @@ import (
 var programs = []string{"agent", "healedclient", "server"}
 
 // outside makes a module of its own that requires this one, with a copy of every example and of the
-// code in the README, builds and vets it, and returns the directory of the programs.
+// code in the documentation, builds and vets it, and returns the directory of the programs.
 func outside(t *testing.T) (bin string) {
 	t.Helper()
 	windowstest.Skip(t)
@@ -40,7 +40,7 @@ func outside(t *testing.T) (bin string) {
 	for _, name := range programs {
 		write(t, filepath.Join(dir, name, "main.go"), read(t, filepath.Join(name, "main.go")))
 	}
-	write(t, filepath.Join(dir, "readme", "main.go"), readme(t))
+	write(t, filepath.Join(dir, "docs", "main.go"), snippets(t))
 	// The same versions as ours, so that nothing has to be downloaded.
 	mod := regexp.MustCompile(`(?m)^module .*$`).ReplaceAllString(read(t, filepath.Join(root, "go.mod")), "module example.com/outside")
 	mod = regexp.MustCompile(`(?m)^tool .*$`).ReplaceAllString(mod, "")
@@ -59,12 +59,19 @@ func outside(t *testing.T) (bin string) {
 	return bin
 }
 
-// readme returns a program with every Go snippet of the README, each in a function.
-func readme(t *testing.T) string {
+// snippets returns a program with every Go snippet of the README and docs, each in a function.
+func snippets(t *testing.T) string {
 	t.Helper()
-	snippets := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, filepath.Join("..", "README.md")), -1)
-	if len(snippets) < 2 {
-		t.Fatalf("%d snippets of Go in the README", len(snippets))
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var snippets [][]string
+	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md") {
+		snippets = append(snippets, regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, page), -1)...)
+	}
+	if len(snippets) < 4 {
+		t.Fatalf("%d snippets of Go in the documentation", len(snippets))
 	}
 	var b strings.Builder
 	b.WriteString(`package main
