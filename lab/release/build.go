@@ -72,7 +72,8 @@ func manual(ctx context.Context, r *release) error {
 }
 
 // build compiles the program from the repository in root. The result depends only on the source, the
-// stamp and Go itself: not on paths, times, a C compiler or the user's flags.
+// stamp and Go itself: not on paths, times, a C compiler or the user's flags. Functions are aligned to 16
+// bytes, as on arm64, instead of 32: 0.2 MB less.
 func (p program) build(ctx context.Context, root, file string, s stamp, t target) error {
 	file, err := filepath.Abs(file)
 	if err != nil {
@@ -83,7 +84,7 @@ func (p program) build(ctx context.Context, root, file string, s stamp, t target
 		return err
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
-		"-ldflags", "-s -w "+s.flags(), "-o", file, "./cmd/"+p.name)
+		"-ldflags", "-s -w -funcalign=16 "+s.flags(), "-o", file, "./cmd/"+p.name)
 	cmd.Dir = filepath.Join(root, p.dir)
 	cmd.Env = append(append(os.Environ(), origins...), "GOENV=off", "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0",
 		"GOFLAGS=", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOFIPS140=off", "GOWORK=off")

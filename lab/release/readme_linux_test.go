@@ -15,24 +15,26 @@ import (
 )
 
 // readmeLines are README's lines of npm and PyPI, each with the machine on which it is run and the channel that it installs
-// from. A line without a channel runs the demo.
+// from, or what it prints without installing anything.
 var readmeLines = map[string]struct {
 	machine func(*testing.T) (*machine, *release)
 	channel string
+	prints  string
 }{
-	"npx -y gauze-mcp demo": {machine: aNodeMachine},
-	"uvx gauze-mcp demo":    {machine: aPythonMachine},
+	"npx -y gauze-mcp doctor": {machine: aNodeMachine, prints: "No MCP servers found."},
+	"npx -y gauze-mcp demo":   {machine: aNodeMachine, prints: "every guarantee held"},
+	"uvx gauze-mcp demo":      {machine: aPythonMachine, prints: "every guarantee held"},
 
-	"npm install -g gauze-mcp":  {aNodeMachine, "npm"},
-	"uv tool install gauze-mcp": {aPythonMachine, "uv"},
-	"pipx install gauze-mcp":    {aPipxMachine, "pipx"},
-	"pip install gauze-mcp":     {aVenv, "pip"},
+	"npm install -g gauze-mcp":  {machine: aNodeMachine, channel: "npm"},
+	"uv tool install gauze-mcp": {machine: aPythonMachine, channel: "uv"},
+	"pipx install gauze-mcp":    {machine: aPipxMachine, channel: "pipx"},
+	"pip install gauze-mcp":     {machine: aVenv, channel: "pip"},
 }
 
-// Each line of README's section Install that npm or PyPI is needed for does what it says, as printed.
+// Each line of README's sections Start and Install that npm or PyPI is needed for does what it says, as printed.
 func TestReadmeLinesInstall(t *testing.T) {
 	t.Parallel()
-	printed := installLines(t, "npm", "npx", "uv", "uvx", "pip", "pipx")
+	printed := installLines(t, "README.md", "npm", "npx", "uv", "uvx", "pip", "pipx")
 	if known := slices.Sorted(maps.Keys(readmeLines)); !slices.Equal(printed, known) {
 		t.Fatalf("README has %q, tested are %q", printed, known)
 	}
@@ -44,19 +46,24 @@ func TestReadmeLinesInstall(t *testing.T) {
 			said := m.do(line)
 			if how.channel != "" {
 				wantVersion(t, m.installed(r, how.channel))
-			} else if !strings.Contains(said, "every guarantee held") {
+			} else if !strings.Contains(said, how.prints) {
 				t.Errorf("%s", said)
 			}
 		})
 	}
 }
 
-// installLines returns the lines of README's section Install that start with one of the programs, sorted.
-func installLines(t *testing.T, programs ...string) []string {
+// installLines returns the lines of a page that start with one of the programs, sorted: those of README's sections Start
+// and Install, or of all of docs/install.md.
+func installLines(t *testing.T, page string, programs ...string) []string {
 	t.Helper()
-	text := string(read(t, filepath.Join("..", "..", "README.md")))
-	_, section, _ := strings.Cut(text, "\n## Install\n")
-	section, _, _ = strings.Cut(section, "\n## ")
+	section := string(read(t, filepath.Join("..", "..", page)))
+	if page == "README.md" {
+		_, section, _ = strings.Cut(section, "\n## Start\n")
+		start, install, _ := strings.Cut(section, "\n## Install\n")
+		install, _, _ = strings.Cut(install, "\n## ")
+		section = start + install
+	}
 	var lines []string
 	for i, block := range strings.Split(section, "\n```") {
 		if i%2 == 0 {
@@ -72,8 +79,8 @@ func installLines(t *testing.T, programs ...string) []string {
 	return lines
 }
 
-// README's lines for packages name files that a release has, and its lines for Homebrew, winget and scoop
-// what the manifests name.
+// The lines of docs/install.md for packages name files that a release has, and README's lines for Homebrew, winget and
+// scoop what the manifests name.
 func TestReadmeNamesWhatIsReleased(t *testing.T) {
 	t.Parallel()
 	r, _ := signed(t)
@@ -81,16 +88,16 @@ func TestReadmeNamesWhatIsReleased(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := installLines(t, "sudo")
+	lines := installLines(t, "docs/install.md", "sudo")
 	if len(lines) != len(formats) {
-		t.Errorf("%d formats, and README has %q", len(formats), lines)
+		t.Errorf("%d formats, and docs/install.md has %q", len(formats), lines)
 	}
 	for _, line := range lines {
 		command, _, _ := strings.Cut(line, "#")
 		words := strings.Fields(command)
 		name := strings.ReplaceAll(filepath.Base(words[len(words)-1]), "VERSION", r.version)
 		if files[name] == "" {
-			t.Errorf("README: %s\nthe release has no %s", line, name)
+			t.Errorf("docs/install.md: %s\nthe release has no %s", line, name)
 		}
 	}
 	for _, c := range []struct{ program, word, file, text string }{
@@ -98,7 +105,7 @@ func TestReadmeNamesWhatIsReleased(t *testing.T) {
 		{"brew", "gauze-mcp/tap/gauze", "gauze.rb", "class Gauze < Formula\n"},
 		{"scoop", "gauze/gauze", "gauze.json", `"bin": "gauze.exe"`},
 	} {
-		lines := installLines(t, c.program)
+		lines := installLines(t, "README.md", c.program)
 		if len(lines) != 1 || !slices.Contains(strings.Fields(lines[0]), c.word) {
 			t.Errorf("README: %q, without %s", lines, c.word)
 		}
@@ -108,17 +115,17 @@ func TestReadmeNamesWhatIsReleased(t *testing.T) {
 	}
 }
 
-// README's lines that verify a download accept a release, and refuse one with a changed byte in the
+// The lines of docs/install.md that verify a download accept a release, and refuse one with a changed byte in the
 // archive, the sums or the signature. A local server is in place of the public one.
 func TestReadmeVerifiesADownload(t *testing.T) {
 	t.Parallel()
 	bash, curl := realparts.Tool(t, "bash", "bash"), realparts.Tool(t, "curl", "curl")
 	realparts.Tool(t, "openssl", "openssl")
-	text := string(read(t, filepath.Join("..", "..", "README.md")))
+	text := string(read(t, filepath.Join("..", "..", "docs", "install.md")))
 	_, block, found := strings.Cut(text, "```bash\nVERSION=")
 	block, _, _ = strings.Cut(block, "```")
 	if !found || curl == "" {
-		t.Fatal("README has no lines that verify a download")
+		t.Fatal("docs/install.md has no lines that verify a download")
 	}
 	r, public := signed(t)
 	published := flattened(t, r)

@@ -28,13 +28,13 @@ func TestWorkflowsAreSound(t *testing.T) {
 	}
 }
 
-// The README's example of the action has inputs that the action has, and action.yml is sound.
+// The example of the action in docs/install.md has inputs that the action has, and action.yml is sound.
 func TestExampleOfTheActionIsSound(t *testing.T) {
 	t.Parallel()
-	_, example, found := strings.Cut(string(read(t, filepath.Join("..", "..", "README.md"))), "```yaml\n- uses: gauze-mcp/gauze@v1\n")
+	_, example, found := strings.Cut(string(read(t, filepath.Join("..", "..", "docs", "install.md"))), "```yaml\n- uses: gauze-mcp/gauze@v1\n")
 	example, _, closed := strings.Cut(example, "```")
 	if !found || !closed {
-		t.Fatal("the README has no example of the action")
+		t.Fatal("docs/install.md has no example of the action")
 	}
 	dir := t.TempDir()
 	write := func(name, text string) string {
