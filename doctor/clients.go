@@ -264,7 +264,7 @@ func gauzeProgram(path string) (string, error) {
 	case !filepath.IsAbs(path):
 		return "", fmt.Errorf("doctor: invalid NewServer.Gauze %q: must be an absolute path", path)
 	case err != nil || info.IsDir():
-		return "", fmt.Errorf("doctor: invalid NewServer.Gauze %q: must be the path of the gauze program", path)
+		return "", fmt.Errorf("doctor: invalid NewServer.Gauze %q: must be the path to the gauze program", path)
 	case strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe") != "gauze":
 		return "", fmt.Errorf("doctor: invalid NewServer.Gauze %q: the program must be named gauze", path)
 	}
@@ -293,8 +293,8 @@ type Change struct {
 	About string // About describes the change in one line.
 }
 
-// ErrChanged means that a file was modified after the plan was made. Make a new plan.
-var ErrChanged = errors.New("doctor: a file was modified after the plan was made")
+// ErrChanged means that a file was modified after the plan was created. Make a new plan.
+var ErrChanged = errors.New("doctor: a file was modified after the plan was created")
 
 // Empty reports whether there is nothing to change.
 func (p *Plan) Empty() bool { return p.plan.Empty() }

@@ -259,7 +259,7 @@ func TestConfigureDoesNotAddAServerThatDoesNotWork(t *testing.T) {
 	}
 	for want, s := range map[string]doctor.NewServer{
 		"absolute path":     {Gauze: "gauze"},
-		"path of the gauze": {Gauze: filepath.Join(t.TempDir(), "gauze")},
+		"path to the gauze": {Gauze: filepath.Join(t.TempDir(), "gauze")},
 		"NewServer.Timeout": {Timeout: -1},
 		`"a b"`:             {Name: "a b"},
 		`"nobody"`:          {Name: "a", Command: []string{"x"}, Clients: []string{"nobody"}},

@@ -76,7 +76,7 @@ var unlisted = Entry{
 	RPC:   -31000,
 	Title: "an error occurred that has no entry in the catalogue",
 	Retry: TellUser,
-	model: "Something failed between you and the MCP server.",
+	model: "An unexpected error occurred between you and the MCP server.",
 	mute:  true,
 }
 

@@ -8,10 +8,10 @@ var messageEntries = []Entry{
 		next:  "Ask for less: a filter, a smaller range, one page at a time.",
 		Means: "The server's answer to this call exceeds the maximum size of a message.",
 		Why:   "The answer contains a whole file, table or image.",
-		Did:   "Gauze discarded the answer without keeping it in memory, answered for the server, and kept the session. The call itself has run.",
+		Did:   "Gauze discarded the answer without keeping it in memory, returned this error, and kept the session. The call itself has run.",
 		Do: []Step{
 			{Text: "Ask the tool for less at a time: a filter, a limit, a page."},
-			{Text: "If the client can read such an answer, raise the limit:", Command: "gauze run --max-message 1GiB -- COMMAND"},
+			{Text: "If the client can read an answer this large, raise the limit:", Command: "gauze run --max-message 1GiB -- COMMAND"},
 		},
 	},
 	{
@@ -21,10 +21,10 @@ var messageEntries = []Entry{
 		next:  "Send less: shorter arguments, or several smaller calls.",
 		Means: "The client's message exceeds the maximum size.",
 		Why:   "The arguments contain a whole file.",
-		Did:   "Gauze rejected the call and sent nothing.",
+		Did:   "Gauze rejected the call without sending it.",
 		Do: []Step{
 			{Text: "Pass a path instead of the content, or split the call."},
-			{Text: "If the server can read such a call, raise the limit:", Command: "gauze run --max-message 1GiB -- COMMAND"},
+			{Text: "If the server can read a call this large, raise the limit:", Command: "gauze run --max-message 1GiB -- COMMAND"},
 		},
 	},
 	{
@@ -46,7 +46,7 @@ var messageEntries = []Entry{
 		next:  "Do not repeat it unchanged. Tell the user: this is a bug in the client, not in the server.",
 		Means: "The message is not a JSON-RPC request: a key is duplicated or appears in two spellings, a required key is missing, or the message is not valid JSON.",
 		Why:   "A bug in the client, or an attempt to make two programs interpret one message differently.",
-		Did:   "Gauze rejected the message and sent nothing: it forwards only what it has inspected.",
+		Did:   "Gauze rejected the message without forwarding it: it forwards only what it has inspected.",
 		Do: []Step{
 			{Text: "Update the client. If the problem remains, report it to the client's maintainers."},
 		},

@@ -13,9 +13,9 @@ var serverEntries = []Entry{
 		Code: ServerUnavailable, RPC: -31001, Retry: RetryLater, shows: true,
 		Title: "the server is down and is being restarted",
 		model: "The MCP server is down. Gauze is restarting it, but it did not come back in time.",
-		Means: "The server exited. Gauze is restarting it, but it was not ready before the call's patience (--patience) ran out.",
-		Why:   "The server crashed, was killed (often because memory ran out) or exited by itself, and restarting it takes longer than --patience allows.",
-		Did:   "Gauze held the call, restarted the server (immediately, then with growing pauses), and answered when the call's patience ran out. The call was not sent. Gauze keeps restarting the server in the background.",
+		Means: "The server exited. Gauze is restarting it, but the server was not ready within the time that a call waits (--patience).",
+		Why:   "The server crashed, was killed (often because memory ran out) or exited on its own, and restarting it takes longer than --patience.",
+		Did:   "Gauze held the call for up to --patience while it restarted the server, immediately and then with growing delays. The call was not sent. Gauze keeps restarting the server in the background.",
 		Do: []Step{
 			{Text: "Repeat the call; most servers are back within seconds."},
 			{Text: "If the server is slow to start, let calls wait longer for it:", Command: "gauze run --patience 2m -- COMMAND"},
@@ -28,7 +28,7 @@ var serverEntries = []Entry{
 		model: "The MCP server is still starting.",
 		Means: "The server's process is running, but it has not completed the MCP handshake, so no call can be sent yet.",
 		Why:   "A first start with npx, uvx or docker may download packages. Some servers also load data or open connections before they answer.",
-		Did:   "Gauze held the call until its patience (--patience) ran out. The call was not sent; the server is still starting.",
+		Did:   "Gauze held the call for up to --patience, then returned this error. The call was not sent. The server is still starting.",
 		Do: []Step{
 			{Text: "Repeat the call in a moment."},
 			{Text: "Let calls wait longer for the server to start:", Command: "gauze run --patience 2m -- COMMAND"},
@@ -40,15 +40,15 @@ var serverEntries = []Entry{
 		Title: "the command was not found",
 		model: "The command that starts the MCP server does not exist on this machine.",
 		next:  "Do not retry: the request will fail until the user corrects the command. Tell the user.",
-		Means: "The program given after `--` is not a file and is not in any directory on gauze's PATH; or it exists, and exited with status 127 because it did not find a program that it needs.",
-		Why:   "Programs started from a desktop icon or an editor often have a shorter PATH than your terminal: the directories of nvm, fnm, asdf, volta and mise, and ~/.local/bin, are missing. Or the name is misspelt, or the program is not installed. A script that begins with `#!/usr/bin/env node` also needs node on the PATH.",
-		Did:   "Gauze did not start anything and does not retry: a missing command does not appear by itself. It never runs a program with a similar name.",
+		Means: "The program after `--` is not a file and is not in any directory on gauze's PATH; or it exists, and exited with status 127 because it could not find a program that it needs.",
+		Why:   "Programs started from a desktop icon or an editor often have a shorter PATH than your terminal: it lacks ~/.local/bin and the directories that nvm, fnm, asdf, volta and mise add. Or the name is misspelled, or the program is not installed. A script that begins with `#!/usr/bin/env node` also needs node on the PATH.",
+		Did:   "Gauze did not start anything and does not retry, because the command would still be missing. It never runs a program with a similar name.",
 		Do: []Step{
 			{Text: "In a terminal where the program works, find its path:", spell: func(w shell.Words) string { return w.Which("NAME") }},
 			{Text: "Use that full path in the client's configuration:", spell: func(w shell.Words) string {
 				return "gauze run -- " + w.Path("full", "path", "to", "NAME") + " ARGUMENTS"
 			}},
-			{Text: "If that command prints nothing, install the program first, then restart the client."},
+			{Text: "If no path is printed, install the program first, then restart the client."},
 		},
 	},
 	{
@@ -71,7 +71,7 @@ var serverEntries = []Entry{
 		model: "The file that starts the MCP server is not a program this system can run.",
 		next:  "Do not retry: the request will fail until the user corrects the command. Tell the user.",
 		Means: "The file exists and is executable, but the system cannot load it.",
-		Why:   "The file's first line specifies an interpreter that does not exist (`#!/no/such/python`), it has no such line, it was built for a different system or processor, or it is corrupt. In a script saved with Windows line endings, the interpreter's name ends in an invisible character.",
+		Why:   "The file's first line specifies an interpreter that does not exist (`#!/no/such/python`), it has no such line, it was built for another system or processor, or it is corrupt. In a script saved with Windows line endings, the interpreter's name ends in an invisible character.",
 		Did:   "Gauze did not start anything and does not retry.",
 		Do: []Step{
 			{Text: "Show the file's type:", spell: func(w shell.Words) string { return w.Posix("file /full/path/to/NAME") }},
@@ -84,10 +84,10 @@ var serverEntries = []Entry{
 	{
 		Code: WorkdirMissing, RPC: -31006, Retry: TellUser,
 		Title: "the working directory does not exist",
-		model: "The working directory of the MCP server does not exist.",
+		model: "The MCP server's working directory does not exist.",
 		next:  "Do not retry: the request will fail until the user corrects the directory. Tell the user.",
-		Means: "The directory in which the server starts is missing or is not a directory. The command itself may be correct.",
-		Why:   "The project was moved or deleted, a drive is not mounted, or the path is misspelt.",
+		Means: "The server's working directory is missing or is not a directory. The command itself may be correct.",
+		Why:   "The project was moved or deleted, a drive is not mounted, or the path is misspelled.",
 		Did:   "Gauze did not start anything, does not retry, and never creates the directory.",
 		Do: []Step{
 			{Text: "Check the directory:", spell: func(w shell.Words) string { return w.List(w.Path("the", "directory")) }},
@@ -96,10 +96,10 @@ var serverEntries = []Entry{
 	},
 	{
 		Code: ServerExitsEarly, RPC: -31007, Retry: TellUser, shows: true,
-		Title: "the server exits right after every start",
-		model: "The MCP server exits right after every start, each time in the same way. Gauze has stopped restarting it.",
+		Title: "the server exits immediately every time it starts",
+		model: "The MCP server exits immediately every time it starts, always in the same way. Gauze has stopped restarting it.",
 		next:  "Do not retry: the request will fail until the user fixes the cause. Tell the user what the server printed last.",
-		Means: "The server exited before it was ready several times in a row, with the same exit status and the same last output. Another start would end the same way.",
+		Means: "The server exited before it was ready several times in a row, with the same exit status and the same last output. Another start would fail in the same way.",
 		Why:   "Usually an environment variable, an argument or a module is missing, the runtime is too old, the package name is wrong, or the program is not an MCP server on stdio.",
 		Did:   "Gauze kept the exit status and the last lines of stderr, and stopped restarting. It tries again when the client restarts gauze.",
 		Do: []Step{
@@ -124,13 +124,13 @@ var serverEntries = []Entry{
 	{
 		Code: CrashLoop, RPC: -31009, Retry: RetryLater, shows: true,
 		Title: "the server keeps crashing",
-		model: "The MCP server keeps crashing. Gauze pauses before the next restart.",
-		Means: "The server exited again and again without answering a call, so gauze pauses before the next start.",
+		model: "The MCP server keeps crashing. Gauze is waiting before the next restart.",
+		Means: "The server exited repeatedly without answering a call, so gauze is waiting before it restarts the server.",
 		Why:   "Something the server needs is broken: a dependency is down, the disk is full, memory runs out, or its state is corrupt; or the same call keeps crashing it.",
-		Did:   "Gauze restarts it at the time shown and doubles the pause after each failure. Calls wait for the next start if their patience allows. Once the server answers a call, the pauses are reset.",
+		Did:   "Gauze restarts it at the time shown and doubles the delay after each failure. Calls wait for the next start for up to --patience. Once the server answers a call, the delay is reset.",
 		Do: []Step{
 			{Text: "Read the exit status and the last lines of stderr."},
-			{Text: "Run the server's own command in a terminal, without gauze, and repeat the call."},
+			{Text: "Run the server's own command in a terminal, without gauze, and check whether it crashes there too."},
 			{Text: "To retry immediately, restart the client."},
 		},
 	},
@@ -140,7 +140,7 @@ var serverEntries = []Entry{
 		model: "The machine currently lacks the resources to start the MCP server.",
 		Means: "The system reached a limit on processes, memory or open files and could not start the server.",
 		Why:   "This user has too many processes (EAGAIN), memory is low (ENOMEM), or too many files are open (EMFILE, ENFILE).",
-		Did:   "Gauze retries with growing pauses, and recovers once resources are available.",
+		Did:   "Gauze retries with growing delays, and recovers once resources are available.",
 		Do: []Step{
 			{Text: "Show this user's limits:", spell: func(w shell.Words) string { return w.Posix("ulimit -a") }},
 			{Text: "Look for programs that leave processes behind:", spell: shell.Words.Processes},
@@ -148,14 +148,14 @@ var serverEntries = []Entry{
 	},
 	{
 		Code: SessionChanged, RPC: -31011, Retry: TellUser,
-		Title: "the server came back different",
-		model: "The MCP server is no longer the one that this session began with: its protocol version or its capabilities differ.",
-		next:  "Do not retry: this session cannot continue. Tell the user to restart the client.",
-		Means: "The server uses a different protocol version than the client negotiated with it before, or lacks a capability that the session began with.",
+		Title: "the server changed when it restarted",
+		model: "The MCP server's protocol version or capabilities have changed since this session started.",
+		next:  "Do not retry: this session cannot continue. Ask the user to restart the client.",
+		Means: "The server uses a different protocol version than the one that the client negotiated, or lacks a capability that it had when the session started.",
 		Why:   "The server was updated between two starts (an unpinned npx or uvx package updates itself), or it answers differently each time.",
-		Did:   "Gauze ended the session rather than use what the client never negotiated.",
+		Did:   "Gauze ended the session, because the client did not negotiate this.",
 		Do: []Step{
-			{Text: "Restart the client, so that it negotiates again."},
+			{Text: "Restart the client so that it negotiates again."},
 			{Text: "Pin the server's version so that a restart cannot change it:", Command: "gauze run -- npx -y PACKAGE@1.2.3"},
 		},
 	},
@@ -169,9 +169,9 @@ var serverEntries = []Entry{
 		next:  "Use initialize instead.",
 		Means: "The client asked whether the server supports the current protocol (server/discover), and the server did not answer. Gauze treats it as an older server.",
 		Why:   "Servers written before 2026-07-28 do not recognize the method; most reject it, some ignore it.",
-		Did:   "Gauze waited a moment, then answered \"method not found\" for the server, so that the client continues with initialize.",
+		Did:   "Gauze waited a moment, then answered \"method not found\" on the server's behalf, so that the client continues with initialize.",
 		Do: []Step{
-			{Text: "Nothing, if the client continues by itself; most do."},
+			{Text: "If the client continues on its own, as most do, nothing needs to be done."},
 			{Text: "If the client stops here, it supports only the current protocol: use a newer version of the server."},
 		},
 	},

@@ -54,9 +54,9 @@ func (a Advice) words() string {
 	case RetryLater:
 		return "The call may be repeated later."
 	case VerifyFirst:
-		return "The call may have taken effect; check before repeating it. A call that only reads, or was not sent, may be repeated."
+		return "The call may have taken effect; check before repeating it. A read-only call, or one that was not sent, may be repeated."
 	case ChangeCall:
 		return "The same call would fail again; it must be changed."
 	}
-	return "Retrying does not help; only a person can fix the problem."
+	return "Retrying will not help; the user must fix the problem."
 }

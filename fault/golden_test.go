@@ -130,7 +130,7 @@ func sample(code fault.Code) *fault.Fault {
 		f.Detail = "64 sessions are open; --max-sessions allows 64"
 	case fault.BodyLimit:
 		f.Method, f.Tool = "tools/call", ""
-		f.Detail = "the bodies of all requests in flight are limited to 96 MiB in total"
+		f.Detail = "request bodies in flight are limited to 96 MiB in total"
 	case fault.ArgumentsInvalid:
 		f.Method, f.Tool, f.Delivery = "tools/call", "get_weather", fault.Unsent
 		f.Message = "The call to `get_weather` was not run: 1 of 2 arguments needs a change.\n1. days - received \"five\" (string); expected integer 1..14 (required). Fix: send a number, e.g. 5."

@@ -45,13 +45,7 @@ func (f *Fault) modelParts() []string {
 	case permanent:
 		happened = "The MCP server is not available."
 	}
-	said := []string{sentence(f.noun(happened), f.facts())}
-	if effect := f.effect(); effect != "" {
-		said = append(said, effect)
-	}
-	if cause.Known() {
-		said = append(said, cause.Explanation)
-	}
+	said := []string{f.opening(f.noun(happened), cause)}
 	if cause.Known() && f.Advice() == TellUser {
 		said = append(said, "Do not retry until this is fixed. Tell the user: "+cause.Remedy)
 	} else {
@@ -63,6 +57,9 @@ func (f *Fault) modelParts() []string {
 	// The bracket separates gauze's text from a tool's own error: a model must not attribute it to
 	// the tool.
 	parts := []string{ModelMark + ": " + string(f.Code) + "] " + strings.Join(said, " ")}
+	if facts := f.facts(); facts != "" {
+		parts = append(parts, "So far: "+facts+".")
+	}
 	if e.mute {
 		return parts
 	}
@@ -92,6 +89,19 @@ func (f *Fault) modelParts() []string {
 	return parts
 }
 
+// opening says in one sentence what happened, whether the call ran, and the cause if it is known.
+func (f *Fault) opening(happened string, cause Cause) string {
+	first, rest, _ := strings.Cut(happened, ". ")
+	first = strings.TrimSuffix(first, ".") + f.effect(happened)
+	switch {
+	case cause.Known():
+		return first + ": " + cause.Explanation
+	case rest != "":
+		return first + ". " + rest
+	}
+	return first + "."
+}
+
 // frame matches a line of a stack trace, as Node and Python print them, and wordless a line without
 // letters.
 var (
@@ -116,7 +126,7 @@ func (f *Fault) noun(s string) string {
 	if f.Method == "" || f.Method == "tools/call" {
 		return s
 	}
-	return strings.NewReplacer("this call", "this request", "This call", "This request").Replace(s)
+	return strings.NewReplacer("this call", "this request", "This call", "This request", "the call", "the request").Replace(s)
 }
 
 // facts returns the few numbers that show how serious the failure is.
@@ -129,7 +139,7 @@ func (f *Fault) facts() string {
 	if f.Waited > 0 {
 		facts = append(facts, "waited "+span(f.Waited))
 	} else if f.Limit > 0 {
-		facts = append(facts, "limit "+span(f.Limit))
+		facts = append(facts, "time limit "+span(f.Limit))
 	}
 	if state := f.stateNow(); state != "" && (f.State != healthy || len(facts) > 0) {
 		facts = slices.Insert(facts, 0, state)
@@ -165,7 +175,7 @@ func (f *Fault) stateNow() string {
 // history returns how often the connection ended and the server recovered.
 func (f *Fault) history() (facts []string) {
 	if f.Closures > 0 {
-		facts = append(facts, plaintext.Count(int(f.Closures), "closure"))
+		facts = append(facts, plaintext.Count(int(f.Closures), "lost connection"))
 	}
 	switch f.Recoveries {
 	case 0:
@@ -177,21 +187,29 @@ func (f *Fault) history() (facts []string) {
 	return facts
 }
 
-// effect returns whether the call took effect.
-func (f *Fault) effect() string {
+// effect returns the clause after what happened that says whether the call took effect.
+func (f *Fault) effect(happened string) string {
+	call := "this call"
+	switch {
+	case strings.HasPrefix(happened, f.noun("This call")):
+		call = "it"
+	case strings.Contains(happened, f.noun("this call")):
+		call = "the call"
+	}
+	clause := ", and " + call + " may or may not have taken effect"
 	switch {
 	case f.Delivery == Unsent:
-		return f.noun("This call was not sent to the server, so it had no effect.")
+		clause = ", so " + call + " was not sent"
 	case !f.mayHaveActed():
-		return "" // irrelevant for a harmless request, and the advice says that it may be repeated
+		clause = "" // irrelevant for a harmless request, and the advice says that it may be repeated
 	case f.Delivery == Answered:
-		return f.noun("This call has probably taken effect.")
+		clause = ". This call has probably taken effect"
 	case f.Delivery == Refused:
-		return f.noun("The server received this call and rejected it: it most likely did not run, but that is not certain.")
+		clause = ", so " + call + " most likely did not run"
 	case f.Code == CallTimeout:
-		return f.noun("This call may still be running, and may or may not take effect.")
+		clause = ", and " + call + " may still be running and may or may not take effect"
 	}
-	return f.noun("This call may or may not have taken effect.")
+	return f.noun(clause)
 }
 
 func (f *Fault) next() string {
@@ -203,6 +221,9 @@ func (f *Fault) next() string {
 		when := "Try again in a moment."
 		if wait := f.wait(); wait >= time.Second {
 			when = "Try again in about " + span(wait) + "."
+		}
+		if e.Retry == RetryLater && e.next != "" {
+			return e.next
 		}
 		return when + " If it fails again, tell the user."
 	case VerifyFirst:
@@ -227,14 +248,6 @@ func (f *Fault) wait() time.Duration {
 		return 0
 	}
 	return max(0, f.NextTry.Sub(f.At))
-}
-
-// sentence adds facts in parentheses before the last full stop.
-func sentence(s, facts string) string {
-	if facts == "" {
-		return s
-	}
-	return strings.TrimSuffix(s, ".") + " (" + facts + ")."
 }
 
 // span formats a duration for users: rounded, without "m0s", and never 0s for something that took

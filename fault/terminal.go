@@ -54,7 +54,7 @@ func (f *Fault) terminalIn(words shell.Words, color bool) string {
 	row("Tried", f.tried())
 	row("Next try", f.nextTry())
 	if f.Evidence != nil {
-		row("Ended", f.ended())
+		row("Exit", f.ended())
 	}
 	for _, change := range cause.Changes {
 		row("Changed", change)
@@ -75,7 +75,7 @@ func (f *Fault) terminalIn(words shell.Words, color bool) string {
 			b.WriteString("\n")
 		}
 		quote("The last lines of the server's stderr:", f.foreignLines(f.Evidence.Stderr, terminalLines))
-		quote("Lines on stdout that were not messages:", f.foreignLines(f.Evidence.Stdout, terminalLines))
+		quote("Lines on stdout that are not MCP messages:", f.foreignLines(f.Evidence.Stdout, terminalLines))
 	}
 
 	steps := e.Do
@@ -115,7 +115,7 @@ func (f *Fault) effectForPeople() string {
 	case f.Delivery == Unsent:
 		return "none: it was not sent"
 	case !f.mayHaveActed():
-		return "irrelevant: it is safe to repeat"
+		return "none that matters: the call is safe to repeat"
 	case f.Delivery == Answered:
 		return "probably done: the server answered"
 	case f.Delivery == Refused:
@@ -151,7 +151,7 @@ func (f *Fault) tried() string {
 		tried = append(tried, "waited "+span(f.Waited))
 	}
 	if f.Limit > 0 {
-		tried = append(tried, "limit "+span(f.Limit))
+		tried = append(tried, "time limit "+span(f.Limit))
 	}
 	return strings.Join(tried, ", ")
 }

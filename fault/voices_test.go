@@ -32,7 +32,7 @@ func TestTheWordsFollowTheDelivery(t *testing.T) {
 		{"a timed-out read may be repeated", fault.CallTimeout, fault.Unknown, true, fault.RetryNow,
 			[]string{"safe to repeat"}, []string{"may or may not", "Check before"}},
 		{"a call that never got its turn had no effect", fault.CallTimeout, fault.Unsent, false, fault.RetryLater,
-			[]string{"could not send this call within the time limit", "not sent", "Try again"}, []string{"did not answer", "Check before"}},
+			[]string{"reached its time limit while waiting to be sent", "not sent", "Try again"}, []string{"did not answer", "Check before"}},
 		{"a write lost with the server is never advised to be repeated", fault.ServerUnavailable, fault.Unknown, false, fault.VerifyFirst,
 			[]string{"may or may not have taken effect", "Check before repeating"}, []string{"Try again", "not sent"}},
 		{"a too large answer of a write means that it ran", fault.ResponseTooLarge, fault.Answered, false, fault.ChangeCall,
@@ -44,11 +44,11 @@ func TestTheWordsFollowTheDelivery(t *testing.T) {
 		{"a missing command needs a person", fault.CommandNotFound, fault.Unsent, false, fault.TellUser,
 			[]string{"not sent", "Do not retry", "Tell the user"}, []string{"Try again"}},
 		{"an unknown outcome says so in our fixed words", fault.OutcomeUnknown, fault.Unknown, false, fault.VerifyFirst,
-			[]string{"The server exited, or its connection was lost, while this call was running. This call may or may not have taken effect. Check before repeating it."}, []string{"failed"}},
+			[]string{"The server exited, or its connection was lost, while this call was running, and the call may or may not have taken effect. Check before repeating it."}, []string{"failed"}},
 		{"a call that came to grief before it was taken is not to blame", fault.ReplayExhausted, fault.Unsent, false, fault.RetryLater,
-			[]string{"before it received this call", "not sent", "Try again"}, []string{"kills the server", "unchanged"}},
+			[]string{"before it could receive this call", "not sent", "Try again"}, []string{"kills the server", "unchanged"}},
 		{"a call that is barred had no effect", fault.CallQuarantined, fault.Unsent, false, fault.ChangeCall,
-			[]string{"did not send this call", "not sent", "unchanged"}, nil},
+			[]string{"last two crashes", "not sent", "unchanged"}, nil},
 		{"a call that is barred from now on may have had its effect", fault.CallQuarantined, fault.Unknown, false, fault.ChangeCall,
 			[]string{"crashed while running this call", "may or may not", "Check before repeating", "unchanged"}, []string{"did not pass"}},
 	} {
@@ -148,7 +148,7 @@ func TestAToolResultIsOneLineAndComplete(t *testing.T) {
 
 func TestARequestThatIsNoCallIsNotCalledACall(t *testing.T) {
 	f := &fault.Fault{Code: fault.ServerUnavailable, Method: "resources/read"}
-	if m := f.Model(); strings.Contains(m, "his call") || !strings.Contains(m, "This request was not sent") {
+	if m := f.Model(); strings.Contains(m, "his call") || !strings.Contains(m, "this request was not sent") {
 		t.Error(m)
 	}
 }

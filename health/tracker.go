@@ -94,7 +94,7 @@ func (t *Tracker) Record(gen int, o Outcome, latency time.Duration, at time.Time
 	case Broken:
 		// Any output shows that the server is alive, so it ends a run of missing responses.
 		t.misses = 0
-		return t.miss(Failure{At: at, Kind: Protocol, Detail: "it sent no valid response"})
+		return t.miss(Failure{At: at, Kind: Protocol, Detail: "it did not send a valid response"})
 	}
 	return false
 }

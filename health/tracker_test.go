@@ -192,7 +192,7 @@ func TestTheSnapshotCounts(t *testing.T) {
 	story(tr, "ChmmmhhXoCbOhh") // a letter a second
 	at := func(s int) time.Time { return noon.Add(time.Duration(s) * time.Second) }
 	want := health.Snapshot{
-		State: health.Healthy, Since: at(14), Generation: 2, LastSuccess: at(14), LastFailure: at(11), LastCause: "it sent no valid response",
+		State: health.Healthy, Since: at(14), Generation: 2, LastSuccess: at(14), LastFailure: at(11), LastCause: "it did not send a valid response",
 		Restarts: 1, Closures: 1, Recoveries: 2, Answered: 5, Missed: 4, Late: 2,
 	}
 	if got := tr.Snapshot(); got != want {

@@ -30,27 +30,27 @@ type answerSchema struct{ schema *jsonschema.Schema }
 func compileSchema(raw json.RawMessage) (s answerSchema, err error) {
 	defer func() {
 		if problem := recover(); problem != nil {
-			err = fmt.Errorf("invalid schema of the answer: %v", problem)
+			err = fmt.Errorf("invalid answer schema: %v", problem)
 		}
 	}()
 	if len(raw) > maxSchema {
-		return s, fmt.Errorf("invalid schema of the answer: must be at most %d bytes", maxSchema)
+		return s, fmt.Errorf("invalid answer schema: must be at most %d bytes", maxSchema)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
-		return s, fmt.Errorf("invalid schema of the answer: %w", err)
+		return s, fmt.Errorf("invalid answer schema: %w", err)
 	}
 	if _, ok := doc.(map[string]any); !ok {
-		return s, errors.New("invalid schema of the answer: must be an object")
+		return s, errors.New("invalid answer schema: must be an object")
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.UseLoader(noLoader{})
 	if err := compiler.AddResource("gauze:///answer", doc); err != nil {
-		return s, fmt.Errorf("invalid schema of the answer: %w", err)
+		return s, fmt.Errorf("invalid answer schema: %w", err)
 	}
 	if s.schema, err = compiler.Compile("gauze:///answer"); err != nil {
-		return s, fmt.Errorf("invalid schema of the answer: %w", err)
+		return s, fmt.Errorf("invalid answer schema: %w", err)
 	}
 	return s, nil
 }
@@ -59,7 +59,7 @@ func compileSchema(raw json.RawMessage) (s answerSchema, err error) {
 type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) {
-	return nil, errors.New("schemas from elsewhere are not loaded")
+	return nil, errors.New("schemas in other documents are not loaded")
 }
 
 // read returns the one JSON object in a model's text. The error says what is wrong with it.
@@ -104,7 +104,7 @@ func mismatch(err error) string {
 func oneObject(text string) (json.RawMessage, error) {
 	switch {
 	case len(text) > maxAnswer:
-		return nil, fmt.Errorf("it has more than %d bytes", maxAnswer)
+		return nil, fmt.Errorf("it is longer than %d bytes", maxAnswer)
 	case !utf8.ValidString(text):
 		return nil, errors.New("it is not valid UTF-8")
 	}
@@ -137,7 +137,7 @@ func oneObject(text string) (json.RawMessage, error) {
 		found, rest = compact.Bytes(), rest[decoder.InputOffset():]
 	}
 	if found == nil {
-		return nil, errors.New("it contains no JSON object")
+		return nil, errors.New("it does not contain a JSON object")
 	}
 	return found, nil
 }
@@ -193,7 +193,7 @@ func uniqueKeys(decoder *json.Decoder, depth int) error {
 				key = strings.ToLower(key)
 			}
 			if seen[key] {
-				return fmt.Errorf("it has the key %q twice", redact.Quote(key))
+				return fmt.Errorf("it contains the key %q twice", redact.Quote(key))
 			}
 			seen[key] = true
 		}

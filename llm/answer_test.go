@@ -36,17 +36,17 @@ func TestOtherAnswersAreRejected(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"":                                  "contains no JSON object",
-		"42":                                "contains no JSON object",
-		"null":                              "contains no JSON object",
-		`["answer", 42]`:                    "contains no JSON object",
+		"":                                  "does not contain a JSON object",
+		"42":                                "does not contain a JSON object",
+		"null":                              "does not contain a JSON object",
+		`["answer", 42]`:                    "does not contain a JSON object",
 		"[" + right + "]":                   "is not a JSON object",
 		"Here: [ " + right + ", 1]":         "is not a JSON object",
 		`{"answer":1e1000000}`:              "too large",
 		`{"answer":1e-1000000}`:             "too large",
 		`{"answer":1e99999999999999999999}`: "too large",
 		`{"answer":` + strings.Repeat("1", 5000) + `}`:        "too long",
-		`{"answer":"` + strings.Repeat("1", maxAnswer) + `"}`: "more than 262144 bytes",
+		`{"answer":"` + strings.Repeat("1", maxAnswer) + `"}`: "longer than 262144 bytes",
 		"[1, " + right + "]":                                  "is not a JSON object",
 		`{"answer":42} {"answer":43}`:                         "more than one",
 		`{"answer":42`:                                        "is not valid JSON",
@@ -85,7 +85,7 @@ func TestAnInnerKeyMayDifferInCase(t *testing.T) {
 
 func TestAnInvalidSchemaIsAnError(t *testing.T) {
 	for _, schema := range []string{"", "[]", `{"type":"objekt"}`, `{"$ref":"https://example.com/x"}`, `{"$ref":"file:///etc/passwd"}`, `{"pattern":"("}`} {
-		if _, err := compileSchema(json.RawMessage(schema)); err == nil || !strings.Contains(err.Error(), "invalid schema of the answer") {
+		if _, err := compileSchema(json.RawMessage(schema)); err == nil || !strings.Contains(err.Error(), "invalid answer schema") {
 			t.Errorf("%s: got %v", schema, err)
 		}
 	}

@@ -132,7 +132,7 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 	}{
 		{modeltest.Fails(404, "no such model", ""), "HOST does not have the model m: check its name (status 404: no such model)"},
 		{modeltest.Fails(401, "expired", ""), "HOST rejected the key: check that it is valid and may use the model m (status 401: expired)"},
-		{modeltest.Page(403, "<html>Blocked</html>"), "HOST did not respond like the API of a model: check the URL, and the proxy if you use one (status 403: an HTML page)"},
+		{modeltest.Page(403, "<html>Blocked</html>"), "HOST did not respond like a model API: check the URL, and the proxy if you use one (status 403: an HTML page)"},
 		{modeltest.Says(`{"answr":42}`), "the model m at HOST sent an answer that is not the requested JSON: use a more capable model (it does not match the schema: missing property 'answer')"},
 		{modeltest.Says(`{"answer":"x"}`), "the model m at HOST sent an answer that is not the requested JSON: use a more capable model (it does not match the schema: at '/answer': got string, want integer)"},
 	} {
@@ -285,7 +285,7 @@ func TestPricesGiveACost(t *testing.T) {
 func TestAHugeResponseIsNotRead(t *testing.T) {
 	s := modeltest.OpenAI(t, modeltest.Says(strings.Repeat("x", maxBody)))
 	model, _ := open(t, modeltest.OpenAIFormat, s, Options{})
-	if _, err := model.Ask(t.Context(), question); KindOf(err) != InvalidAnswer || !strings.Contains(err.Error(), "more than") {
+	if _, err := model.Ask(t.Context(), question); KindOf(err) != InvalidAnswer || !strings.Contains(err.Error(), "longer than") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -301,10 +301,10 @@ func TestServerTextIsCleaned(t *testing.T) {
 
 func TestInvalidOptions(t *testing.T) {
 	for want, o := range map[string]Options{
-		"missing the name": {},
-		"invalid URL":      {Model: "m", URL: "ftp://x"},
-		"must be like":     {Model: "m", URL: "http://user:" + canary + "@x/v1"},
-		"invalid key":      {Model: "m", Key: "a\nb"},
+		"model name is missing": {},
+		"invalid model URL":     {Model: "m", URL: "ftp://x"},
+		"must be a URL such as": {Model: "m", URL: "http://user:" + canary + "@x/v1"},
+		"invalid model key":     {Model: "m", Key: "a\nb"},
 	} {
 		for _, open := range formats {
 			if model, err := open(o); model != nil || err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), canary) {

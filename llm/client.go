@@ -104,11 +104,11 @@ func newClient(o Options, d dialect, defaultURL string, header http.Header) (Mod
 	base, err := url.Parse(strings.TrimRight(cmp.Or(o.URL, defaultURL), "/"))
 	switch {
 	case o.Model == "":
-		return nil, errors.New("missing the name of the model")
+		return nil, errors.New("the model name is missing")
 	case err != nil || !isBase(base) || base.User != nil:
-		return nil, fmt.Errorf("invalid URL of the model %q: must be like https://example.com/v1", redact.Quote(redact.MaskAddress(o.URL)))
+		return nil, fmt.Errorf("invalid model URL %q: must be a URL such as https://example.com/v1", redact.Quote(redact.MaskAddress(o.URL)))
 	case strings.ContainsFunc(o.Key, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return nil, errors.New("invalid key of the model: it contains a space or a character that is not ASCII")
+		return nil, errors.New("invalid model key: it contains a space or a character that is not ASCII")
 	}
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	c := &client{dialect: d, Options: o, base: base, header: header, sleep: sleep, now: time.Now}
@@ -179,7 +179,7 @@ func (c *client) exchange(ctx context.Context, q Question) (reply, bool, *Error)
 func (c *client) persist(ctx context.Context, request outgoing) (said reply, failure *Error) {
 	body, err := json.Marshal(request.body)
 	if err != nil {
-		return said, &Error{Kind: Rejected, Detail: "the question cannot be encoded as JSON", cause: err}
+		return said, &Error{Kind: Rejected, Detail: "the request cannot be encoded as JSON", cause: err}
 	}
 	for attempt := 1; ; attempt++ {
 		var again bool
@@ -232,9 +232,9 @@ func (c *client) send(ctx context.Context, path string, body []byte) (said reply
 		failure = c.failed(response, received)
 		return said, failure, failure.Kind == RateLimited || failure.Kind == Overloaded
 	case err != nil:
-		return said, &Error{Kind: CutShort, Detail: "the connection broke off during the response", cause: err}, true
+		return said, &Error{Kind: CutShort, Detail: "the connection was lost during the response", cause: err}, true
 	case len(received) > maxBody:
-		return said, &Error{Kind: InvalidAnswer, Status: http.StatusOK, Detail: fmt.Sprintf("the response has more than %d bytes", maxBody)}, false
+		return said, &Error{Kind: InvalidAnswer, Status: http.StatusOK, Detail: fmt.Sprintf("the response is longer than %d bytes", maxBody)}, false
 	case !json.Valid(received):
 		return said, incomplete(received), false
 	}

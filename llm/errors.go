@@ -62,17 +62,17 @@ func (e *Error) Unwrap() error { return e.cause }
 var sentences = map[Kind]string{
 	Unauthorized:  "{server} rejected the key: check that it is valid and may use {model}",
 	NotFound:      "{server} does not have {model}: check its name",
-	NotAPI:        "{server} did not respond like the API of a model: check the URL, and the proxy if you use one",
+	NotAPI:        "{server} did not respond like a model API: check the URL, and the proxy if you use one",
 	Rejected:      "{server} rejected the request: check that {model} supports it",
-	RateLimited:   "{server} limits requests to {model}: wait, or raise the limit at the provider",
+	RateLimited:   "{server} is rate-limiting requests to {model}: wait, or raise the limit at the provider",
 	Overloaded:    "{subject} failed or is overloaded: try again later",
 	TimedOut:      "{subject} did not answer in time: raise the timeout, or use a faster model",
 	Unreachable:   "{server} cannot be reached: check that it is running, the URL, and the network",
-	Refused:       "{subject} refused to answer: use a different model for such questions",
-	CutShort:      "{subject} sent an answer that ends too early: use a model that answers more briefly, or try again",
+	Refused:       "{subject} refused to answer: use another model for requests like this",
+	CutShort:      "{subject} sent an incomplete answer: use a model that answers more briefly, or try again",
 	InvalidAnswer: "{subject} sent an answer that is not the requested JSON: use a more capable model",
-	OverBudget:    "the question to {subject} was not sent, because it exceeds the budget: wait, or raise the budget",
-	Canceled:      "the question to {subject} was canceled: ask again if the answer is still needed",
+	OverBudget:    "the request to {subject} was not sent, because it exceeds the budget: wait, or raise the budget",
+	Canceled:      "the request to {subject} was canceled: send it again if the answer is still needed",
 }
 
 // subject returns who answers.

@@ -65,7 +65,7 @@ func (gemini) read(body []byte) (reply, *Error) {
 	usage := r.UsageMetadata
 	said := reply{"", r.ModelVersion, int(usage.PromptTokenCount), int(usage.CandidatesTokenCount + usage.ThoughtsTokenCount)}
 	if r.PromptFeedback.BlockReason != "" {
-		return said, &Error{Kind: Refused, Detail: "the question was blocked: " + r.PromptFeedback.BlockReason}
+		return said, &Error{Kind: Refused, Detail: "the prompt was blocked: " + r.PromptFeedback.BlockReason}
 	}
 	if len(r.Candidates) == 0 {
 		return said, &Error{Kind: NotAPI, Detail: "the response has no candidates"}
@@ -83,6 +83,6 @@ func (gemini) read(body []byte) (reply, *Error) {
 	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE":
 		return said, &Error{Kind: Refused, Detail: "the answer was blocked: " + reason}
 	default:
-		return said, &Error{Kind: InvalidAnswer, Detail: "the answer ended with " + reason}
+		return said, &Error{Kind: InvalidAnswer, Detail: "the answer stopped with " + reason}
 	}
 }

@@ -106,7 +106,7 @@ func (openAI) read(body []byte) (reply, *Error) {
 
 // tooLong is the error for an answer that reached the limit of tokens.
 func tooLong() *Error {
-	return &Error{Kind: CutShort, Detail: "the answer reached the limit of tokens"}
+	return &Error{Kind: CutShort, Detail: "the answer reached the token limit"}
 }
 
 // strictKeywords are those that OpenAI's strict mode supports everywhere.

@@ -173,7 +173,7 @@ func Run(ctx context.Context, plan Plan, o Options) (Result, error) {
 // error is ErrRunning if the task is already running.
 func Resume(ctx context.Context, id string, o Options) (Result, error) {
 	if o.Log == nil {
-		return Result{ID: id}, errors.New("gauze: task.Options.Log is not set: a task is resumed from the log that keeps it")
+		return Result{ID: id}, errors.New("gauze: task.Options.Log is not set; Resume needs the log in which the task was recorded")
 	}
 	options, closeAll, err := o.internal(id)
 	if err != nil {

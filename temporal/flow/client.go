@@ -30,7 +30,7 @@ type Client struct {
 }
 
 // ErrNoWorker means that no worker answered.
-var ErrNoWorker = errors.New("no worker answered: start one with gauze worker --temporal HOST:PORT, on a machine that has the servers of the task")
+var ErrNoWorker = errors.New("no worker responded: start one with gauze worker --temporal HOST:PORT, on a machine that has the task's servers")
 
 // IsUnreachable reports whether an error means that the Temporal server did not answer. It may have
 // done what it was asked for.
@@ -91,7 +91,7 @@ func (c *Client) explained(ctx context.Context, id string, err error) error {
 	case errors.As(err, &unanswered), IsUnreachable(err):
 		return c.silent(ctx)
 	case errors.As(err, &failed):
-		return fmt.Errorf("the task %q cannot be read: %w", redact.Quote(id), err)
+		return fmt.Errorf("cannot read the task %q: %w", redact.Quote(id), err)
 	}
 	return err
 }
@@ -150,7 +150,7 @@ func (c *Client) Replan(ctx context.Context, id string, plan *task.Plan) (after 
 func fits(plan *task.Plan) error {
 	text, err := json.Marshal(plan)
 	if err == nil && len(text) > maxPlan {
-		err = fmt.Errorf("the task is %d bytes long, and Temporal accepts at most %d: split it", len(text), maxPlan)
+		err = fmt.Errorf("the task is too large for Temporal: %d bytes (limit: %d); split it", len(text), maxPlan)
 	}
 	return err
 }
@@ -166,7 +166,7 @@ func (c *Client) Decide(ctx context.Context, id, decision string) (after int, er
 	}
 	call := s.Undecided()
 	if s.Stopped == nil || call == nil {
-		return 0, fmt.Errorf("the task %s has no call to decide about: it is %s", id, s.Status())
+		return 0, fmt.Errorf("the task %s is not waiting for a decision: it is %s", id, s.Status())
 	}
 	return s.Seq, c.signal(ctx, id, signalDecide, task.Decided{Call: call.Call, Decision: decision})
 }
@@ -180,7 +180,7 @@ func (c *Client) signal(ctx context.Context, id, name string, data any) error {
 	err := c.Temporal.SignalWorkflow(ctx, id, "", name, data)
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
-		return fmt.Errorf("the task %q does not run on this cluster", redact.Quote(id))
+		return fmt.Errorf("the task %q is not running on this cluster", redact.Quote(id))
 	}
 	return err
 }
@@ -235,7 +235,7 @@ func (c *Client) List(ctx context.Context) (all []Listed, err error) {
 	for {
 		page, err := c.Temporal.ListWorkflow(ctx, request)
 		if err != nil {
-			return nil, fmt.Errorf("the tasks cannot be listed: %w", err)
+			return nil, fmt.Errorf("cannot list the tasks: %w", err)
 		}
 		for _, e := range page.GetExecutions() {
 			one := Listed{ID: e.GetExecution().GetWorkflowId(), Started: e.GetStartTime().AsTime()}

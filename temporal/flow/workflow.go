@@ -116,7 +116,7 @@ func Task(ctx workflow.Context, in Input) (*Result, error) {
 func (f *flow) carryOut(ctx workflow.Context, d task.Decision) error {
 	if d.Intent != nil && len(d.Intent.Arguments) > maxArguments {
 		return f.stop(ctx, task.Stopped{Why: task.StepFailed, Step: d.Intent.Step, Item: d.Intent.Item, Server: d.Intent.Server,
-			Message: fmt.Sprintf("The call of %s was not sent: its arguments are %d bytes long, and Temporal accepts at most %d.", d.Intent.Tool, len(d.Intent.Arguments), maxArguments)})
+			Message: fmt.Sprintf("The call to %s was not sent: its arguments are %d bytes long, and Temporal accepts at most %d.", d.Intent.Tool, len(d.Intent.Arguments), maxArguments)})
 	}
 	work, release := f.work(ctx)
 	defer release()
@@ -242,7 +242,7 @@ func (f *flow) show(ctx workflow.Context) {
 	if status := f.state.Status(); status != f.shown {
 		f.shown = status
 		if err := workflow.UpsertMemo(ctx, map[string]any{memoStatus: status, memoName: f.state.Plan.Name}); err != nil {
-			workflow.GetLogger(ctx).Warn("The status is not visible in lists", "error", err)
+			workflow.GetLogger(ctx).Warn("Could not update the task's status; task lists will show the old one", "error", err)
 		}
 	}
 }

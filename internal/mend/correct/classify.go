@@ -139,7 +139,7 @@ func Classify(r Rejection) Class {
 	if r.Unsent {
 		return unsent(r)
 	}
-	unknown := Class{Kind: Unknown, Reason: "nothing says that different arguments would help"}
+	unknown := Class{Kind: Unknown, Reason: "nothing indicates that different arguments would help"}
 	if len(r.Text) > maxScanned {
 		return unknown
 	}

@@ -63,7 +63,7 @@ type Consultation struct {
 // Errors of Ask. The original failure always remains the answer to the caller.
 var (
 	ErrOff            = errors.New("correction is off")
-	ErrNotCorrectable = errors.New("the failure cannot be corrected by different arguments")
+	ErrNotCorrectable = errors.New("different arguments cannot correct this failure")
 	ErrNoModel        = errors.New("no model is configured")
 	ErrDeclined       = errors.New("the model did not correct the call")
 	ErrUnfit          = repair.ErrUnfit
@@ -184,7 +184,7 @@ func readReply(answer []byte) (r reply, err error) {
 			ok = false
 		}
 		if !ok {
-			return r, fmt.Errorf("%w: its answer does not have the form it was asked for", ErrDeclined)
+			return r, fmt.Errorf("%w: its answer does not have the requested form", ErrDeclined)
 		}
 	}
 	if !corrected && r.arguments != nil {

@@ -145,7 +145,7 @@ func TestAnOfferNamesWhatIsNotTheCallers(t *testing.T) {
 	c := rejectedCall(schema, `{"city":"Oslo","days":"a few"}`, "", false)
 	p, _, _, err := ask(t, `{"arguments":{"city":"Oslo","days":4}}`, c, Policy{})
 	text, _ := Offer("The call was not run.\nCall that would pass: {\"city\":\"Oslo\",\"days\":8}", nil, p)
-	if err != nil || p.Send || !strings.Contains(text, "You did not send these values, the model fake proposed them: days: 4.") ||
+	if err != nil || p.Send || !strings.Contains(text, "You did not send these values; the model fake proposed them: days: 4.") ||
 		!strings.HasSuffix(text, `Call that would pass: {"city":"Oslo","days":4}`) || strings.Contains(text, "8") {
 		t.Errorf("%s\n%v", text, err)
 	}
@@ -170,7 +170,7 @@ func TestTextThatIsNotJSONIsOnlyOffered(t *testing.T) {
 		c := rejectedCall(schema, `{'a': 3}}], ['math.pythagoras', {'c': 5`, "", safe)
 		p, _, _, err := ask(t, `{"arguments":{"a":3,"b":4}}`, c, Policy{})
 		text, _ := Offer("The call was not run.", nil, p)
-		if err != nil || p.Send || p.NotSent(c, Policy{}) == "" || !strings.Contains(text, "You did not send these values, the model fake proposed them: b: 4.") ||
+		if err != nil || p.Send || p.NotSent(c, Policy{}) == "" || !strings.Contains(text, "You did not send these values; the model fake proposed them: b: 4.") ||
 			!strings.HasSuffix(text, `Call that would pass: {"a":3,"b":4}`) {
 			t.Errorf("read-only %v: send %v, %s, %v", safe, p.Send, text, err)
 		}
@@ -212,7 +212,7 @@ func TestAnOfferThatLosesAValueDoesNotReplaceTheExample(t *testing.T) {
 			t.Errorf("%s: %s\n%s", example, text, changed)
 		}
 	}
-	if text, _ := Offer("boom", nil, p); !strings.HasSuffix(text, `{"b":2,"days":4}`) || !strings.Contains(text, "It leaves out a.") {
+	if text, _ := Offer("boom", nil, p); !strings.HasSuffix(text, `{"b":2,"days":4}`) || !strings.Contains(text, "It omits a.") {
 		t.Error(text)
 	}
 }

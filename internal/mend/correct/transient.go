@@ -31,7 +31,7 @@ func (k Kind) Describe() string {
 	case Connection:
 		return "a connection error"
 	}
-	return "an error of a model"
+	return "a model error"
 }
 
 // Repeats reports whether the policy lets a call be sent again after a failure of a kind.

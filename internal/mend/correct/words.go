@@ -18,10 +18,10 @@ func Offer(explanation string, report json.RawMessage, p Proposal) (string, json
 		if p.Model != "" {
 			by += " " + p.Model
 		}
-		note += " You did not send these values, " + by + " proposed them: " + own + "."
+		note += " You did not send these values; " + by + " proposed them: " + own + "."
 	}
 	if len(p.Dropped) > 0 {
-		note += " It leaves out " + strings.Join(p.Dropped[:min(len(p.Dropped), 5)], ", ") + "."
+		note += " It omits " + strings.Join(p.Dropped[:min(len(p.Dropped), 5)], ", ") + "."
 	}
 	return repair.Offer(explanation, report, p.Shown, note, p.Lost)
 }
@@ -36,7 +36,7 @@ func (p Proposal) NotSent(c Call, policy Policy) string {
 	case !c.harmless():
 		return "the rejected call may have had an effect"
 	case len(p.Dropped) > 0:
-		return "it leaves out values that the caller sent"
+		return "it omits values that the caller sent"
 	case p.Opened && !c.Safe:
 		return "it contains values that the caller did not send, and the tool may write"
 	case p.Opened && policy.Closed:
@@ -44,7 +44,7 @@ func (p Proposal) NotSent(c Call, policy Policy) string {
 	case c.Safe && p.Doubt != "":
 		return p.Doubt
 	}
-	return "only the caller can tell whether it means the same"
+	return "only the caller knows whether it means the same"
 }
 
 // Describe lists changes on one line, without the rule if a model made them.
@@ -65,7 +65,7 @@ func BothFailed(first string, changes []repair.Change, second string) string {
 	if more := len(changes) - maxChanges; more > 0 {
 		changed += fmt.Sprintf("; and %d more", more)
 	}
-	return "The call failed, and so did the call with corrected arguments. It is not sent again.\nFirst failure: " + quoted(first) +
+	return "The call failed, and so did the call with corrected arguments, so it will not be sent again.\nFirst failure: " + quoted(first) +
 		"\nCorrected by a model: " + changed + "\nSecond failure: " + quoted(second)
 }
 

@@ -71,13 +71,13 @@ func readFile(path string) (file, error) {
 	}
 	opened, err := os.Open(path)
 	if err != nil {
-		return f, fmt.Errorf("cannot read the configuration of the model: %w", err)
+		return f, fmt.Errorf("cannot read the model configuration: %w", err)
 	}
 	defer opened.Close()
 	text, err := io.ReadAll(io.LimitReader(opened, maxFile+1))
 	switch {
 	case err != nil:
-		return f, fmt.Errorf("cannot read the configuration of the model: %w", err)
+		return f, fmt.Errorf("cannot read the model configuration: %w", err)
 	case len(text) > maxFile:
 		return f, fmt.Errorf("invalid %s: must be at most %d bytes", path, maxFile)
 	}
@@ -96,7 +96,7 @@ func readFile(path string) (file, error) {
 func located(path string, err error) error {
 	var at *yaml.LoadError
 	if !errors.As(err, &at) {
-		return fmt.Errorf("invalid %s: it is not YAML with the settings of a model", path)
+		return fmt.Errorf("invalid %s: it is not YAML with model settings", path)
 	}
 	mark, message := at.Mark, at.Message
 	if at.ContextMsg != "" {
@@ -124,7 +124,7 @@ func (f file) check(opened *os.File) error {
 	}
 	info, err := opened.Stat()
 	if err != nil {
-		return fmt.Errorf("cannot read the configuration of the model: %w", err)
+		return fmt.Errorf("cannot read the model configuration: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
 		return fmt.Errorf("%s contains a key, and other users can read it. Run:\n\n    %s", f.path, shell.For("linux").Line("chmod", "600", f.path))

@@ -97,7 +97,7 @@ func parseModel(text, source string) (provider, name string, err error) {
 	if !known || !isName {
 		hint := ""
 		if !known && name != "" && plain {
-			hint = fmt.Sprintf("; for other servers with the API of OpenAI, such as Ollama, use openai:NAME and set %s", urlVariable)
+			hint = fmt.Sprintf("; for other servers with an OpenAI-compatible API, such as Ollama, use openai:NAME and set %s", urlVariable)
 		}
 		return "", "", fmt.Errorf("invalid %s %q: must be openai:NAME, anthropic:NAME, gemini:NAME or sampling%s", source, redact.Quote(text), hint)
 	}

@@ -94,7 +94,7 @@ func (c Config) Open() (llm.Model, error) {
 	open := map[string]func(llm.Options) (llm.Model, error){openAI: llm.OpenAI, anthropic: llm.Anthropic, gemini: llm.Gemini}[c.Provider]
 	switch {
 	case c.Sampling():
-		return nil, errors.New("the model sampling requires a connected MCP client that supports sampling: use it with gauze run")
+		return nil, errors.New("the sampling model requires a connected MCP client that supports sampling: use it with gauze run")
 	case open == nil:
 		return nil, fmt.Errorf("no model is configured")
 	}

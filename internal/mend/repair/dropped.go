@@ -31,7 +31,7 @@ func (g *closedGate) drop(path []string, valid bool) {
 	}
 	g.touched, g.altered = g.touched || valid, g.altered || valid
 	g.raise(Shown)
-	g.doubts("it leaves out values that the caller sent")
+	g.doubts("it omits values that the caller sent")
 }
 
 // findHollow records the empty objects and arrays that the proposal lacks. Where the schema allows

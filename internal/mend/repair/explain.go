@@ -247,8 +247,8 @@ func (m *message) guessed() string {
 		names = append(slices.Clone(names[:5]), fmt.Sprintf("%d more", len(names)-5))
 	}
 	return guessPrefix + strings.Join(names, ", ") +
-		word(len(names) == 1, " is a guess: replace it if the request says something else.",
-			" are guesses: replace those for which the request says something else.")
+		word(len(names) == 1, " is a guess: change it if the request says otherwise.",
+			" are guesses: change any that the request contradicts.")
 }
 
 // writeUsage documents the tool and its arguments.
@@ -273,7 +273,7 @@ func (m *message) stop() string {
 	for i, issue := range m.issues[:min(len(m.issues), 3)] {
 		p.add(fmt.Sprintf("%d. %s: expected %s.", i+1, issue.Field, bounded(issue.Expected, 160)))
 	}
-	p.add("Change these arguments, ask the user for what you do not know, or use a different tool.")
+	p.add("Change these arguments, ask the user for what you do not know, or use another tool.")
 	return p.text()
 }
 

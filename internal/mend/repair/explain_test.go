@@ -275,7 +275,7 @@ func TestRepetition(t *testing.T) {
 	for text, words := range map[string][]string{
 		first.Text:  {"Arguments of `tool`:", "Call that would pass: "},
 		second.Text: {"This is the same mistake as before.", "Call that would pass: ", "1. mail"},
-		third.Text:  {"7 times: stop repeating it", "ask the user", "different tool", "mail"},
+		third.Text:  {"7 times: stop repeating it", "ask the user", "another tool", "mail"},
 	} {
 		for _, want := range words {
 			if !strings.Contains(text, want) {

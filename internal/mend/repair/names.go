@@ -13,7 +13,7 @@ import (
 // except for case and separators, or one must be the other in a namespace (github.create_issue),
 // and only one tool may match. A similar name is never enough; see SimilarNames.
 func ToolName(called string, tools []string) (name string, ok bool) {
-	for _, fits := range []func(called, tool string) bool{sameFolded, sameInNamespace} {
+	for _, fits := range []func(called, tool string) bool{SameName, sameInNamespace} {
 		var found []string
 		for _, tool := range tools {
 			if fits(called, tool) && !slices.Contains(found, tool) {
@@ -27,7 +27,8 @@ func ToolName(called string, tools []string) (name string, ok bool) {
 	return "", false
 }
 
-func sameFolded(called, tool string) bool {
+// SameName reports whether two names of tools differ only in case and separators.
+func SameName(called, tool string) bool {
 	return foldKey(called) != "" && foldKey(called) == foldKey(tool)
 }
 

@@ -60,7 +60,7 @@ func (g *closedGate) isReplaceable(s *source, t *target, nodes []*jsonschema.Sch
 	}
 	if len(s.path) < len(t.path) && !s.empty {
 		text, ok := lookup(g.sent, s.path).(string) // the whole string
-		g.doubts("it replaces a value of a different kind")
+		g.doubts("it replaces a value of another kind")
 		if !ok || len(segments(text)) > 1 || strings.ContainsFunc(text, unicode.IsDigit) {
 			return false
 		}
@@ -82,12 +82,12 @@ func (g *closedGate) adopt(path []string, value any, chosen bool) {
 	case len(g.owned) > maxOwn:
 		g.doubts(fmt.Sprintf("it contains more than %d values that the caller did not send", maxOwn))
 	case g.origin.reveals(text, chosen):
-		g.doubts("it may contain text of the goal or of the tool's description")
+		g.doubts("it may contain text from the goal or the tool's description")
 	case chosen:
 	case len(text) > maxOwnLen:
 		g.doubts("it contains a long value that the caller did not send")
 	case g.origin.leadsElsewhere(text):
-		g.doubts("it leads to a host, a folder or a file that the caller did not name")
+		g.doubts("it points to a host, a directory or a file that the caller did not mention")
 	}
 }
 

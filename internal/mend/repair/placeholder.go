@@ -27,7 +27,7 @@ type hidden struct {
 }
 
 // ErrPlaceholder means that a model did not return the placeholder of a secret as it received it.
-var ErrPlaceholder = errors.New("the model changed the placeholder of a secret")
+var ErrPlaceholder = errors.New("the model changed a secret's placeholder")
 
 // Mask replaces the secrets in the arguments of a call with placeholders such as <secret-1>. A value
 // is a secret by its name, by its form, by the schema, or if hide changes it; hide may be nil.
@@ -72,7 +72,7 @@ func (s *Schema) Mask(arguments []byte, hide func(string) string) (*Masked, erro
 		value = replaced(value, path, m.placeholder(len(m.hidden)))
 	})
 	if len(keys) > 0 {
-		return nil, errors.New("a key of the arguments is a secret")
+		return nil, errors.New("a key in the arguments is a secret")
 	}
 	m.Arguments = encode(value, doc.rank)
 	return m, nil

@@ -220,7 +220,7 @@ func (p *patterns) compile(source string) (jsonschema.Regexp, error) {
 		return nil, err
 	}
 	if p.size += len(program.Inst); p.size > maxPatterns {
-		return nil, errors.New("the patterns of the schema are too large")
+		return nil, errors.New("the schema's patterns are too large")
 	}
 	made, err := regexp.Compile(spelled)
 	if err != nil {

@@ -63,7 +63,7 @@ func namesIn(text, pattern string) (names []string) {
 // different server may pass on the rejection of its call.
 func isAbout(text, tool string) bool {
 	return !slices.ContainsFunc(namesIn(text, "tool name"), func(name string) bool {
-		return !sameFolded(name, tool) && !sameInNamespace(name, tool)
+		return !SameName(name, tool) && !sameInNamespace(name, tool)
 	})
 }
 
@@ -75,7 +75,7 @@ func (d *Decision) RejectedBeforeRun(text string) bool {
 		return false
 	}
 	tools := append(namesIn(text, "tool name"), namesIn(text, "function name")...)
-	if slices.ContainsFunc(tools, func(name string) bool { return !sameFolded(name, d.Tool) }) {
+	if slices.ContainsFunc(tools, func(name string) bool { return !SameName(name, d.Tool) }) {
 		return false
 	}
 	named, wrong := serverText{d.schema, d.outcome.sent, text}.named(), d.outcome.wrong()

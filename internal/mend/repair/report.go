@@ -34,7 +34,7 @@ type Suggestion struct {
 // suggestionTexts is in the order in which suggestions are given.
 var suggestionTexts = []struct{ group, text string }{
 	{groupMissing, "Add the missing fields: "},
-	{groupType, "Send a value of a different type: "},
+	{groupType, "Send a value of the expected type: "},
 	{groupFormat, "Use the expected format: "},
 	{groupRange, "Stay within the limits: "},
 	{groupEnum, "Use one of the choices: "},

@@ -3,7 +3,7 @@ package repair
 // The rules, as they are named in receipts.
 const (
 	RuleReadText     = "read as JSON"
-	RuleNoArguments  = "missing arguments to {}"
+	RuleNoArguments  = "missing arguments replaced with {}"
 	RuleEncodedTwice = "decoded from a JSON string"
 	RuleWrapped      = "unwrapped"
 	RuleNumberText   = "string to number"
@@ -22,7 +22,7 @@ const (
 	RuleOneElement   = "array of one to its element"
 	RuleSplit        = "comma-separated string to an array"
 	RuleTyped        = "value unwrapped from {type, value}"
-	RuleDefault      = "default of a required field"
+	RuleDefault      = "default for a required field"
 
 	RuleRejectedDefault = "default that the schema rejects"
 	RuleModel           = "corrected by a model"
@@ -43,8 +43,8 @@ var reasons = map[string]string{
 	RuleNull:            "the field is optional and must not be null",
 	RuleEmpty:           "the field is optional and must not be empty",
 	RuleNullWord:        "the word stands for null",
-	RuleChoice:          "the schema has this choice in a different spelling",
-	RuleKey:             "the schema has this key in a different spelling",
+	RuleChoice:          "the schema spells this choice differently",
+	RuleKey:             "the schema spells this key differently",
 	RuleRenamed:         "the only unknown key is the only missing one",
 	RuleToList:          "the schema requires an array",
 	RuleOneElement:      "the schema requires a single value",

@@ -197,13 +197,13 @@ func (m *meter) pay(steps int) {
 type refuseToLoad struct{}
 
 func (refuseToLoad) Load(url string) (any, error) {
-	return nil, errors.New("the schema refers to a different document, which gauze does not load")
+	return nil, errors.New("the schema refers to another document, which gauze does not load")
 }
 
 func explainCompile(err error) string {
 	var load *jsonschema.LoadURLError
 	if errors.As(err, &load) {
-		return "the schema refers to a different document, which gauze does not load: " + bounded(load.URL, 80)
+		return "the schema refers to another document, which gauze does not load: " + bounded(load.URL, 80)
 	}
 	return "the schema is not valid JSON Schema"
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 	"github.com/gauze-mcp/gauze/internal/thirdparty/jsonschema"
 )
 
@@ -91,7 +92,7 @@ func (g *closedGate) moved(s *source) {
 // doubtPlaces records that the places of several values, or of parts of one, are the model's judgement.
 func (g *closedGate) doubtPlaces(tier Tier) {
 	if tier > Told {
-		g.doubts("only the caller can tell which value belongs where")
+		g.doubts("only the caller knows which value belongs where")
 	}
 }
 
@@ -320,7 +321,7 @@ func (g *closedGate) inOrder() bool {
 		}
 	}
 	for _, pairs := range lists {
-		slices.SortStableFunc(pairs, func(a, b pair) int { return slices.Compare(a.from, b.from) })
+		sorting.Stable(pairs, func(a, b pair) int { return slices.Compare(a.from, b.from) })
 		for i := 1; i < len(pairs); i++ {
 			a, b := pairs[i-1], pairs[i]
 			order, isSame := slices.Compare(a.to, b.to), slices.Equal(a.from, b.from)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 	"github.com/gauze-mcp/gauze/internal/thirdparty/jsonschema"
 	"github.com/gauze-mcp/gauze/internal/thirdparty/jsonschema/kind"
 )
@@ -30,7 +31,7 @@ func (s *Schema) violations(node *jsonschema.Schema, value any) []violation {
 
 // ordered sorts violations and removes duplicates.
 func ordered(list []violation) []violation {
-	slices.SortStableFunc(list, violation.compare)
+	sorting.Stable(list, violation.compare)
 	return slices.CompactFunc(list, func(a, b violation) bool {
 		return a.node == b.node && slices.Equal(a.path, b.path) && a.compare(b) == 0
 	})

@@ -44,7 +44,7 @@ var choiceSchema = json.RawMessage(`{"type":"object","properties":{` +
 func (r *Runner) ask(ctx context.Context) error {
 	if r.Model == nil {
 		return r.stop(Stopped{Why: ModelUnavailable, Message: "The task has no steps, and no model is configured to choose them.",
-			Remedy: "Set GAUZE_MODEL, such as anthropic:NAME; gauze model check says what else is missing. Or give the task steps."})
+			Remedy: "Set GAUZE_MODEL, such as anthropic:NAME; gauze model check shows what else is missing. Or add steps to the task."})
 	}
 	tools, stop, err := r.allTools(ctx)
 	if err != nil || stop == nil && ctx.Err() != nil {
@@ -154,7 +154,7 @@ func (r *Runner) question(all []toolsOf, problem error) llm.Question {
 		text["unavailable_servers"] = gone
 	}
 	if same, _ := r.state.repeated(); same == stuckAfter-1 {
-		text["warning"] = fmt.Sprintf("The last call had the same outcome %d times in a row. The task stops as stuck if it has it once more.", stuckAfter-1)
+		text["warning"] = fmt.Sprintf("The last call had the same outcome %d times in a row. If that happens once more, the task stops as stuck.", stuckAfter-1)
 	}
 	if problem != nil {
 		text["last_answer_was_rejected"] = redact.Passage(problem.Error())

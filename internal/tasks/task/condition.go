@@ -27,7 +27,7 @@ type condition struct {
 	right  any    // a value, or a *reference
 }
 
-const conditionForm = "write ${id.json.path}, ${id.json.path} == VALUE, ${id.json.path} != VALUE, exists ${id.json.path}, or not before one of these"
+const conditionForm = "use ${id.json.path}, ${id.json.path} == VALUE, ${id.json.path} != VALUE or exists ${id.json.path}; to negate one of these, put not in front of it"
 
 // comparison matches a comparison with a value.
 var comparison = regex.New(`(?s)^[=!]=.`)
@@ -73,7 +73,7 @@ func parseCondition(text string, in scope) (*condition, error) {
 		return c, nil
 	}
 	if !regexp.MustCompile(`^[\pL\pN_./:@ -]+$`).MatchString(rest) {
-		return nil, fmt.Errorf("invalid value %s in a condition: write a JSON value such as \"some text\", or a single reference", redact.Quote(rest))
+		return nil, fmt.Errorf("invalid value %s in a condition: use a JSON value such as \"some text\", or a single reference", redact.Quote(rest))
 	}
 	c.right = rest
 	return c, nil
@@ -152,7 +152,7 @@ var loopForm = regex.New(`^\s*([A-Za-z_][A-Za-z0-9_-]*)\s+in\s+(\S.*)$`)
 func parseLoop(text string, in scope) (*loop, error) {
 	words := loopForm.FindStringSubmatch(text)
 	if words == nil {
-		return nil, fmt.Errorf("invalid for %s: write NAME in ${id.json.path}, or NAME in [\"a\", \"b\"]", redact.Quote(text))
+		return nil, fmt.Errorf("invalid for %s: use NAME in ${id.json.path}, or NAME in [\"a\", \"b\"]", redact.Quote(text))
 	}
 	l := &loop{name: words[1]}
 	from := strings.TrimSpace(words[2])
@@ -162,7 +162,7 @@ func parseLoop(text string, in scope) (*loop, error) {
 			return nil, err
 		}
 		if ref.part == "text" {
-			return nil, fmt.Errorf("cannot loop over %s, because text is not a list: write ${%s.json} or ${%s.json.path}", redact.Quote(from), ref.id, ref.id)
+			return nil, fmt.Errorf("cannot loop over %s, because text is not a list: use ${%s.json} or ${%s.json.path}", redact.Quote(from), ref.id, ref.id)
 		}
 		l.ref = ref
 		return l, nil

@@ -22,7 +22,7 @@ func Decide(ctx context.Context, log Log, id, decision string) (*State, error) {
 	}
 	call := s.Undecided()
 	if call == nil {
-		return s, fmt.Errorf("the task %s has no call to decide about: it is %s", id, s.Status())
+		return s, fmt.Errorf("the task %s is not waiting for a decision: it is %s", id, s.Status())
 	}
 	e := entry(KindDecided, Decided{call.Call, decision}, time.Now())
 	if e.Seq, err = log.Append(ctx, id, s.Seq, e); err != nil {

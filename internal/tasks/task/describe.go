@@ -22,7 +22,7 @@ func (s *State) Describe(e Entry) string {
 		return fmt.Sprintf("stopped: %s", d.Why)
 	case KindDecided:
 		d := known[Decided](e)
-		return fmt.Sprintf("decided about call %d: %s", d.Call, d.Decision)
+		return fmt.Sprintf("decision for call %d: %s", d.Call, d.Decision)
 	case KindVerdict:
 		d := known[Judged](e)
 		action := d.Action

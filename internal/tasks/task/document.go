@@ -124,7 +124,7 @@ func fromYAML(n *yaml.Node, depth int) (*node, *Problem) {
 	case depth > maxDepth:
 		return nil, problemAt(out.position, fmt.Sprintf("the file is nested more than %d levels deep", maxDepth))
 	case n.Kind == yaml.AliasNode, n.Anchor != "", n.Style&yaml.TaggedStyle != 0:
-		return nil, problemAt(out.position, "anchors, aliases and tags are not supported: write the value out")
+		return nil, problemAt(out.position, "anchors, aliases and tags are not supported: use the value itself")
 	case n.Kind == yaml.ScalarNode:
 		return out, out.setScalar(n)
 	case n.Kind == yaml.SequenceNode:
@@ -176,7 +176,7 @@ func (out *node) addYAML(key, n *yaml.Node, depth int) *Problem {
 	at := yamlPosition(key)
 	switch {
 	case key.Kind == yaml.AliasNode, key.Anchor != "", key.Style&yaml.TaggedStyle != 0, key.ShortTag() == "!!merge":
-		return problemAt(at, "anchors, aliases and tags are not supported: write the value out")
+		return problemAt(at, "anchors, aliases and tags are not supported: use the value itself")
 	case key.Kind != yaml.ScalarNode:
 		return problemAt(at, "this key is not supported: use a string")
 	}
@@ -194,7 +194,7 @@ func (out *node) addYAML(key, n *yaml.Node, depth int) *Problem {
 func (out *node) add(f field) *Problem {
 	for _, known := range out.fields {
 		if known.key == f.key {
-			return problemAt(f.position, fmt.Sprintf("%q is set twice: remove one of the two, the other is in line %d", f.key, known.line))
+			return problemAt(f.position, fmt.Sprintf("%q is set twice: remove this one or the one on line %d", f.key, known.line))
 		}
 	}
 	out.fields = append(out.fields, f)

@@ -15,7 +15,7 @@ import (
 // neither.
 var envReference = regex.New(`\$\$\{|\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}|\$\{`)
 
-var errEnvReference = errors.New("malformed reference: write ${NAME} for the value of a variable, or $${ for a literal ${")
+var errEnvReference = errors.New("malformed reference: use ${NAME} for the value of a variable, or $${ for a literal ${")
 
 // expandEnv returns a value of env with its references replaced. The log of a task has the
 // references: their values are looked up whenever the server is started.

@@ -91,7 +91,7 @@ func Fold(entries []Entry) (*State, error) {
 		}
 	}
 	if s.Seq == 0 {
-		return nil, errors.New("the log of the task is empty: it was never started")
+		return nil, errors.New("the task's log is empty: the task was never started")
 	}
 	return s, nil
 }
@@ -172,7 +172,7 @@ func (s *State) apply(e Entry) error {
 			return err
 		}
 		if data.Call < 1 || data.Call > len(s.Calls) {
-			return fmt.Errorf("entry %d of the task's log decides about call %d, which does not exist", e.Seq, data.Call)
+			return fmt.Errorf("entry %d of the task's log records a decision about call %d, which does not exist", e.Seq, data.Call)
 		}
 		s.Calls[data.Call-1].Decision = data.Decision
 	case KindReplanned:
@@ -195,7 +195,7 @@ func (s *State) apply(e Entry) error {
 		}
 		s.Done, s.Stopped = &data, nil
 	default:
-		return fmt.Errorf("entry %d of the task's log is of the unknown kind %q: %w", e.Seq, e.Kind, errNewer)
+		return fmt.Errorf("entry %d of the task's log has the unknown kind %q: %w", e.Seq, e.Kind, errNewer)
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func (s *State) intend(i Intent, sent time.Time) {
 // settle adds the outcome of a call.
 func (s *State) settle(o Outcome) error {
 	if o.Call < 1 || o.Call > len(s.Calls) || s.Calls[o.Call-1].Outcome != nil {
-		return fmt.Errorf("the task's log has an outcome for call %d, which was not sent or has one", o.Call)
+		return fmt.Errorf("the task's log has an outcome for call %d, which was never sent or already has one", o.Call)
 	}
 	c := s.Calls[o.Call-1]
 	c.Outcome = &o

@@ -123,7 +123,7 @@ func (r *Runner) waitedInVain(ctx context.Context, server string, unfit Situatio
 	if lost := r.state.lost(server); len(lost) > 0 {
 		now.Detail = cmp.Or(now.Detail, lost[len(lost)-1].Outcome.told())
 	}
-	return dead(server, now, verdict.Verdict{Action: verdict.Stop, Reason: "the task's budget of time was spent waiting for it"})
+	return dead(server, now, verdict.Verdict{Action: verdict.Stop, Reason: "the task's time budget was spent waiting for it"})
 }
 
 // situation returns the situation of a server. One that starts and dies again before it answers a

@@ -29,7 +29,7 @@ func (r *Runner) checkNames(ctx context.Context, next Intent) *Stopped {
 		return nil
 	}
 	return &Stopped{Why: StepFailed, Message: strings.Join(found, " "),
-		Remedy: "If an earlier step makes a tool available, write unlisted: true in the step that calls it."}
+		Remedy: "If an earlier step makes a tool available, set unlisted: true in the step that calls it."}
 }
 
 // unseen returns the servers whose names are to be checked before a call of one of them: all of them
@@ -69,7 +69,7 @@ func unlisted(steps []Step, server string, tools []Tool) string {
 		if hint == "" {
 			hint = ". It lists " + listed(names) + "."
 		}
-		found = append(found, fmt.Sprintf("The server %q lists no tool %q, which step %q calls%s", server, step.Tool, step.ID, hint))
+		found = append(found, fmt.Sprintf("The server %q does not list the tool %q, which step %q calls%s", server, step.Tool, step.ID, hint))
 	}
 	return strings.Join(found[:min(len(found), maxListed)], " ")
 }

@@ -15,9 +15,9 @@ func TestToolNamesAreCheckedFirst(t *testing.T) {
 		steps string
 		says  []string // empty: the task is done
 	}{
-		"a later step":          {"{id: a, server: s, tool: write}, {id: b, server: s, tool: wriet}", []string{`The server "s" lists no tool "wriet", which step "b" calls; did you mean "write"?`}},
-		"a different server":    {"{id: a, server: s, tool: write}, {id: b, server: other, tool: sett}", []string{`The server "other" lists no tool "sett", which step "b" calls; did you mean "set"?`}},
-		"nothing is similar":    {"{id: a, server: s, tool: xyzzy}", []string{`no tool "xyzzy", which step "a" calls. It lists read, set, write.`}},
+		"a later step":          {"{id: a, server: s, tool: write}, {id: b, server: s, tool: wriet}", []string{`The server "s" does not list the tool "wriet", which step "b" calls; did you mean "write"?`}},
+		"a different server":    {"{id: a, server: s, tool: write}, {id: b, server: other, tool: sett}", []string{`The server "other" does not list the tool "sett", which step "b" calls; did you mean "set"?`}},
+		"nothing is similar":    {"{id: a, server: s, tool: xyzzy}", []string{`the tool "xyzzy", which step "a" calls. It lists read, set, write.`}},
 		"several":               {"{id: a, server: s, tool: raed}, {id: b, server: s, tool: wriet}", []string{`step "a"`, `step "b"`}},
 		"a step that continues": {"{id: a, server: s, tool: write}, {id: b, server: s, tool: wriet, on-error: continue}", []string{`step "b"`}},
 		"one that comes later":  {"{id: a, server: s, tool: write}, {id: b, server: s, tool: appears, unlisted: true}", nil},

@@ -203,7 +203,7 @@ func (s *State) after(c *Call, e OnError) *Decision {
 	case o != nil && o.answered():
 		return s.afterFailure(c, e)
 	case c.losses >= maxLosses && c.run == s.resumes:
-		return stop(c, ServerDead, fmt.Sprintf("The server %q did not answer the call of %s in %d attempts.", c.Server, c.Tool, c.losses))
+		return stop(c, ServerDead, fmt.Sprintf("The server %q did not answer the call to %s in %d attempts.", c.Server, c.Tool, c.losses))
 	}
 	return s.again(c, o == nil || o.Delivery != Unsent)
 }
@@ -219,11 +219,11 @@ func (c *Call) doubt() string {
 	o := c.Outcome
 	switch {
 	case o != nil && cmp.Or(o.Person, o.Need) != "":
-		return fmt.Sprintf("%s It is unknown whether the call of %s took effect, and repeating it may not be safe.", personMessage(c.Server, cmp.Or(o.Person, o.Need)), c.Tool)
+		return fmt.Sprintf("%s It is unknown whether the call to %s took effect, and repeating it may not be safe.", personMessage(c.Server, cmp.Or(o.Person, o.Need)), c.Tool)
 	case o != nil && o.Delivery == Answered:
-		return fmt.Sprintf("The server %q answered the call of %s, but the answer cannot be used. The call has most likely taken effect, and repeating it may not be safe.", c.Server, c.Tool)
+		return fmt.Sprintf("The server %q answered the call to %s, but the answer cannot be used. The call has most likely taken effect, and repeating it may not be safe.", c.Server, c.Tool)
 	}
-	return fmt.Sprintf("It is unknown whether the call of %s on the server %q took effect, and repeating it may not be safe.", c.Tool, c.Server)
+	return fmt.Sprintf("It is unknown whether the call to %s on the server %q took effect, and repeating it may not be safe.", c.Tool, c.Server)
 }
 
 // doubtful returns the last call at a place if it may have had its effect and must not be sent again,
@@ -254,7 +254,7 @@ func (s *State) afterFailure(c *Call, e OnError) *Decision {
 	case c.Outcome.Need != "":
 		return stop(c, NeedsPerson, personMessage(c.Server, c.Outcome.Need))
 	}
-	return stop(c, StepFailed, fmt.Sprintf("The call of %s on the server %q failed.", c.Tool, c.Server))
+	return stop(c, StepFailed, fmt.Sprintf("The call to %s on the server %q failed.", c.Tool, c.Server))
 }
 
 // hopeless reports whether the same call would fail in the same way: the server does not have its
@@ -364,7 +364,7 @@ func (s *State) stuck() *Stopped {
 		return nil
 	}
 	return &Stopped{Why: Stuck, Step: c.Step, Call: len(s.Calls), Server: c.Server,
-		Message: fmt.Sprintf("The same call of %s on the server %q had the same outcome %d times in a row.", c.Tool, c.Server, stuckAfter)}
+		Message: fmt.Sprintf("The same call to %s on the server %q had the same outcome %d times in a row.", c.Tool, c.Server, stuckAfter)}
 }
 
 // repeated returns how often in a row the last call had its outcome in this run, at most stuckAfter,
@@ -406,7 +406,7 @@ func (s *State) overBudget() *Stopped {
 	case spent.Steps >= most:
 		text = fmt.Sprintf("%d calls", most)
 		if b.Steps == 0 {
-			more = " It is the default; budget.steps in the file sets a different one."
+			more = " This is the default; to change it, set budget.steps in the file."
 		}
 	case b.Tokens > 0 && spent.Tokens >= b.Tokens:
 		text = fmt.Sprintf("%d tokens", b.Tokens)
@@ -421,5 +421,5 @@ func (s *State) overBudget() *Stopped {
 }
 
 func budgetStop(text, more string) *Stopped {
-	return &Stopped{Why: BudgetSpent, Message: "The budget of " + text + " is spent." + more + " Resuming the task grants it once more."}
+	return &Stopped{Why: BudgetSpent, Message: "The budget of " + text + " is spent." + more + " Resuming the task grants the same budget again."}
 }

@@ -120,13 +120,13 @@ func (r *planReader) plan(root *node) *Plan {
 		return p
 	}
 	if !seen["servers"] {
-		r.report(root.position, "servers is missing: name at least one server")
+		r.report(root.position, "servers is missing: add at least one server")
 	}
 	switch {
 	case steps != nil:
 		r.readSteps(steps, p)
 	case !seen["steps"] && !seen["goal"]:
-		r.report(root.position, "steps is missing: write at least one step, or a goal for a model")
+		r.report(root.position, "steps is missing: add at least one step, or a goal for a model")
 	}
 	return p
 }
@@ -136,7 +136,7 @@ func (r *planReader) readServers(n *node, p *Plan) {
 		return
 	}
 	if len(n.fields) == 0 {
-		r.report(n.position, "servers is empty: name at least one server")
+		r.report(n.position, "servers is empty: add at least one server")
 	}
 	for _, f := range n.fields {
 		r.servers = append(r.servers, f.key)
@@ -166,7 +166,7 @@ func (r *planReader) server(f field) (s Server) {
 	case seen["command"] == seen["url"]:
 		r.report(f.position, "%s must have either command or url", what)
 	case seen["url"] && (seen["env"] || seen["cwd"]):
-		r.report(f.position, "%s has a url: env and cwd apply only to a command, remove them", what)
+		r.report(f.position, "%s has a url, but env and cwd apply only to a command: remove them", what)
 	case s.URL != "" && !strings.HasPrefix(s.URL, "http://") && !strings.HasPrefix(s.URL, "https://"):
 		r.report(f.value.position, "invalid url of %s: must begin with http:// or https://", what)
 	}

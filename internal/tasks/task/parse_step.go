@@ -17,14 +17,14 @@ func (r *planReader) readSteps(n *node, p *Plan) {
 		return
 	}
 	if len(n.items) == 0 {
-		r.report(n.position, "steps is empty: write at least one step, or a goal instead of steps")
+		r.report(n.position, "steps is empty: add at least one step, or a goal instead of steps")
 		return
 	}
 	lines := map[string]int{}
 	for _, item := range n.items {
 		id := stepIDOf(item)
 		if first := lines[id]; id != "" && first > 0 {
-			r.report(item.position, "the id %q is used twice: choose a different one, the first is in line %d", redact.Quote(id), first)
+			r.report(item.position, "the id %q is used twice: choose another id here or on line %d", redact.Quote(id), first)
 		} else if id != "" {
 			lines[id] = item.line
 		}
@@ -105,7 +105,7 @@ func (r *planReader) loop(n *node, text string, in scope) string {
 		return ""
 	}
 	if slices.Contains(r.ids, l.name) {
-		r.report(n.position, "the name %q of the loop's item is also the id of a step: choose a different one", l.name)
+		r.report(n.position, "the name %q of the loop's item is also the id of a step: choose another name", l.name)
 	}
 	return l.name
 }
@@ -172,7 +172,7 @@ func (r *planReader) onError(n *node) (o OnError) {
 		},
 	})
 	if n.kind == isMapping && !seen["retry"] {
-		r.report(n.position, "on-error has no retry: write on-error: stop or on-error: continue, or add retry: N")
+		r.report(n.position, "on-error has no retry: use on-error: stop or on-error: continue, or add retry: N")
 	}
 	return o
 }

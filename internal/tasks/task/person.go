@@ -17,16 +17,16 @@ const (
 
 // needs says what each kind means.
 var needs = map[string]string{
-	needLogin:    "log in, or renew the credentials of the server",
-	needCaptcha:  "solve a captcha or another check for people",
+	needLogin:    "log in, or renew the server's credentials",
+	needCaptcha:  "solve a captcha or a similar check",
 	needApproval: "approve the operation",
 	needAccess:   "grant the access that the operation requires",
-	needInput:    "answer a question of the server, which a task cannot answer",
+	needInput:    "answer the server's question, which a task cannot answer",
 }
 
 // personMessage says that a server requires a person, and for what.
 func personMessage(server, need string) string {
-	return fmt.Sprintf("The server %q requires a person: %s.", server, needs[need])
+	return fmt.Sprintf("The server %q needs you to %s.", server, needs[need])
 }
 
 // needOfFault says which of gauze's faults only a person can end.

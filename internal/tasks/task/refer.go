@@ -50,7 +50,7 @@ func splitText(text string, in scope) ([]part, error) {
 		}
 		end := strings.IndexByte(text[at:], '}')
 		if end < 0 {
-			return nil, fmt.Errorf("the reference %s has no closing brace: write ${id.text} or ${id.json.path}, or $${ for a literal ${", redact.Quote(text[at:]))
+			return nil, fmt.Errorf("the reference %s has no closing brace: use ${id.text} or ${id.json.path}, or $${ for a literal ${", redact.Quote(text[at:]))
 		}
 		ref, err := parseReference(text[at:at+end+1], in)
 		if err != nil {
@@ -72,7 +72,7 @@ func parseReference(source string, in scope) (*reference, error) {
 	shown := redact.Quote(source)
 	words := strings.Split(strings.TrimSpace(source[2:len(source)-1]), ".")
 	if slices.ContainsFunc(words, func(w string) bool { return strings.TrimSpace(w) != w || w == "" || strings.ContainsAny(w, "${[]") }) {
-		return nil, fmt.Errorf("malformed reference %s: write ${id.text}, ${id.json} or ${id.json.path}, with keys and indexes separated by dots", shown)
+		return nil, fmt.Errorf("malformed reference %s: use ${id.text}, ${id.json} or ${id.json.path}, with keys and indexes separated by dots", shown)
 	}
 	ref := &reference{source: source, id: words[0]}
 	switch {
@@ -84,14 +84,14 @@ func parseReference(source string, in scope) (*reference, error) {
 	case !slices.Contains(in.steps, ref.id):
 		return nil, fmt.Errorf("%s refers to step %q, which does not exist%s", shown, redact.Quote(ref.id), didYouMean(ref.id, append(slices.Clone(in.steps), in.item)))
 	case len(words) == 1:
-		return nil, fmt.Errorf("%s does not say which part of the result: write ${%s.text} or ${%s.json}", shown, ref.id, ref.id)
+		return nil, fmt.Errorf("%s does not specify a part of the result: use ${%s.text} or ${%s.json}", shown, ref.id, ref.id)
 	}
 	ref.part, ref.path = words[1], words[2:]
 	switch {
 	case ref.part != "text" && ref.part != "json":
 		return nil, fmt.Errorf("%s: a result has text and json, not %q%s", shown, redact.Quote(ref.part), didYouMean(ref.part, []string{"text", "json"}))
 	case ref.part == "text" && len(ref.path) > 0:
-		return nil, fmt.Errorf("%s: text has no parts: write ${%s.text} or ${%s.json.%s}", shown, ref.id, ref.id, strings.Join(ref.path, "."))
+		return nil, fmt.Errorf("%s: text has no parts: use ${%s.text} or ${%s.json.%s}", shown, ref.id, ref.id, strings.Join(ref.path, "."))
 	}
 	return ref, nil
 }

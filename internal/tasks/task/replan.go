@@ -48,11 +48,11 @@ func (s *State) Accepts(plan *Plan) error {
 	named := at.index < len(plan.Steps) && plan.Steps[at.index].ID == step.ID && plan.Steps[at.index].For == step.For
 	switch {
 	case at.doubtful:
-		return fmt.Errorf("it is unknown whether the call of step %q took effect, so the step must stay as it was", step.ID)
+		return fmt.Errorf("it is unknown whether the call in step %q took effect, so the step must stay as it was", step.ID)
 	case at.begun && step.For == "":
 		return fmt.Errorf("step %q is done, so it must stay as it was", step.ID)
 	case at.begun && !named:
-		return fmt.Errorf("step %q has begun, so its id and its for must stay as they were", step.ID)
+		return fmt.Errorf("step %q has started, so its id and its for must stay as they were", step.ID)
 	}
 	return nil
 }

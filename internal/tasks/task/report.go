@@ -117,7 +117,7 @@ func (s *State) Report(id string, now time.Time) string {
 	}
 	if !s.Resumable() {
 		add("Resuming would not help: the step would fail in the same way. Correct it in")
-		add("the file, and continue; what is done is not done again:")
+		add("the file, then resume; completed steps are not repeated:")
 		add("  gauze task resume --file FILE %s", id)
 		return b.String()
 	}

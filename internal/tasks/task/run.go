@@ -198,12 +198,12 @@ func (r *Runner) checkTool(i *Intent, d Decision, tools []Tool) (*Stopped, error
 	}
 	switch {
 	case d.Repeats > 0 && r.state.Calls[d.Repeats-1].Shape != i.Shape:
-		return &Stopped{Why: NeedsDecision, Call: d.Repeats, Message: fmt.Sprintf("It is unknown whether the call of %s on the server %q took effect, and the tool changed since.", i.Tool, i.Server)}, nil
+		return &Stopped{Why: NeedsDecision, Call: d.Repeats, Message: fmt.Sprintf("It is unknown whether the call to %s on the server %q took effect, and the tool has changed since then.", i.Tool, i.Server)}, nil
 	case had && found == nil:
 		return &Stopped{Why: ToolChanged, Message: fmt.Sprintf("The server %q no longer has the tool %s, which the next step calls.", i.Server, i.Tool)}, nil
 	case had && before != found.Shape && found.Accepts != nil:
 		if err := found.Accepts(i.Arguments); err != nil {
-			return &Stopped{Why: ToolChanged, Message: fmt.Sprintf("The tool %s of the server %q changed, and no longer accepts the arguments of the next step: %v", i.Tool, i.Server, err)}, nil
+			return &Stopped{Why: ToolChanged, Message: fmt.Sprintf("The tool %s on the server %q changed and no longer accepts the next step's arguments: %v", i.Tool, i.Server, err)}, nil
 		}
 	}
 	if seen && sameShapes(known, shapes) {

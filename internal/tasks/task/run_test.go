@@ -401,7 +401,7 @@ func TestTimeBudgetEndsTheWaitForAServer(t *testing.T) {
 				o.health = func() (s Situation) { s.Health, s.Answered = "dead", true; return s }
 				o.r.Servers = waits(o)
 				s := o.wantStatus("server-dead", 3)
-				if report := s.Report("id", time.Now()); !strings.Contains(report, "budget of time") || !strings.HasSuffix(report, "\ngauze task resume id\n") {
+				if report := s.Report("id", time.Now()); !strings.Contains(report, "time budget") || !strings.HasSuffix(report, "\ngauze task resume id\n") {
 					t.Error(report)
 				}
 				o.health, o.r.Servers = nil, o.fake
@@ -434,7 +434,7 @@ func TestTimeBudgetEndsAfterALostCall(t *testing.T) {
 				o.r.Backoff = test.backoff
 				o.r.Servers = &fresh{fake: o.fake, silent: &silent}
 				s := o.wantStatus("server-dead", 3)
-				if report := s.Report("id", time.Now()); !strings.Contains(report, "budget of time") || !strings.Contains(report, "Reported: the server did not answer in time") {
+				if report := s.Report("id", time.Now()); !strings.Contains(report, "time budget") || !strings.Contains(report, "Reported: the server did not answer in time") {
 					t.Error(report)
 				}
 				answer, o.r.Servers = always(says("ok")), o.fake

@@ -24,8 +24,8 @@ type ConsentFlags struct {
 
 // Add defines the flags.
 func (f *ConsentFlags) Add(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.dryRun, "dry-run", false, "show the plan and start nothing")
-	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation, unless a part of the plan comes with a project")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show the plan without starting anything")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation, unless part of the plan comes from a project")
 	flags.StringVar(&f.hash, "consent", "", "run exactly the plan that was shown with this `hash`")
 }
 
@@ -86,7 +86,7 @@ func (f *ConsentFlags) Confirm(at Desk, r *Review, about string) (run bool, err 
 	case f.hash != "":
 		return false, at.refuse("this is not the plan that was shown with this hash. To run exactly this:", plan)
 	case f.yes:
-		return false, at.refuse("--yes does not cover this plan, because a part of it comes with a project. Review it, then run:", plan)
+		return false, at.refuse("--yes does not cover this plan, because part of it comes from a project. Review it, then run:", plan)
 	}
 	return false, at.refuse("confirmation requires a terminal. To run exactly this:", plan)
 }

@@ -13,9 +13,9 @@ func TestPlanOfFlags(t *testing.T) {
 	}{
 		{[]string{"--goal", "Sum up all my notes", "--server", "cursor/notes", "--max-steps", "5"}, ""},
 		{[]string{"--goal", "x"}, "--goal requires at least one --server"},
-		{[]string{"--server", "cursor/notes"}, "give the FILE of a task, or --goal"},
-		{[]string{"--goal", "x", "--server", "a/b", "file.yaml"}, "--goal and --server cannot be combined with a file: write them into the file"},
-		{[]string{"--goal", "x", "--server", "a/b", "--server", "c/b"}, `two servers are called "b": name one of them differently, as in --server other=c/b`},
+		{[]string{"--server", "cursor/notes"}, "pass a task FILE, or --goal"},
+		{[]string{"--goal", "x", "--server", "a/b", "file.yaml"}, "--goal and --server cannot be combined with a file: put them in the file"},
+		{[]string{"--goal", "x", "--server", "a/b", "--server", "c/b"}, `two servers are named "b": rename one of them, as in --server other=c/b`},
 		{[]string{"--goal", "x", "--server", "a/b", "--max-steps", "-1"}, "invalid --max-steps -1: must be at least 1"},
 	} {
 		var f PlanFlags

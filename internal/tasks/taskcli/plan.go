@@ -24,8 +24,8 @@ type PlanFlags struct {
 
 // Add defines the flags.
 func (f *PlanFlags) Add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.goal, "goal", "", "what a model is to achieve, in `words`")
-	flags.StringArrayVar(&f.servers, "server", nil, "`server` that the model may use: CLIENT/NAME, a URL or a command; NAME= before it names it (repeatable)")
+	flags.StringVar(&f.goal, "goal", "", "goal for a model, in `words`")
+	flags.StringArrayVar(&f.servers, "server", nil, "`server` that the model may use: CLIENT/NAME, a URL or a command; NAME= before it sets its name (repeatable)")
 	flags.IntVar(&f.steps, "max-steps", 0, "maximum `number` of calls, instead of the file's budget")
 }
 
@@ -34,11 +34,11 @@ func (f *PlanFlags) Add(flags *pflag.FlagSet) {
 func (f *PlanFlags) Plan(args []string) (plan *task.Plan, err error) {
 	switch {
 	case len(args) == 1 && (f.goal != "" || len(f.servers) > 0):
-		return nil, errors.New("--goal and --server cannot be combined with a file: write them into the file")
+		return nil, errors.New("--goal and --server cannot be combined with a file: put them in the file")
 	case len(args) == 1:
 		plan, err = ReadFile(args[0])
 	case strings.TrimSpace(f.goal) == "":
-		return nil, errors.New("give the FILE of a task, or --goal")
+		return nil, errors.New("pass a task FILE, or --goal")
 	case len(f.servers) == 0:
 		return nil, errors.New("--goal requires at least one --server")
 	default:
@@ -74,7 +74,7 @@ func (f *PlanFlags) goalPlan() (*task.Plan, error) {
 			return nil, err
 		}
 		if _, used := plan.Servers[name]; used {
-			return nil, fmt.Errorf("two servers are called %q: name one of them differently, as in --server other=%s", name, redact.Quote(text))
+			return nil, fmt.Errorf("two servers are named %q: rename one of them, as in --server other=%s", name, redact.Quote(text))
 		}
 		plan.Servers[name] = server
 	}
@@ -111,7 +111,7 @@ func parseServer(text string) (name string, s task.Server, err error) {
 		s.Configured = text
 	default:
 		if strings.ContainsAny(text, `"'`) {
-			return "", s, fmt.Errorf("invalid --server %s: a command here has no quotes; write it into a task file", redact.Quote(text))
+			return "", s, fmt.Errorf("invalid --server %s: a command here cannot contain quotes; put it in a task file", redact.Quote(text))
 		}
 		s.Command = words
 	}

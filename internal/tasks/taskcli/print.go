@@ -15,7 +15,7 @@ import (
 // ExitStatuses documents the exit statuses of commands that run a task.
 const ExitStatuses = "Exit status: 0 if the task is done, 1 if it failed, is stuck, has no model or has spent its\n" +
 	"budget, 2 for invalid usage, an invalid file, an unknown task or an unusable journal, 3 if a\n" +
-	"server is dead, 4 if a person must decide or act, 130 if it was interrupted. The last line on\n" +
+	"server is dead, 4 if you must decide or act, 130 if it was interrupted. The last line on\n" +
 	"stderr is the command that resumes the task, if it can be resumed."
 
 // Ref is how a command line names a task.

@@ -114,8 +114,8 @@ func (one *Reviewed) lookUp(f *fleet.Fleet) error {
 		if err != nil {
 			return err
 		}
-		one.Brief += " of the project: " + one.Found.Outline()
-		one.Whole += " of the project: " + whole
+		one.Brief += " from the project: " + one.Found.Outline()
+		one.Whole += " from the project: " + whole
 	}
 	return nil
 }
@@ -219,7 +219,7 @@ func (r *Review) text(server func(Reviewed) string, arguments func(json.RawMessa
 		lines = append(lines, "goal: "+fleet.Visible(r.plan.Goal))
 	}
 	if r.plan.ByModel() {
-		lines = append(lines, "A model chooses the calls of any tool of these servers.")
+		lines = append(lines, "A model may call any tool on these servers.")
 	}
 	for i, step := range r.plan.Steps {
 		step.Arguments = arguments(step.Arguments)

@@ -90,7 +90,7 @@ func (m *Memory) State(ctx context.Context, id string) (*task.State, error) {
 		return nil, err
 	}
 	if len(entries) == 0 {
-		return nil, fmt.Errorf("unknown task %q: it is not in the memory of this process", redact.Quote(id))
+		return nil, fmt.Errorf("unknown task %q: it is not in this process's memory", redact.Quote(id))
 	}
 	return task.Fold(entries)
 }

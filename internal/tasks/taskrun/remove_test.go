@@ -74,7 +74,7 @@ func TestBeginningsOfIDs(t *testing.T) {
 	s := aged(t, time.Now(), 1, 20)
 	for id, want := range map[string]string{
 		"stopped-2": `unknown task "stopped-2"; did you mean "stopped-20"?`,
-		"stopped":   `unknown task "stopped"; 2 tasks begin with it, the latest is "stopped-1"`,
+		"stopped":   `unknown task "stopped"; 2 task IDs begin with it; the latest is "stopped-1"`,
 		"nosuch":    `unknown task "nosuch"; gauze task list shows all tasks`,
 	} {
 		if _, err := s.Entries(t.Context(), id); err == nil || err.Error() != want {

@@ -56,7 +56,7 @@ func replyOf(a answer) task.Reply {
 func resultOf(a answer) task.Reply {
 	var got result
 	if len(a.Result) == 0 || a.Result[0] != '{' {
-		return task.Reply{Status: task.Lost, Delivery: task.Answered, Text: "the server answered, but not with a result of a tool"}
+		return task.Reply{Status: task.Lost, Delivery: task.Answered, Text: "the server's answer is not a tool result"}
 	}
 	_ = json.Unmarshal(a.Result, &got) // a result of a different form has no text
 	var texts []string

@@ -167,7 +167,7 @@ func (s *server) decline(t proxy.Told) {
 		}
 	}
 	s.mu.Unlock()
-	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"this client runs a task without a user and does not support %s"}}`, m.ID, strings.Trim(quoted(m.Method), `"`))
+	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"this client is running an unattended task and does not support %s"}}`, m.ID, strings.Trim(quoted(m.Method), `"`))
 	if m.Method == "ping" {
 		line = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
 	}

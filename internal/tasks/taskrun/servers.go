@@ -158,7 +158,7 @@ func (s *Servers) spec(name string) (launch.Spec, error) {
 	case !ok:
 		return launch.Spec{}, fmt.Errorf("the task has no server %q", name)
 	case p.Configured != "" && s.Configured == nil:
-		return launch.Spec{}, fmt.Errorf("the server %s is not available here: give its command or URL instead", p.Configured)
+		return launch.Spec{}, fmt.Errorf("the server %s is not available here: use its command or URL instead", p.Configured)
 	case p.Configured != "":
 		return s.Configured(p.Configured, p.Cwd)
 	case p.URL != "":

@@ -181,7 +181,7 @@ func (s *Store) similar(ctx context.Context, id string) string {
 		}
 		begin := slices.DeleteFunc(slices.Clone(ids), func(one string) bool { return id == "" || !strings.HasPrefix(one, id) })
 		if len(begin) > 1 {
-			return fmt.Sprintf("%d tasks begin with it, the latest is %q", len(begin), begin[0])
+			return fmt.Sprintf("%d task IDs begin with it; the latest is %q", len(begin), begin[0])
 		}
 		if near := append(begin, plaintext.Nearest(id, ids)...); len(near) > 0 {
 			return fmt.Sprintf("did you mean %q?", near[0])

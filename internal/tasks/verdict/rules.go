@@ -47,7 +47,7 @@ var settled = []rule{
 	{func(s *Situation) bool { return s.Task.Needs == NeedNone || s.Task.complete() },
 		Continue, 0.95, "no remaining step of the task needs this server"},
 	{func(s *Situation) bool { return s.Task.HasDeadline && s.Task.Left <= 0 },
-		Stop, 0.95, "the deadline of the task has passed"},
+		Stop, 0.95, "the task's deadline has passed"},
 }
 
 // obstacles lists the reasons for which another attempt is not made. The first that holds counts.
@@ -61,23 +61,23 @@ var obstacles = []rule{
 	{func(s *Situation) bool { return s.Reconnects >= s.maxReconnects() },
 		Stop, 0.9, "all attempts to reconnect failed"},
 	{func(s *Situation) bool { return s.Task.HasDeadline && s.RetryIn >= s.Task.Left },
-		Stop, 0.9, "the next attempt to reconnect would be after the deadline of the task"},
+		Stop, 0.9, "the next attempt to reconnect would be after the task's deadline"},
 }
 
 // chances lists the situations in which an attempt may help. The first that holds counts, and the
 // last always does.
 var chances = []rule{
 	{func(s *Situation) bool { return s.Cause.Permanent && s.Answered },
-		Retry, 0.6, "the cause seems permanent, but the server worked before: one attempt shows whether it is"},
+		Retry, 0.6, "the cause seems permanent, but the server worked earlier, so one more attempt is worthwhile"},
 	{func(s *Situation) bool { return s.Cause.Permanent && s.Cause.Confidence < likely },
-		Retry, 0.6, "the cause is only possible: one attempt shows whether it is permanent"},
+		Retry, 0.6, "the cause is not certain: one more attempt will show whether it is permanent"},
 	{func(s *Situation) bool { return s.Cause.Permanent },
-		Retry, 0.55, "the cause is probably permanent: one attempt shows whether it is"},
+		Retry, 0.55, "the cause is probably permanent: one more attempt will confirm it"},
 	{func(s *Situation) bool {
 		return s.Reconnects+1 >= s.maxReconnects() && (!s.Answered || s.SinceSuccess > longOutage) && s.Task.Done == 0 && s.restarted()
 	}, Retry, 0.55, "one attempt to reconnect is left, and no step of the task is done yet"},
 	{func(*Situation) bool { return true },
-		Retry, 0.8, "the failure can be temporary, and attempts to reconnect are left"},
+		Retry, 0.8, "the failure may be temporary, and attempts to reconnect remain"},
 }
 
 // decide returns the ruling on a situation.
@@ -89,11 +89,11 @@ func decide(s *Situation) ruling {
 		return ruling{Continue, 0.9, "an attempt to reconnect is in progress; wait for its result", s.waiting()}
 	}
 	if s.busy() {
-		return ruling{Continue, 0.8, "the server is working on a call; reconnecting would end that call", s.waiting()}
+		return ruling{Continue, 0.8, "the server is working on a call; reconnecting would interrupt that call", s.waiting()}
 	}
 	if r := s.first(obstacles); r != nil {
 		if s.Task.Needs == NeedSome && s.goesOn() {
-			return ruling{Continue, 0.6, r.reason + "; other servers can do the steps that do not need it", s.open()}
+			return ruling{Continue, 0.6, r.reason + "; other servers can run the steps that do not need it", s.open()}
 		}
 		return ruling{r.action, r.confidence, r.reason, s.open()}
 	}

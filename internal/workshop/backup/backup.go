@@ -189,7 +189,7 @@ func absolute(path string) (string, error) {
 		return "", err
 	}
 	if !utf8.ValidString(abs) {
-		return "", &Refusal{Path: abs, Why: "its name is not valid UTF-8, which backups do not support", Next: "edit it by hand"}
+		return "", &Refusal{Path: abs, Why: "its name is not valid UTF-8, so it cannot be backed up", Next: "edit it by hand"}
 	}
 	return abs, nil
 }

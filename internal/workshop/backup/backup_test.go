@@ -255,7 +255,7 @@ func TestAFileThatChangedMeanwhileIsLeftAlone(t *testing.T) {
 	b := newBench(t)
 	path := b.put("mcp.json", "theirs")
 	_, err := b.Write(Change{Path: path, Old: []byte("old"), New: []byte("new")})
-	refuses(t, err, ErrConflict, path, "changed", "next: repeat")
+	refuses(t, err, ErrConflict, path, "changed", "next: run the command again")
 	_, err = b.Write(Change{Path: path, New: []byte("new")})
 	refuses(t, err, ErrConflict, "created this file")
 	_, err = b.Write(Change{Path: b.at("gone"), Old: []byte("old"), New: []byte("new")})

@@ -18,7 +18,7 @@ func StateDir() (string, error) {
 		return "", errors.New("no home directory to store state in\nnext: set GAUZE_STATE_DIR to a directory that you own")
 	}
 	if !filepath.IsAbs(dir) {
-		return "", fmt.Errorf("gauze's state directory %s must be absolute: what is in it decides what gauze starts, and it would be in every project\nnext: set GAUZE_STATE_DIR to an absolute path", dir)
+		return "", fmt.Errorf("gauze's state directory %s must be absolute: it controls what gauze starts, and a relative path would put it in every project\nnext: set GAUZE_STATE_DIR to an absolute path", dir)
 	}
 	dir = filepath.Clean(dir)
 	return dir, checkOwn(dir)

@@ -68,7 +68,7 @@ func (p place) checkOut(old []byte, seen fs.FileInfo) error {
 	info, err := p.checkContent(old)
 	if err == nil && (!os.SameFile(seen, info) || info.Mode() != seen.Mode()) {
 		err = &Refusal{Path: p.path, Err: ErrConflict, Why: "another program has replaced this file since it was read; nothing was written",
-			Next: "repeat the command to start from the current content"}
+			Next: "run the command again to use the current content"}
 	}
 	return err
 }
@@ -95,7 +95,7 @@ func putBack(file place, beside, expected string) error {
 			expected = placed
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
-			return &Refusal{Path: file.path, Why: "what the other program saved could not be put back: " + files.Reason(err), Next: "it is in " + beside, Err: err}
+			return &Refusal{Path: file.path, Why: "what the other program saved could not be restored: " + files.Reason(err), Next: "it is in " + beside, Err: err}
 		}
 	}
 }

@@ -46,7 +46,7 @@ func TestASaveAfterTheLastCheckIsNotLost(t *testing.T) {
 				}
 			}
 			_, err := b.Write(Change{Path: path, Old: []byte("old"), New: []byte("new")})
-			refuses(t, err, ErrConflict, path, "nothing was written", "next: repeat")
+			refuses(t, err, ErrConflict, path, "nothing was written", "next: run the command again")
 			if now, err := os.Stat(path); err != nil || !os.SameFile(now, saved) {
 				t.Errorf("the file is not the one that was saved: %v", err)
 			}

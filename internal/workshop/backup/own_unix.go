@@ -37,7 +37,7 @@ func checkOwn(dir string) error {
 // not created yet.
 func checkWriters(dir string, info fs.FileInfo, uid, gid int) error {
 	owner := info.Sys().(*syscall.Stat_t)
-	const decides = "what is in it decides what gauze starts"
+	const decides = "its content controls what gauze starts"
 	mode := info.Mode().Perm()
 	group := mode&0o020 != 0 && (int(owner.Gid) != gid || runtime.GOOS == "darwin")
 	next := "\nnext: "
@@ -52,7 +52,7 @@ func checkWriters(dir string, info fs.FileInfo, uid, gid int) error {
 	case int(owner.Uid) != uid:
 		return fmt.Errorf("other users can write to gauze's state directory %s (mode %04o), and %s%sset GAUZE_STATE_DIR to a directory that you own, such as %[1]s/gauze, which gauze creates", dir, mode, decides, next)
 	}
-	return fmt.Errorf("other users can write to gauze's state directory %s (mode %04o), and %s%sremove what is not yours from it, then run: chmod 700 %[1]s", dir, mode, decides, next)
+	return fmt.Errorf("other users can write to gauze's state directory %s (mode %04o), and %s%sremove everything that is not yours from it, then run: chmod 700 %[1]s", dir, mode, decides, next)
 }
 
 // ownAlone reports whether only this user and root can write to a file or a directory.

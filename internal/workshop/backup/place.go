@@ -43,7 +43,7 @@ func find(path, within string) (place, error) {
 		return place{}, &Refusal{
 			Path: abs, Target: real, Err: ErrOutside,
 			Why:  fmt.Sprintf("it is a link to %s, which is outside %s", real, within),
-			Next: "if you mean that file, use its own path",
+			Next: "if you want to change that file, use its own path",
 		}
 	}
 	return place{abs, real}, nil
@@ -94,9 +94,9 @@ func (p place) read() ([]byte, fs.FileInfo, error) {
 	case err != nil:
 		return refuse("it cannot be inspected: "+files.Reason(err), "", err)
 	case info.IsDir():
-		return refuse("it is a directory", "use the path of a file in it", nil)
+		return refuse("it is a directory", "use the path to a file in it", nil)
 	case !info.Mode().IsRegular():
-		return refuse("it is a "+kind(info.Mode())+", not a regular file", "use the path of a regular file", nil)
+		return refuse("it is a "+kind(info.Mode())+", not a regular file", "use the path to a regular file", nil)
 	case info.Size() > maxFileSize:
 		return refuse(fmt.Sprintf("it is %d MB, which is too large for a configuration file", info.Size()>>20), "edit it by hand", nil)
 	}
@@ -142,7 +142,7 @@ func (p place) checkContent(old []byte) (fs.FileInfo, error) {
 	return nil, &Refusal{
 		Path: p.path, Err: ErrConflict,
 		Why:  why + "; nothing was written",
-		Next: "repeat the command to start from the current content",
+		Next: "run the command again to use the current content",
 	}
 }
 
@@ -166,12 +166,12 @@ func (p place) checkIdentity(seen *Identity, file fs.FileInfo) error {
 	case isLink(named) && !isLink(seen.Named):
 		why = "a symbolic link has replaced it since it was read"
 	case !same(seen.Named, named) || !same(seen.Behind, file):
-		why = "a different file has replaced it since it was read"
+		why = "another file has replaced it since it was read"
 	default:
 		return nil
 	}
 	return &Refusal{Path: p.path, Err: ErrConflict, Why: why + "; nothing was written",
-		Next: "check that the file is the one you expect, then repeat the command"}
+		Next: "check that the file is the one you expect, then run the command again"}
 }
 
 func same(a, b fs.FileInfo) bool {
@@ -192,7 +192,7 @@ func (p place) checkUnchanged(old []byte, seen fs.FileInfo) error {
 	if err != nil || !os.SameFile(seen, last) || last.Mode() != seen.Mode() ||
 		!last.ModTime().Equal(info.ModTime()) || last.Size() != info.Size() {
 		return &Refusal{Path: p.path, Err: ErrConflict, Why: "another program is changing this file; nothing was written",
-			Next: "repeat the command"}
+			Next: "run the command again"}
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (p place) checkUnchanged(old []byte, seen fs.FileInfo) error {
 // losing something.
 func (p place) checkWritable(info fs.FileInfo) error {
 	if info.Mode().Perm()&0o222 == 0 {
-		return &Refusal{Path: p.path, Why: "the file is read-only", Next: "make it writable and repeat the command, or edit it by hand"}
+		return &Refusal{Path: p.path, Why: "the file is read-only", Next: "make it writable and run the command again, or edit it by hand"}
 	}
 	// In a writable directory even a file without write permission could be replaced; do not.
 	file, err := os.OpenFile(p.real, os.O_WRONLY, 0)

@@ -78,7 +78,7 @@ func (s Store) prepare(temp string, info fs.FileInfo, mode fs.FileMode, file pla
 		return &Refusal{
 			Path: file.path,
 			Why:  "its directory is not writable (" + files.Reason(err) + "), so it cannot be replaced safely",
-			Next: "check the permissions of " + filepath.Dir(file.real) + ", or edit the file by hand",
+			Next: "check the permissions on " + filepath.Dir(file.real) + ", or edit the file by hand",
 			Err:  err,
 		}
 	}
@@ -86,7 +86,7 @@ func (s Store) prepare(temp string, info fs.FileInfo, mode fs.FileMode, file pla
 	s.reach(stepTemp)
 	unwritten := func(err error) error {
 		return &Refusal{Path: file.path, Why: "the new content could not be written (" + files.Reason(err) + "); the file is unchanged",
-			Next: "free some disk space and repeat the command", Err: err}
+			Next: "free some disk space and run the command again", Err: err}
 	}
 	if _, err := f.Write(content); err != nil {
 		return unwritten(err)
@@ -95,7 +95,7 @@ func (s Store) prepare(temp string, info fs.FileInfo, mode fs.FileMode, file pla
 	if info != nil {
 		if err := resemble(f, file.real, info); err != nil {
 			return &Refusal{Path: file.path, Why: "its owner or ACL could not be preserved (" + files.Reason(err) + "); the file is unchanged",
-				Next: "repeat the command as the owner of the file", Err: err}
+				Next: "run the command again as the file's owner", Err: err}
 		}
 	}
 	if err := f.Chmod(mode); err != nil && runtime.GOOS != "windows" {
@@ -122,7 +122,7 @@ func cannotReplace(file place, err error) error {
 		r.Why = "it is itself a mount point, as in a container, so it cannot be replaced; the file is unchanged"
 		r.Next = "mount its directory instead of the file, run gauze on the host, or edit the file by hand"
 	case runtime.GOOS == "windows":
-		r.Next = "another program may have it open: close that program and repeat the command"
+		r.Next = "another program may have it open: close that program and run the command again"
 	}
 	return r
 }

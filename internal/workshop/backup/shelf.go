@@ -83,7 +83,7 @@ func (s Store) lock() (unlock func(), err error) {
 			}
 		}()
 		return nil, &Refusal{Path: s.Dir, Why: "another gauze process has held the lock for too long",
-			Next: "check whether that process is stopped or waiting for a disk, then repeat the command"}
+			Next: "check whether that process is paused or waiting for a disk, then run the command again"}
 	}
 }
 
@@ -100,8 +100,8 @@ func (s Store) Hold() (held Store, release func(), err error) {
 func (s Store) storeError(err error) error {
 	return &Refusal{
 		Path: s.Dir,
-		Why:  "backups cannot be stored here (" + files.Reason(err) + "), and gauze changes nothing without a backup",
-		Next: "check the owner, the permissions and the free space of this directory, or set GAUZE_STATE_DIR to a different one",
+		Why:  "backups cannot be stored here (" + files.Reason(err) + "), and gauze does not change a file without a backup",
+		Next: "check this directory's owner, permissions and free space, or set GAUZE_STATE_DIR to another directory",
 		Err:  err,
 	}
 }

@@ -60,7 +60,7 @@ func (s Store) RestoreIn(group, id string, force bool) (Entry, error) {
 	if file.real != e.Target {
 		return Entry{}, &Refusal{
 			Path: e.Path, Target: file.real, Err: ErrConflict,
-			Why:  "it is a link that now points to a different file; nothing was written",
+			Why:  "it is a link that now points to another file; nothing was written",
 			Next: "the content before the change is in " + s.in(e.ID, beforeName),
 		}
 	}

@@ -243,7 +243,7 @@ func (c *Client) complete(all []*Client) error {
 			p.Paths = Paths{}.below(p.Path)
 		}
 		if p.Scope == "" || p.Paths == (Paths{}) {
-			return &missingError{"file", string(p.Scope), "file has no scope or no path: write file: user, and below it path: or app:"}
+			return &missingError{"file", string(p.Scope), "file has no scope or no path: use file: user, and below it path: or app:"}
 		}
 		if p.Keys == nil {
 			p.Keys = [][]string{{"mcpServers"}}
@@ -262,7 +262,7 @@ func (f *Fields) complete(all []*Client) error {
 	if f.Like != "" {
 		i := slices.IndexFunc(all, func(c *Client) bool { return c.ID == f.Like && c.Fields.Like == "" })
 		if i < 0 {
-			return fmt.Errorf("entry: %s is not a client with an entry of its own: use the name of its file", f.Like)
+			return fmt.Errorf("entry: %s is not a client with its own entry: use the name of its file", f.Like)
 		}
 		*f = all[i].Fields
 	}

@@ -16,7 +16,7 @@ import (
 
 // What gauze knows about clients and their mistakes is in text files. A line is "key: value". The lines
 // below it that are indented by two more blanks belong to it. Lines that start with # are comments.
-// docs/CLIENTS.md describes the keys.
+// docs/clients.md describes the keys.
 //
 //go:embed clients/*.txt common.txt problems.txt
 var knowledge embed.FS
@@ -47,7 +47,7 @@ func parseFile(from fs.FS, name string, into any) error {
 		key, value, ok := strings.Cut(trimmed, ":")
 		p.lines = append(p.lines, line{name, number + 1, len(body) - len(trimmed), key, strings.TrimSpace(value)})
 		if !ok {
-			return p.lines[len(p.lines)-1].wrong("a colon is missing: write key: value")
+			return p.lines[len(p.lines)-1].wrong("a colon is missing: use key: value")
 		}
 	}
 	return p.block(reflect.ValueOf(into).Elem(), 0)
@@ -73,7 +73,7 @@ func (p *parser) block(v reflect.Value, indent int) error {
 		l := p.lines[0]
 		p.lines = p.lines[1:]
 		if l.indent > indent {
-			return l.wrong("indented by %d blanks: use %d, or write it below the key that it belongs to", l.indent, indent)
+			return l.wrong("indented by %d spaces: use %d, or move it below its key", l.indent, indent)
 		}
 		keys := keysOf(v.Type())
 		field, ok := keys[l.key]
@@ -81,7 +81,7 @@ func (p *parser) block(v reflect.Value, indent int) error {
 			return l.wrong("the key %q is unknown: use one of %s", l.key, strings.Join(slices.Sorted(maps.Keys(keys)), ", "))
 		}
 		if one := field.Tag.Get("one"); one != "" && !slices.Contains(strings.Split(one, ", "), l.value) {
-			return l.wrong("%q is unknown: use one of %s, or leave the line out", l.value, one)
+			return l.wrong("%q is unknown: use one of %s, or remove the line", l.value, one)
 		}
 		if err := p.set(v.FieldByIndex(field.Index), l); err != nil {
 			return err
@@ -134,13 +134,13 @@ func (p *parser) set(v reflect.Value, l line) (err error) {
 	case kind == reflect.Slice:
 		return p.setList(v, l)
 	case l.value == "":
-		return l.wrong("the value is missing: write it after the colon")
+		return l.wrong("the value is missing: add it after the colon")
 	case kind == reflect.String:
 		v.SetString(l.value)
 	case kind == reflect.Bool && l.value == "yes":
 		v.SetBool(true)
 	case kind == reflect.Bool:
-		return l.wrong("the value must be yes: leave the line out otherwise")
+		return l.wrong("the value must be yes: otherwise, remove the line")
 	default:
 		return l.setNumber(v)
 	}
@@ -155,7 +155,7 @@ func (l line) setNumber(v reflect.Value) error {
 	case time.Duration:
 		d, err := time.ParseDuration(l.value)
 		if err != nil {
-			return l.wrong("%q is not a duration: write it like 30s, 100ms or 5m", l.value)
+			return l.wrong("%q is not a duration such as 30s, 100ms or 5m", l.value)
 		}
 		v.SetInt(int64(d))
 	default:

@@ -1,6 +1,7 @@
 package clientconfig
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"reflect"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig/reference"
 )
@@ -45,18 +48,18 @@ func TestEveryFileOfKnowledgeIsRead(t *testing.T) {
 func TestAMistakeInAFileIsReportedWithItsLineAndARemedy(t *testing.T) {
 	const start = "name: A\norder: 1\nreload: restart it\n"
 	for text, want := range map[string]string{
-		"name A":                                    "clients/a.txt:1: a colon is missing: write key: value",
+		"name A":                                    "clients/a.txt:1: a colon is missing: use key: value",
 		"name: A\nfil: user":                        `clients/a.txt:2: the key "fil" is unknown: use one of approval, approves variables,`,
-		"name: A\n  order: 1":                       "clients/a.txt:2: indented by 2 blanks: use 0, or write it below the key that it belongs to",
-		"name:":                                     "clients/a.txt:1: the value is missing: write it after the colon",
+		"name: A\n  order: 1":                       "clients/a.txt:2: indented by 2 spaces: use 0, or move it below its key",
+		"name:":                                     "clients/a.txt:1: the value is missing: add it after the colon",
 		"order: first":                              `clients/a.txt:1: "first" is not a number`,
-		"comments: maybe":                           `clients/a.txt:1: "maybe" is unknown: use one of yes, no, or leave the line out`,
-		"gui path: no":                              "clients/a.txt:1: the value must be yes: leave the line out otherwise",
+		"comments: maybe":                           `clients/a.txt:1: "maybe" is unknown: use one of yes, no, or remove the line`,
+		"gui path: no":                              "clients/a.txt:1: the value must be yes: otherwise, remove the line",
 		"expands: ${NAME}, <NAME>":                  `clients/a.txt:1: "<NAME>" is unknown: use one of ${NAME}, ${NAME:-default},`,
-		"entry:\n  timeout: t\n    unit: ms":        `clients/a.txt:3: "ms" is not a duration: write it like 30s, 100ms or 5m`,
+		"entry:\n  timeout: t\n    unit: ms":        `clients/a.txt:3: "ms" is not a duration such as 30s, 100ms or 5m`,
 		"# only\n\nname: A":                         "clients/a.txt: name, order or reload is missing",
 		start + "file: user":                        "clients/a.txt:4: file has no scope or no path",
-		start + "entry: b":                          "clients/a.txt: entry: b is not a client with an entry of its own",
+		start + "entry: b":                          "clients/a.txt: entry: b is not a client with its own entry",
 		start + "entry:\n  timeout: t":              "clients/a.txt:5: timeout has no unit: add unit: 1s or unit: 1ms",
 		start + "entry:\n  type: t\n    stdio: s\n": "clients/a.txt:5: type has no word for remote servers: add http: http",
 		start + "entry:\n  type: t\n    http: h\n":  "clients/a.txt:5: type has no word for local servers: add stdio: stdio",
@@ -68,7 +71,7 @@ func TestAMistakeInAFileIsReportedWithItsLineAndARemedy(t *testing.T) {
 	}
 }
 
-// The README and docs/CLIENTS.md say how many clients there are, and the latter names all of them.
+// The README and docs/clients.md say how many clients there are, and the latter names all of them.
 func TestTheDocumentsNameAllClients(t *testing.T) {
 	var names []string
 	for _, c := range clients() {
@@ -77,7 +80,7 @@ func TestTheDocumentsNameAllClients(t *testing.T) {
 	number := strconv.Itoa(len(names))
 	for page, want := range map[string][2]string{
 		"README.md":       {`\d+ MCP clients`, number + " MCP clients"},
-		"docs/CLIENTS.md": {`Gauze knows \d+ clients: .*`, "Gauze knows " + number + " clients: " + strings.Join(names, ", ") + "."},
+		"docs/clients.md": {`Gauze knows \d+ clients: .*`, "Gauze knows " + number + " clients: " + strings.Join(names, ", ") + "."},
 	} {
 		path := "../../../" + page
 		text, err := os.ReadFile(path)
@@ -96,21 +99,28 @@ func TestTheDocumentsNameAllClients(t *testing.T) {
 	}
 }
 
-// The example in docs/CLIENTS.md is valid, and every key is described there.
+// The example in docs/clients.md is valid, and every key is described there.
 func TestTheDocumentsDescribeEveryKey(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/CLIENTS.md")
+	text, err := os.ReadFile("../../../docs/clients.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	example := strings.Split(string(text), "```\n")[1]
+	_, example, _ := strings.Cut(string(text), "```text\n")
+	example, rest, _ := strings.Cut(example, "```\n")
 	all, err := readClients(fstest.MapFS{"clients/acme-chat.txt": {Data: []byte(example)}})
 	if err != nil || all[0].Fields.URL != "endpoint" || len(all[0].Places) != 2 {
 		t.Errorf("the example is not valid: %v", err)
 	}
+	_, archive, _ := strings.Cut(rest, "```text\n")
+	archive, _, _ = strings.Cut(archive, "```\n")
+	files := txtar.Parse([]byte(archive)).Files
+	if len(files) != 1 || files[0].Name != "home/.config/"+all[0].Places[0].App || !json.Valid(files[0].Data) {
+		t.Errorf("the example's archive is not valid: %s", archive)
+	}
 	for _, of := range []any{Client{}, Place{}, Fields{}, Types{}, Timeout{}, LoginFields{}, Builtin{}, oldField{}, approvals{}, reference.Dialect{}, Paths{}} {
 		for key := range keysOf(reflect.TypeOf(of)) {
 			if key != "forms" && !strings.Contains(string(text), "`"+key+"`") {
-				t.Errorf("docs/CLIENTS.md does not describe %q of %T", key, of)
+				t.Errorf("docs/clients.md does not describe %q of %T", key, of)
 			}
 		}
 	}

@@ -12,7 +12,7 @@
 //	wrap*.go              running a server through gauze run, and the exact reverse
 //
 // To add a client, write clients/ID.txt, and a file of it in testdata/clients/ID.txtar; go test -update
-// adds what gauze makes of it. docs/CLIENTS.md describes how. Nothing else names a client.
+// adds what gauze makes of it. docs/clients.md describes how. Nothing else names a client.
 //
 // It computes edits and writes nothing to disk.
 package clientconfig

@@ -44,7 +44,7 @@ func Example() {
 		}
 	}
 	// Output:
-	// error field-name: “cmd” is called “command” in Cursor
+	// error field-name: “cmd” is named “command” in Cursor
 	// notes runs npx -y notes
 	// { "mcpServers": { "notes": { "command": "gauze", "args": ["run", "--name=notes", "--", "npx", "-y", "notes"] } } } <nil>
 }

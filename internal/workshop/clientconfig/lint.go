@@ -72,7 +72,7 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 	return &l.all[len(l.all)-1]
 }
 
-const rejectsFile = "; until this is fixed, the client loads no servers from the file"
+const rejectsFile = "; until this is fixed, the client does not load any servers from the file"
 
 // touchesLoading reports whether a fix touches a variable that controls what code runs, what it
 // trusts or where it connects.
@@ -150,7 +150,7 @@ func (l *linter) loose(text string) {
 		p.Column = len([]rune(strings.TrimPrefix(before[strings.LastIndexByte(before, '\n')+1:], byteOrderMark))) + 1
 		if accepted == Unknown {
 			p.Severity = Warning
-			p.Why = "many clients reject the whole file because of this; the behavior of " + l.c.Client.Name + " is not documented"
+			p.Why = "many clients reject the whole file because of this; whether " + l.c.Client.Name + " does is not documented"
 		}
 		if accepted == Unknown && code == "comment" {
 			p.needsReview() // a comment may matter to its author
@@ -179,7 +179,7 @@ func (l *linter) topLevel() {
 	switch kind := servers.Kind(); {
 	case place.List && kind == splice.MapKind && len(l.c.Entries) > 0:
 		what := "the servers are an object, but " + client.Name + " expects a list"
-		l.add("servers-not-a-list", &servers, nil, what, "write each server as an item of a list, with a name field", l.asList(servers)...)
+		l.add("servers-not-a-list", &servers, nil, what, "make each server an item of a list, with a name field", l.asList(servers)...)
 	case !place.List && kind == splice.ListKind:
 		what := "the servers are a list, but " + client.Name + " expects an object"
 		l.add("servers-not-a-map", &servers, nil, what, next, l.asMap(servers)...)

@@ -61,12 +61,12 @@ func (l entryLinter) command() {
 	case kind == splice.MapKind && textOf(command, "path") != "":
 		l.oldCommand(command)
 	case kind != splice.StringKind:
-		l.report("nothing-to-start", command, "the command is not a string", "write the program's name as a string")
+		l.report("nothing-to-start", command, "the command is not a string", "use the program's name, as a string")
 	case f.Argv:
 		l.intoArgv(command, line, split)
 	default:
 		if line == "" {
-			l.report("nothing-to-start", command, "the command is empty", "write the program's name")
+			l.report("nothing-to-start", command, "the command is empty", "add the program's name")
 		}
 		if len(split) > 1 {
 			all := list(append(split[1:], words(args)...))
@@ -81,7 +81,7 @@ func (l entryLinter) command() {
 }
 
 func (l entryLinter) args(args splice.Node) {
-	path, next := l.e.at(l.fields.Args), "write the arguments as a list of strings"
+	path, next := l.e.at(l.fields.Args), "use a list of strings for the arguments"
 	switch args.Kind() {
 	case splice.ListKind:
 		l.argvItems(args, l.fields.Args)
@@ -132,7 +132,7 @@ func (l entryLinter) intoArgv(command splice.Node, line string, split []string) 
 		fix = append(fix, remove(l.e.at(usualArgs)))
 	}
 	what := fmt.Sprintf("the command is a string, but %s expects a list with the program and its arguments", l.client)
-	p := l.report("command-not-a-list", command, what, "write the program and its arguments as one list", fix...)
+	p := l.report("command-not-a-list", command, what, "use one list for the program and its arguments", fix...)
 	if len(split) > 1 {
 		p.needsReview()
 	}
@@ -200,7 +200,7 @@ func (l entryLinter) reachable(where splice.Node, address string) {
 		case h.Name == "" || strings.ContainsFunc(h.Name, outside):
 			l.report("bad-header", where, quoted(h.Name)+" is not a valid header name", "correct the name")
 		case strings.ContainsFunc(h.Value, control):
-			what := "the value of the header " + quoted(h.Name) + " contains a line break or another control character"
+			what := "the value of header " + quoted(h.Name) + " contains a line break or another control character"
 			l.report("bad-header", where, what, "remove the character")
 		}
 	}
@@ -237,7 +237,7 @@ func (l entryLinter) kind() {
 	case !isText:
 		l.report("type-unknown", given, "the type is not a string", choices)
 	case slices.Contains(types.Gone, word):
-		next := fmt.Sprintf("use the server's %s endpoint, which usually has a different path", types.HTTP[0])
+		next := fmt.Sprintf("use the server's %s endpoint, which usually has another path", types.HTTP[0])
 		l.report("transport-gone", given, fmt.Sprintf("%s no longer supports %s", l.client, strings.ToUpper(word)), next)
 	case slices.Contains(types.words(), word) && means == Stdio && !hasCommand:
 		l.retype("type-contradicts", given, "the type is for a command, but the entry has only a URL", types.forURL(address))

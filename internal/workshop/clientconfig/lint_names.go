@@ -77,7 +77,7 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 	case has(l.node, right):
 		l.report("unknown-field", n, fmt.Sprintf("%s; the entry also has %q", ignores, right), "keep one of the two fields")
 	case !l.canTake(right, n):
-		l.report("unknown-field", n, ignores, "no change is needed if the field is only a note")
+		l.report("unknown-field", n, ignores, "if the field is only a note, no change is needed")
 	default:
 		fix := Edit{rename(right, in, name)}
 		if strings.Contains(right, "/") {
@@ -85,7 +85,7 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 		} else if right == f.Command && n.Kind() == splice.MapKind {
 			fix = nil
 		}
-		what := fmt.Sprintf("%s is called %s in %s", quoted(name), quoted(strings.ReplaceAll(right, "/", " > ")), l.client)
+		what := fmt.Sprintf("%s is named %s in %s", quoted(name), quoted(strings.ReplaceAll(right, "/", " > ")), l.client)
 		p := l.report("field-name", n, what, "rename the field", fix...)
 		p.needsReview() // it changes what is run or reached
 		if f.RejectsFile && (right == f.Command || right == f.URL) {

@@ -22,7 +22,7 @@ func (l entryLinter) paths() {
 		case at >= 0:
 			full := v.text[:at] + strings.TrimRight(l.c.Home.Home, `/\`) + v.text[at+1:]
 			fix := when(!l.c.shared() && l.c.Home.Home != "", set(full, v.path))
-			l.report("tilde", v.node, quoted(v.name)+" contains ~ for the home directory", "write the full path", fix...)
+			l.report("tilde", v.node, quoted(v.name)+" contains ~ for the home directory", "use the full path", fix...)
 		case anywhere && v.part != reference.Cwd && relative(v.text):
 			l.report("relative-path", v.node, quoted(v.name)+" contains a path relative to the working directory", "")
 		}
@@ -47,7 +47,7 @@ func (l entryLinter) program() {
 	}
 	installed := takesCommandLine(name) && !slices.Contains([]string{"sh", "bash", "zsh", "java", "ruby", "php"}, name) // not with macOS
 	if installed && !strings.Contains(command, "/") && l.c.Home.OS == "darwin" && l.c.Client.GUIPath {
-		l.report("gui-path", at, fmt.Sprintf("%s may not find %s", l.client, name), "write the full path, as printed by: which "+name)
+		l.report("gui-path", at, fmt.Sprintf("%s may not find %s", l.client, name), "use the full path, as printed by: which "+name)
 	}
 }
 
@@ -153,7 +153,7 @@ func (l entryLinter) timeouts() {
 		case !isNumber:
 			l.notANumber(t, m, path)
 		case n < 0:
-			l.report("timeout-negative", m, name+" is negative", "remove the field, or write a positive number", remove(path))
+			l.report("timeout-negative", m, name+" is negative", "remove the field, or use a positive number", remove(path))
 		case t.Unit == time.Second && n >= 1000 && math.Mod(n, 500) == 0:
 			var fix Edit
 			next := "if you meant milliseconds, convert the number to seconds"
@@ -182,7 +182,7 @@ func (l entryLinter) notANumber(t Timeout, m splice.Node, path []any) {
 	n, err := strconv.ParseFloat(s, 64)
 	fix := when(err == nil && n >= 0 && n < 1e9 && n == math.Trunc(n), set(int(n), path))
 	unit := map[time.Duration]string{time.Millisecond: "milliseconds", time.Second: "seconds"}[t.Unit]
-	p := l.report("timeout-not-a-number", m, fmt.Sprintf("%q is not a number", t.Field), "write a number of "+unit, fix...)
+	p := l.report("timeout-not-a-number", m, fmt.Sprintf("%q is not a number", t.Field), "use a number of "+unit, fix...)
 	if t.Text && fix != nil {
 		p.Severity = Warning
 	}

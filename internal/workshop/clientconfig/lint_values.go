@@ -18,7 +18,7 @@ func (l entryLinter) dialect() reference.Dialect { return l.c.Client.Dialect.On(
 
 // environment checks the variables of the entry.
 func (l entryLinter) environment() {
-	path, next := l.e.at(l.fields.Env), "write an object that maps names to values"
+	path, next := l.e.at(l.fields.Env), "use an object that maps names to values"
 	env, ok := member(l.node, l.fields.Env)
 	switch kind := env.Kind(); {
 	case !ok:
@@ -34,7 +34,7 @@ func (l entryLinter) environment() {
 		var names []string
 		for name, value := range env.Members() {
 			names = append(names, name)
-			l.textual("env-value-not-text", "the value of the variable "+quoted(name), value, below(path, name))
+			l.textual("env-value-not-text", "the value of variable "+quoted(name), value, below(path, name))
 			if matches(name, l.c.Client.RefusedEnv) {
 				l.report("env-refused", value, fmt.Sprintf("%s does not allow an entry to set %s", l.client, quoted(name)), "")
 			}
@@ -166,7 +166,7 @@ func (l entryLinter) values() {
 	if headers, ok := member(l.node, l.fields.Headers); ok && !l.fields.NoRemote {
 		for name, n := range headers.Members() {
 			path := l.e.at(append(steps(l.fields.Headers), name)...)
-			l.textual("header-value-not-text", "the value of the header "+quoted(name), n, path)
+			l.textual("header-value-not-text", "the value of header "+quoted(name), n, path)
 		}
 	}
 	asked := l.c.Client.ApprovesVariables == ""
@@ -231,7 +231,7 @@ func (l entryLinter) references(v value) {
 	}
 	fix, next := l.respell(v, foreign), "use the client's own syntax"
 	if fix == nil {
-		next = "write the value itself, or start the server with gauze run, which expands the reference"
+		next = "use the value itself, or start the server with gauze run, which expands the reference"
 	}
 	p := l.report("foreign-reference", v.node, what, next, fix...)
 	if fix == nil && v.part&(reference.Environment|reference.Headers) != 0 {

@@ -1,6 +1,10 @@
 package clientconfig
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
+)
 
 // Refused is a problem whose fix cannot be applied to this file, and why.
 type Refused struct {
@@ -30,7 +34,7 @@ func (c *Config) mendOnce(wanted func(Problem) bool, refused *[]Refused) (*Confi
 		skip[r.Code]++
 	}
 	problems := c.Lint()
-	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Fix.order() - b.Fix.order() })
+	sorting.Stable(problems, func(a, b Problem) int { return a.Fix.order() - b.Fix.order() })
 	for _, p := range problems {
 		if p.Fix == nil || !wanted(p) {
 			continue

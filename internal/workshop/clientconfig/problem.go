@@ -7,6 +7,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/fault"
 	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 )
 
 // Problem is a mistake in a client's file that keeps a server from working, or that will surprise
@@ -88,7 +89,7 @@ func kindOf(code Code) kind {
 func quoted(text string) string { return "“" + redact.Quote(text) + "”" }
 
 func sortProblems(all []Problem) {
-	slices.SortStableFunc(all, func(a, b Problem) int {
+	sorting.Stable(all, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Code, b.Code))
 	})
 }
@@ -96,8 +97,9 @@ func sortProblems(all []Problem) {
 // Entries returns the problems as entries of the catalogue that gauze explain prints.
 func Entries() []fault.Entry {
 	var all []fault.Entry
-	byCode := func(a, b kind) int { return cmp.Compare(a.Code, b.Code) }
-	for _, k := range slices.SortedFunc(slices.Values(problems().Kinds), byCode) {
+	kinds := slices.Clone(problems().Kinds)
+	sorting.Stable(kinds, func(a, b kind) int { return cmp.Compare(a.Code, b.Code) })
+	for _, k := range kinds {
 		step := fault.Step{Text: "Review the change and confirm it:", Command: "gauze doctor --fix"}
 		if k.Consent == Person {
 			step = fault.Step{Text: strings.ToUpper(k.Remedy[:1]) + k.Remedy[1:] + ". To see where:", Command: "gauze doctor"}

@@ -62,7 +62,7 @@ func (c *Config) Point(e *Entry, address string) (Edit, error) {
 			}
 		}
 	}
-	return nil, Skipped("the URL is written in a form that gauze cannot change safely")
+	return nil, Skipped("the URL has a form that gauze cannot change safely")
 }
 
 // ToURL makes an entry that starts a command reach a URL instead, in the client's own form; gauze is the

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 	"github.com/gauze-mcp/gauze/internal/workshop/splice"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
@@ -78,7 +79,7 @@ func (c *Config) ByName() bool {
 
 // Reasons why a program cannot change an entry.
 const (
-	notReversible = "the entry is written in a form that gauze could not restore exactly"
+	notReversible = "the entry has a form that gauze could not restore exactly"
 	sharesAlias   = "the entry shares values with another entry through a YAML alias"
 )
 
@@ -98,7 +99,7 @@ func (c *Config) whyNotWrapped(e *Entry) string {
 	case e.Wrapped:
 		return "the server is already wrapped"
 	case e.wrap != nil:
-		return "the entry runs a program called gauze that may belong to the project"
+		return "the entry runs a program named gauze that may belong to the project"
 	case isGauze(e.Spec.Command):
 		return "the server is gauze itself"
 	case e.Disabled:
@@ -302,7 +303,7 @@ func (w *wrap) runsServer(s launch.Spec) bool {
 
 // backwards sorts changes so that none shifts the next.
 func backwards(e Edit) Edit {
-	slices.SortFunc(e, func(a, b Change) int { return b.From - a.From })
+	sorting.Stable(e, func(a, b Change) int { return b.From - a.From })
 	return e
 }
 

@@ -120,7 +120,7 @@ func (w *urlWrap) takeType() string {
 	case !ok:
 		return notReversible
 	case transportOf(word) == Stdio || transportOf(word) == "":
-		return fmt.Sprintf("the entry's %s is not that of a remote server", name)
+		return fmt.Sprintf("the entry's %s is not for a remote server", name)
 	}
 	w.edit = append(w.edit, w.put(kind.from, kind.to, wordLike(kind.Raw(), stdio)))
 	if name != w.fields.Types.Field || kind.Raw() != quote(w.fields.Types.HTTP[0]) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 )
 
 // exam is a case while it is examined.
@@ -120,7 +122,7 @@ func ranked(found []finding) []finding {
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b finding) int {
+	sorting.Stable(found, func(a, b finding) int {
 		if a.hidden != b.hidden {
 			if a.hidden {
 				return 1

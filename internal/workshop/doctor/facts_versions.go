@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/gauze-mcp/gauze/internal/text/regex"
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 )
 
 // Interpreter is an installed node or python.
@@ -42,7 +43,7 @@ func (m *Machine) Interpreters(kind string, env []string) []Interpreter {
 		}
 		asking.Wait()
 		found = slices.DeleteFunc(found, func(i Interpreter) bool { return len(i.Version) == 0 })
-		slices.SortStableFunc(found, func(a, b Interpreter) int { return compareVersions(b.Version, a.Version) })
+		sorting.Stable(found, func(a, b Interpreter) int { return compareVersions(b.Version, a.Version) })
 		return found
 	})
 }

@@ -19,7 +19,7 @@ func commandToURL(p *plan) []Fix {
 	if p.spec.URL != "" || len(p.spec.Args) > 0 || launch.CheckURL(address) != nil {
 		return nil
 	}
-	return []Fix{{Name: "command-to-url", Origins: sends(trust.Entry), About: "connects to the address that was given as a command",
+	return []Fix{{Name: "command-to-url", Origins: sends(trust.Entry), About: "connects to the address that is in place of a command",
 		Next: "Pass the address as a URL: `gauze run --url " + launch.Spec{URL: address}.String() + "`",
 		Apply: changed(func(s *launch.Spec) {
 			s.Command, s.URL = "", address
@@ -36,14 +36,15 @@ func keepRunning(p *plan) []Fix {
 	}
 	line := shown(p.c.Secrets, p.spec.ShownIn(p.m.typing()))
 	at := cmp.Or(address, fmt.Sprintf("http://127.0.0.1:%d/mcp", port))
-	fix := Fix{Name: "keep-running", Risk: Config, About: fmt.Sprintf("the server listens on port %d instead of using stdin and stdout", port),
-		Next: fmt.Sprintf("Start the server in stdio mode if it has one. Otherwise keep it running yourself (%s) and "+
+	fix := Fix{Name: "keep-running", Risk: Config,
+		About: fmt.Sprintf("the server is listening on port %d instead of using stdin and stdout", port),
+		Next: fmt.Sprintf("If the server has a stdio mode, use that. Otherwise keep the server running yourself (%s) and "+
 			"connect to its URL: `gauze run --url %s`", line, at)}
 	if address == "" || p.spec.URL != "" || !p.server().staysAt(port) {
 		return []Fix{fix}
 	}
 	fix.Name, fix.Asks, fix.Origins = "to-url "+address, true, sends(trust.Machine)
-	fix.About = fmt.Sprintf("the server answers at %s instead of on stdin and stdout; a client that connects there does "+
+	fix.About = fmt.Sprintf("the server responds at %s instead of on stdin and stdout; a client that connects there does "+
 		"not start it, so you must keep it running yourself: %s", address, line)
 	fix.Apply = func(launch.Spec) launch.Spec { return launch.Spec{URL: address} }
 	return []Fix{fix}
@@ -208,7 +209,7 @@ func composePort(p *plan) (fixes []Fix) {
 		if !p.m.Refuses("127.0.0.1", published.Inner) || !p.m.Accepts("127.0.0.1", published.Outer) {
 			continue
 		}
-		about := fmt.Sprintf("nothing is listening on port %d, but %s publishes that port of the service %s as port %d", published.Inner,
+		about := fmt.Sprintf("nothing is listening on port %d, but %s publishes that port of service %s as port %d", published.Inner,
 			p.server().quoted(published.File), shown(p.c.Secrets, published.Service), published.Outer)
 		fix := Fix{Name: fmt.Sprintf("compose-port %d", published.Outer), Risk: Config, About: about,
 			Origins: starts(p.server().of(published.File)),

@@ -21,12 +21,12 @@ func splitLine(p *plan) []Fix {
 		return nil
 	}
 	f := Fix{Name: "split-command", Origins: starts(trust.Entry),
-		About: "splits the command line, which was given as one string, into the program and its arguments",
-		Next:  `Set "command" to the program alone, and write each argument as an element of "args".`,
+		About: "splits the command line, which is one string, into the program and its arguments",
+		Next:  `Set "command" to the program alone, and make each argument an element of "args".`,
 		Apply: func(s launch.Spec) launch.Spec { return splitCommand(s, p.m.OS == "windows") }}
 	if len(set) > 0 {
-		f.About = "passes the variables before the program as variables, and splits the rest into the program and its arguments"
-		f.Next = `Set "command" to the program alone, write each argument as an element of "args", and set the variables under "env".`
+		f.About = "passes the assignments before the program as variables, and splits the rest into the program and its arguments"
+		f.Next = `Set "command" to the program alone, make each argument an element of "args", and set the variables under "env".`
 	}
 	return []Fix{f}
 }
@@ -84,7 +84,7 @@ func expandTilde(p *plan) []Fix {
 	}
 	return []Fix{{Name: "expand-home", Origins: starts(trust.Entry, trust.Machine),
 		About: "expands ~ or $HOME to your home directory, as a shell would",
-		Next:  "Write the full path of your home directory in the configuration: `" + p.server().quoted(p.m.Home) + "`", Apply: apply}}
+		Next:  "Use the full path of your home directory in the configuration: `" + p.server().quoted(p.m.Home) + "`", Apply: apply}}
 }
 
 // joinSpaces joins a path that was split at its spaces, if it exists.
@@ -101,7 +101,7 @@ func joinSpaces(p *plan) []Fix {
 			}
 			return []Fix{{Name: "join-path", Origins: starts(trust.Entry),
 				About: "joins the path that was split at a space: " + p.server().quoted(path),
-				Next:  "Write the path as a single element, without extra quotes: `" + p.server().quoted(path) + "`",
+				Next:  "Make the path a single element, without extra quotes: `" + p.server().quoted(path) + "`",
 				Apply: changed(func(s *launch.Spec) {
 					now := slices.Concat(words[:from], []string{path}, words[to:])
 					s.Command, s.Args = now[0], now[1:]
@@ -158,7 +158,7 @@ func passSystemVariables(p *plan) []Fix {
 	}
 	list := strings.Join(lacking, ", ")
 	return []Fix{{Name: "system-variables", Origins: starts(trust.Machine),
-		About: "passes on the standard Windows variables that the server lacks: " + list,
+		About: "adds the standard Windows variables that the server lacks: " + list,
 		Next:  `Set these variables under "env" in the server's entry: ` + list + ".",
 		Apply: changed(func(s *launch.Spec) {
 			for _, name := range lacking {

@@ -120,7 +120,7 @@ func forwardVariable(p *plan) []Fix {
 		return provide(names)
 	}
 	list := strings.Join(f.names, ", ")
-	return []Fix{{Name: "forward " + list, Origins: starts(f.sources...), About: "passes " + list + " on to the container",
+	return []Fix{{Name: "forward " + list, Origins: starts(f.sources...), About: "passes " + list + " to the container",
 		Next: f.next(fmt.Sprintf(`add "-e", "%s" to "args" directly after "run".`, strings.Join(f.names, `", "-e", "`))),
 		Apply: changed(func(s *launch.Spec) {
 			s.Args = slices.Insert(s.Args, run+1, add...)

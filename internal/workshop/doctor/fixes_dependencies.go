@@ -74,12 +74,12 @@ func (srv server) downServices(ports []int) (fixes []Fix) {
 func (srv server) composeUp(s Published) (next, command string) {
 	file := srv.quoted(s.File)
 	start := func(program string) (next, command string) {
-		return fmt.Sprintf("The user must start the service %s, which %s defines.", s.Service, file),
+		return fmt.Sprintf("Start the service %s, which %s defines.", s.Service, file),
 			srv.m.typing().Line(program, "compose", "-f", s.File, "up", "-d", s.Service)
 	}
 	switch {
 	case len(srv.m.Find("docker", srv.env)) > 0 && srv.m.Docker() == dockerDown:
-		return fmt.Sprintf("Docker is not running. The user must start Docker, and then the service %s, which %s defines.", s.Service, file),
+		return fmt.Sprintf("Docker is not running. Start Docker, and then the service %s, which %s defines.", s.Service, file),
 			srv.startDocker()
 	case len(srv.m.Find("docker", srv.env)) > 0:
 		return start("docker")
@@ -114,8 +114,8 @@ func installModules(p *plan) []Fix {
 		missing.installer = "npm"
 	}
 	dir := p.server().quoted(missing.dir)
-	return []Fix{{Name: "install-modules", Risk: Install, About: "the dependencies of the project in " + dir + " are not installed",
-		Next: fmt.Sprintf("The dependencies of the server are not installed: %s has a package.json, but no node_modules. "+
+	return []Fix{{Name: "install-modules", Risk: Install, About: "the dependencies for the project in " + dir + " are not installed",
+		Next: fmt.Sprintf("The server's dependencies are not installed: %s has a package.json, but no node_modules. "+
 			"Install them in that directory: `%s install`", dir, missing.installer)}}
 }
 
@@ -145,8 +145,8 @@ func dependencies(p *plan) []Fix {
 		return fixes
 	}
 	return []Fix{{Name: fmt.Sprintf("dependency %d", ports[0]), Risk: Person,
-		About: fmt.Sprintf("nothing is listening on port %d of this machine, which the server's settings name", ports[0]),
-		Next: fmt.Sprintf("The server may be waiting for port %d of this machine, where nothing is listening. Start the "+
+		About: fmt.Sprintf("nothing is listening on port %d on this machine, which is in the server's settings", ports[0]),
+		Next: fmt.Sprintf("The server may be waiting for port %d on this machine, where nothing is listening. Start the "+
 			"program that should listen there, or correct the address in the server's settings.", ports[0])}}
 }
 

@@ -35,7 +35,7 @@ func fillIn(p *plan) (fixes []Fix) {
 	if then := outside.fill(now, true); !sameSpec(then, now, now.Environment()) {
 		fixes = append(fixes, Fix{Name: "fill-in-openly " + strings.Join(outside.names, " "), Risk: Secret,
 			Origins: append(starts(outside.sources...), sends(outside.sources...)...),
-			About:   fmt.Sprintf("puts the value of %s into the command line, the URL or a header", strings.Join(outside.names, ", ")),
+			About:   fmt.Sprintf("inserts the value of %s into the command line, the URL or a header", strings.Join(outside.names, ", ")),
 			Next:    outside.next(openly(p.spec, outside.names)),
 			Apply:   func(s launch.Spec) launch.Spec { return (&filling{server: p.server(), may: any}).fill(s, true) }})
 	}
@@ -49,7 +49,7 @@ func openly(s launch.Spec, names []string) string {
 			return fmt.Sprintf("let gauze read the header from a variable: `gauze run --url %s --header-env %s=%s`", s, h.Name, names[0])
 		}
 	}
-	return fmt.Sprintf("write the value of %s into the entry yourself, or use the variable that the server reads it from.",
+	return fmt.Sprintf("put the value of %s in the entry yourself, or use the variable that the server reads it from.",
 		strings.Join(names, ", "))
 }
 
@@ -79,7 +79,7 @@ func (f *filling) next(text string) string {
 	if len(elsewhere) == 0 {
 		return strings.ToUpper(text[:1]) + text[1:]
 	}
-	return fmt.Sprintf("Gauze found %s, which was not provided to this server. Gauze does not use it without your "+
+	return fmt.Sprintf("Gauze found %s, which is not configured for this server. Gauze does not use it without your "+
 		"consent. If the server should have it, %s", strings.Join(elsewhere, ", "), text)
 }
 

@@ -78,10 +78,10 @@ func TestComposeIsAdvisedOnlyIfDockerRuns(t *testing.T) {
 		starts    string // of its command
 		isPresent bool   // whether compose is in the command
 	}{
-		{"it runs", func(f *fakeMachine) { docker(f); listen(f, "system/var/run/docker.sock") }, "must start the service db", up, true},
-		{"Docker Desktop runs", func(f *fakeMachine) { docker(f); listen(f, "home/me/.docker/run/docker.sock") }, "must start the service db", up, true},
+		{"it runs", func(f *fakeMachine) { docker(f); listen(f, "system/var/run/docker.sock") }, "tart the service db", up, true},
+		{"Docker Desktop runs", func(f *fakeMachine) { docker(f); listen(f, "home/me/.docker/run/docker.sock") }, "tart the service db", up, true},
 		{"it is down", docker, "Docker is not running", "sudo systemctl start docker", false},
-		{"another host", func(f *fakeMachine) { docker(f); f.env["DOCKER_HOST"] = "ssh://me@example.com" }, "must start the service db", up, true},
+		{"another host", func(f *fakeMachine) { docker(f); f.env["DOCKER_HOST"] = "ssh://me@example.com" }, "tart the service db", up, true},
 		{"the socket of a variable is down", func(f *fakeMachine) {
 			docker(f)
 			f.env["DOCKER_HOST"] = "unix://" + f.path("gone.sock")
@@ -93,9 +93,9 @@ func TestComposeIsAdvisedOnlyIfDockerRuns(t *testing.T) {
 		{"another context", func(f *fakeMachine) {
 			docker(f)
 			f.file("home/me/.docker/config.json", `{"currentContext":"remote"}`)
-		}, "must start the service db", up, true},
+		}, "tart the service db", up, true},
 		{"it is not installed", func(*fakeMachine) {}, "Docker was not found", "", false},
-		{"podman is", func(f *fakeMachine) { f.file("system/usr/bin/podman", "") }, "must start the service db", "podman compose", true},
+		{"podman is", func(f *fakeMachine) { f.file("system/usr/bin/podman", "") }, "tart the service db", "podman compose", true},
 	} {
 		t.Run(tt.about, func(t *testing.T) {
 			f, c, spec := refusedDatabase(t)

@@ -105,8 +105,8 @@ func (srv server) asPackage(name string) []Fix {
 		return nil
 	}
 	return []Fix{{Name: "sibling " + name, Risk: Config, About: "no program named " + name + " is installed",
-		Next: "Check the program's name, or install " + name + " as the server's documentation says. If the documentation names a package " +
-			name + ", a runner can start it: " + strings.Join(ways, "; ") + "."}}
+		Next: "Check the program's name, or install " + name + " as the server's documentation describes. " +
+			"If the documentation mentions a package " + name + ", a runner can start it: " + strings.Join(ways, "; ") + "."}}
 }
 
 // The well-known servers of each registry. A package that does not exist is compared with them and

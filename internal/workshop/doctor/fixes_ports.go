@@ -34,7 +34,7 @@ func otherPort(p *plan) (fixes []Fix) {
 		}
 		for _, other := range elsewhere {
 			if other.port != ours.port && (other.kind() == ours.kind() || ours.mcp && other.mcp) && p.server().serves(ours, other.port) {
-				return suggestPort(ours, other.port, "another configured server uses port %d, which accepts connections")
+				return suggestPort(ours, other.port, "another configured server uses port %d, which is accepting connections")
 			}
 		}
 		for _, step := range []int{1, -1, 2, -2, 3, -3} {
@@ -69,7 +69,7 @@ func (srv server) serves(s setting, port int) bool {
 func suggestPort(s setting, port int, but string) []Fix {
 	return []Fix{{Name: fmt.Sprintf("other-port %d", port), Risk: Config,
 		About: fmt.Sprintf("nothing is listening on port %d, but "+but, s.port, port),
-		Next: fmt.Sprintf("Nothing is listening on port %d, but "+but+". If that is the service you mean, change port %d to "+
+		Next: fmt.Sprintf("Nothing is listening on port %d, but "+but+". If that is the service you want, change port %d to "+
 			"%d in the server's settings.", s.port, port, s.port, port)}}
 }
 

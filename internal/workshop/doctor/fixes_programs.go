@@ -63,7 +63,7 @@ func (srv server) startFrom(path string) Fix {
 			Apply: func(s launch.Spec) launch.Spec { return firstOnPath(copied(s), dir, srv.m.OS == "windows") }}
 	}
 	return Fix{Name: "absolute-path " + path, Origins: starts(trust.Machine),
-		About: fmt.Sprintf("starts %s, which is not on the PATH that the client provides, and puts its directory first on PATH",
+		About: fmt.Sprintf("starts %s, which is not on the client's PATH, and puts its directory first on PATH",
 			srv.quoted(path)),
 		Next:  "Use the absolute path as the command: `" + srv.quoted(path) + "`",
 		Apply: srv.startAs(path)}

@@ -19,7 +19,8 @@ func installProgram(p *plan) []Fix {
 	if how == "" || len(p.m.Find(name, p.env)) > 0 {
 		return nil
 	}
-	return []Fix{{Name: "install " + name, Risk: Install, About: name + " is not installed, or is not in a usual directory", Next: how}}
+	return []Fix{{Name: "install " + name, Risk: Install,
+		About: name + " is not installed, or is not in one of the usual directories", Next: how}}
 }
 
 // installCurrent proposes the command that installs a current interpreter.
@@ -134,7 +135,7 @@ func certificate(p *plan) []Fix {
 	switch seen := p.m.Reach(address).TLS; {
 	case !seen.Expired.IsZero():
 		return []Fix{{Name: "certificate", Risk: Person, About: "the server's certificate expired on " + seen.Expired.Format("2006-01-02"),
-			Next: "Have the certificate for " + p.server().quoted(u.Hostname()) + " renewed, or correct this machine's clock."}}
+			Next: "Get the certificate for " + p.server().quoted(u.Hostname()) + " renewed, or correct this machine's clock."}}
 	case seen.Mismatch && len(seen.Names) > 0:
 		return []Fix{{Name: "certificate", Risk: Person,
 			About: "the server's certificate is issued for " + shown(p.c.Secrets, strings.Join(seen.Names, ", ")),
@@ -168,8 +169,8 @@ func portOwner(p *plan) []Fix {
 	if !ok {
 		return p.advice(Person)
 	}
-	return []Fix{{Name: "port-owner", Risk: Person, About: fmt.Sprintf("port %d is used by %s", port, shown(p.c.Secrets, owner.String())),
-		Next:    fmt.Sprintf("Configure a different port for the server, or have the user stop process %d if it is theirs.", owner.PID),
+	return []Fix{{Name: "port-owner", Risk: Person, About: fmt.Sprintf("port %d is in use by %s", port, shown(p.c.Secrets, owner.String())),
+		Next:    fmt.Sprintf("Configure another port for the server, or stop process %d if it is yours.", owner.PID),
 		Command: p.m.typing().Kill(owner.PID)}}
 }
 
@@ -183,6 +184,6 @@ func execBit(p *plan) []Fix {
 		return p.advice(Person)
 	}
 	return []Fix{{Name: "exec-bit", Risk: Person, About: p.server().quoted(path) + " is not marked as executable",
-		Next:    "Start " + p.server().quoted(path) + " with its interpreter, or have the user mark it as executable if they trust it.",
+		Next:    "Start " + p.server().quoted(path) + " with its interpreter, or, if you trust it, make it executable.",
 		Command: "chmod +x " + p.m.typing().Quote(path)}}
 }

@@ -248,7 +248,7 @@ func TestAServiceThatIsDownIsNamed(t *testing.T) {
 		file := f.file("home/me/project/compose.yaml", "services:\n  '"+c.service+"':\n    ports: ['"+strconv.Itoa(closedPort(t))+":"+strconv.Itoa(c.inner)+"']\n")
 		spec := launch.Spec{Command: "orbit", Env: []string{"PATH=/given", c.env}}
 		todo, command := offered(t, f.Machine, spec, said(c.says))
-		if got := strings.Contains(todo, "start the service "+c.service+",") && command == "docker compose -f "+f.typing().Quote(file)+" up -d "+c.service; got != c.want || strings.Contains(todo+command, "evil") {
+		if got := strings.Contains(todo, "Start the service "+c.service+",") && command == "docker compose -f "+f.typing().Quote(file)+" up -d "+c.service; got != c.want || strings.Contains(todo+command, "evil") {
 			t.Errorf("%s: %q, %q", c.service, todo, command)
 		}
 	}

@@ -54,7 +54,7 @@ func newPattern(source string, finder *finder) (*pattern, error) {
 		p.needs = append(p.needs, set)
 	}
 	if len(p.needles) == 0 {
-		return nil, errors.New("the pattern matches no fixed word: each of its alternatives needs one of at least two letters")
+		return nil, errors.New("the pattern has no fixed word: each of its alternatives must contain one with at least two letters")
 	}
 	return p, nil
 }

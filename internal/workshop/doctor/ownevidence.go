@@ -3,7 +3,7 @@ package doctor
 import "cmp"
 
 // ownEvidence is what gauze sees itself of the failures of each category when it starts or reaches the
-// server, and what then remains to the words of the server or its tools. docs/BROKEN.md shows it.
+// server, and what then remains to the words of the server or its tools. docs/broken.md shows it.
 var ownEvidence = []struct {
 	category Category
 	sees     string
@@ -13,13 +13,13 @@ var ownEvidence = []struct {
 		"which program a script looks for"},
 	{ConnectionRefused, "whether the ports in the entry's URL, arguments and variables accept connections",
 		"addresses that are not in the entry"},
-	{Timeout, "whether the process runs, is stopped, uses the CPU, downloads, or has read the request", ""},
+	{Timeout, "whether the process is running, paused, using the CPU or downloading, or has read the request", ""},
 	{AuthFailed, "the status, the WWW-Authenticate header, and a redirect to a login page", "services that the server calls"},
 	{MissingEnvVar, "which variables are set or empty, the server's .env file, and what its server.json requires",
 		"the names of other variables"},
-	{TransportMismatch, "the ports that the process listens on, what answers there, and whether it left the foreground", ""},
-	{PermissionDenied, "the system's error, exit status 126, and the mode and file system of the program", "other files"},
-	{PackageNotFound, "the package's own manifest in the project or a cache", "what a registry answered to the runner"},
+	{TransportMismatch, "the ports that the process is listening on, what responds there, and whether it left the foreground", ""},
+	{PermissionDenied, "the system's error, exit status 126, and the program's mode and file system", "other files"},
+	{PackageNotFound, "the package's own manifest in the project or a cache", "what a registry sent to the runner"},
 	{RuntimeTooOld, "the interpreter's version, what the package requires, and the header of a binary", "libraries and syntax"},
 	{DependencyMissing, "whether node_modules and the virtual environment's Python exist", "which module is missing"},
 	{ConfigMalformed, "the entry itself, the kind of file that its command is, and JSON files in its arguments",
@@ -28,13 +28,13 @@ var ownEvidence = []struct {
 	{ProtocolMismatch, "the server's messages: their ids, versions, fields and errors", ""},
 	{SessionLost, "a 404 after the server opened a session", "servers that report it in another way"},
 	{Crashed, "the exit status and the signal", "the kind of bug"},
-	{PortInUse, "whether another process listens on the port", "ports that are not in the entry"},
+	{PortInUse, "whether another process is listening on the port", "ports that are not in the entry"},
 	{TLSOrProxy, "a TLS handshake with the server's host, and whether the proxy accepts connections", "services that the server calls"},
 	{DNSOrNetwork, "whether the host has an address and accepts connections, and its status", "services that the server calls"},
 	{RateLimited, "the status", "services that the server calls"},
 	{InvalidToolSchema, "the list of tools", "what a model provider rejects"},
 	{ToolArgumentsInvalid, "the tool's schema and the arguments", "rules that the schema does not contain"},
-	{ResourceExhausted, "the signal, the limits of the process, and the free space on its disks", "a runtime's own limits"},
+	{ResourceExhausted, "the signal, the process's limits, and the free space on its disks", "a runtime's own limits"},
 	{PathNotFound, "whether the paths in the entry exist", "paths that are not in the entry"},
 }
 
@@ -45,10 +45,10 @@ func (d Diagnosis) probe(x *exam) string {
 			continue
 		}
 		if x.URL != "" {
-			return "To be certain, let gauze connect to the server. It sees " + e.sees + ": `gauze test --url " +
+			return "To be certain, let gauze connect to the server. It checks " + e.sees + ": `gauze test --url " +
 				cmp.Or(x.advised("url", &match{}), "URL") + "`"
 		}
-		return "To be certain, let gauze start the server. It sees " + e.sees + ": `gauze test -- " + cmp.Or(x.typed(), "COMMAND") + "`"
+		return "To be certain, let gauze start the server. It checks " + e.sees + ": `gauze test -- " + cmp.Or(x.typed(), "COMMAND") + "`"
 	}
 	return ""
 }

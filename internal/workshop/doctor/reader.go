@@ -75,7 +75,7 @@ func (r *reader) read(line string) error {
 		return nil
 	}
 	if strings.TrimRight(line, " \t") != line {
-		return errors.New("the line ends with a space: remove it, or write [ ] in a pattern")
+		return errors.New("the line ends with a space: remove it, or use [ ] in a pattern")
 	}
 	rest, indented := strings.CutPrefix(line, "  ")
 	key, value, _ := strings.Cut(rest, " ")
@@ -108,10 +108,10 @@ func (r *reader) read(line string) error {
 func (r *reader) define(key, value string) error {
 	name, rest, _ := strings.Cut(value, " ")
 	if rest == "" {
-		return fmt.Errorf("a %s needs a name and what it means", key)
+		return fmt.Errorf("a %s requires a name and its meaning", key)
 	}
 	if r.words[name] != nil || r.conditions[name] != nil {
-		return fmt.Errorf("%q is there twice", name)
+		return fmt.Errorf("%q is defined twice", name)
 	}
 	if key == "word" {
 		source, err := r.pattern(rest)
@@ -152,7 +152,7 @@ func (r *reader) pattern(text string) (string, error) {
 
 func (r *reader) beginFact(name string) error {
 	if name == "" || r.facts[name] != nil {
-		return fmt.Errorf("a fact needs a name of its own, not %q", name)
+		return fmt.Errorf("a fact requires its own name, not %q", name)
 	}
 	r.cause, r.fact = nil, &fact{name: name}
 	r.facts[name], r.table.facts = r.fact, append(r.table.facts, r.fact)
@@ -161,7 +161,7 @@ func (r *reader) beginFact(name string) error {
 
 func (r *reader) beginCause(name string) error {
 	if name == "" || slices.ContainsFunc(r.table.causes, func(c cause) bool { return c.name == name }) {
-		return fmt.Errorf("a cause needs a name of its own, not %q", name)
+		return fmt.Errorf("a cause requires its own name, not %q", name)
 	}
 	r.table.causes = append(r.table.causes, cause{name: name})
 	r.fact, r.cause = nil, &r.table.causes[len(r.table.causes)-1]
@@ -275,7 +275,7 @@ func (r *reader) addClue(key, value string) (err error) {
 		return err
 	}
 	if rest == "" {
-		return fmt.Errorf("a %s needs a confidence and what to look for, such as %s strong ENOENT", key, key)
+		return fmt.Errorf("a %s requires a confidence and what to look for, such as %s strong ENOENT", key, key)
 	}
 	switch key {
 	case "clue":
@@ -296,7 +296,7 @@ func (r *reader) addClue(key, value string) (err error) {
 		}
 	}
 	if added.asSaid && key != "fact" {
-		return errors.New("only a fact can be as certain as it was said")
+		return errors.New("only a fact can have the certainty of its source")
 	}
 	var clues *[]clue
 	switch {

@@ -34,7 +34,7 @@ func withFile(t *testing.T, text string) fstest.MapFS {
 func TestMistakesInCausesAreExplained(t *testing.T) {
 	for text, want := range map[string]string{
 		"category timeout":                                   `:1: "category" is not in a cause: begin with a line such as "cause env_not_set"`,
-		"cause env_not_set":                                  `:1: a cause needs a name of its own, not "env_not_set"`,
+		"cause env_not_set":                                  `:1: a cause requires its own name, not "env_not_set"`,
 		"cause a\ncategory time_out":                         `:2: unknown category "time_out"; did you mean "timeout"?`,
 		"cause a\nexplian b":                                 `:2: unknown line "explian"; did you mean "explain"?`,
 		"cause a\nfix":                                       `:2: fix needs a value`,
@@ -42,17 +42,17 @@ func TestMistakesInCausesAreExplained(t *testing.T) {
 		"cause a\nremedies newrNode":                         `:2: unknown remedy "newrNode"; did you mean "newerNode"?`,
 		"cause a\nclue sure x y":                             `:2: unknown confidence "sure": must be one of certain, strong, likely, guess, faint, said`,
 		"cause a\nclue strong (abc":                          `:2: error parsing regexp: missing closing )`,
-		"cause a\nclue strong \\d+":                          `:2: the pattern matches no fixed word`,
+		"cause a\nclue strong \\d+":                          `:2: the pattern has no fixed word`,
 		"cause a\nclue strong ab(?!c)":                       `:2: patterns cannot look ahead`,
 		"cause a\nclue strong (?&fail-wort)":                 `:2: unknown word "fail-wort"; did you mean "fail-word"?`,
 		"cause a\nclue strong abc ":                          `:2: the line ends with a space`,
-		"cause a\nclue said abc":                             `:2: only a fact can be as certain as it was said`,
+		"cause a\nclue said abc":                             `:2: only a fact can have the certainty of its source`,
 		"cause a\nclue strong abc\n  wenn b":                 `:3: "wenn" cannot follow a clue: if, unless and name can`,
 		"cause a\nclue strong abc\n  if remot":               `:3: unknown condition "remot"; did you mean "remote"?`,
 		"cause a\nclue strong abc\n  if line":                `:3: `,
 		"cause a\nclue strong abc\n  if line contains \"b\"": `:3: after "line": unknown verb "contains"`,
-		"cause a\nclue strong abc\n  if line has \"b":        `:3: a string that begins with " does not end`,
-		"cause a\nclue strong abc\n  if line has":            `:3: line has needs a string: line has "words of the log"`,
+		"cause a\nclue strong abc\n  if line has \"b":        `:3: a string that begins with " is not closed`,
+		"cause a\nclue strong abc\n  if line has":            `:3: line has requires a string: line has "words of the log"`,
 		"cause a\nclue strong abc\n  if remote live":         `:3: unexpected "live": connect conditions with "and" or "or"`,
 		"cause a\nclue strong abc\n  if (remote":             `:3: a closing parenthesis is missing`,
 		"cause a\nclue strong abc\n  if status ok":           `:3: "ok" must be a number`,
@@ -61,7 +61,7 @@ func TestMistakesInCausesAreExplained(t *testing.T) {
 		"cause a\n  if live":                                 `:2: an indented line must follow a clue or an instead`,
 		"word a (b":                                          `:1: error parsing regexp: missing closing )`,
 		"cause a\nclue strong abc\n  if line matches `(b`":   `:3: error parsing regexp: missing closing )`,
-		"word html x":                                        `:1: "html" is there twice`,
+		"word html x":                                        `:1: "html" is defined twice`,
 	} {
 		_, err := readCauses(withFile(t, text))
 		if want == ":3: " { // a text alone is a condition
@@ -82,7 +82,7 @@ func TestTheCauseOfTheDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := strings.Split(string(page), "```\n")
+	blocks := regexp.MustCompile("```(text)?\n").Split(string(page), -1)
 	if len(blocks) < 5 {
 		t.Fatal("the page has no cause and no examples")
 	}

@@ -20,23 +20,23 @@ type ruling struct {
 }
 
 var rulings = []ruling{
-	{"the process is stopped",
+	{"the process is paused",
 		func(x *exam) bool { return x.Limit.Stopped },
 		only()},
-	{"a fault ended the process",
+	{"a fault terminated the process",
 		func(x *exam) bool { return slices.Contains(faultSignals, x.Exit.Signal) },
 		only(Crashed, ResourceExhausted, RuntimeTooOld, DependencyMissing)},
 	{"the process was not started",
 		func(x *exam) bool { return x.Spawn.Errno != "" && x.Stage < Started },
 		only(CommandNotFound, PathNotFound, PermissionDenied, RuntimeTooOld, ConfigMalformed, DependencyMissing, ResourceExhausted,
 			TransportMismatch, MissingEnvVar)},
-	{"the process runs and listens on a port",
+	{"the process is running and listening on a port",
 		func(x *exam) bool { return x.Limit.Passed && x.Limit.Alive && x.Limit.Listening > 0 },
 		except(CommandNotFound, PackageNotFound, RuntimeTooOld, DependencyMissing, PathNotFound, PermissionDenied, Crashed, ConfigMalformed)},
-	{"the process runs and is silent",
+	{"the process is running and silent",
 		func(x *exam) bool { return x.Limit.Passed && x.Limit.Alive },
 		except(Crashed)},
-	{"the server answered initialize, and no error came from what it starts itself",
+	{"the server answered initialize, and nothing that it started reported an error",
 		func(x *exam) bool { return x.Stage >= Initialized && x.Stage < Called && len(x.RPC) == 0 },
 		except(CommandNotFound, PackageNotFound, RuntimeTooOld)},
 }

@@ -93,7 +93,7 @@ func TestTheMachineDoesNotContradictOtherSurroundings(t *testing.T) {
 // Every category is in the table, and the documentation has it.
 func TestOwnEvidenceIsDocumented(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../../docs/BROKEN.md")
+	text, err := os.ReadFile("../../../docs/broken.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestOwnEvidenceIsDocumented(t *testing.T) {
 		known[e.category] = true
 	}
 	if !strings.Contains(string(text), rows) {
-		t.Errorf("docs/BROKEN.md must contain:\n%s", rows)
+		t.Errorf("docs/broken.md must contain:\n%s", rows)
 	}
 	for _, c := range knowledge().causes {
 		if !known[c.category] {

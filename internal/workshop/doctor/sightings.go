@@ -146,7 +146,7 @@ func seeStopped(w *witness) *sighting {
 	if !w.e.Limit.Stopped {
 		return nil
 	}
-	return &sighting{said: "the process is stopped"}
+	return &sighting{said: "the process is paused"}
 }
 
 // limitSignals are the signals by which the system enforces a limit, with what is limited and its option
@@ -159,8 +159,8 @@ func seeLimitSignal(w *witness) *sighting {
 		return nil
 	}
 	return &sighting{said: w.c.Exit.Said,
-		explain: "The server exceeded the limit on " + limit[0] + " that the system sets for its processes.",
-		fix:     "Raise the limit where the client is started (`ulimit " + limit[1] + "`), or let the server use less."}
+		explain: "The server exceeded the limit on " + limit[0] + " that the system sets for processes.",
+		fix:     "Raise the limit in the environment that starts the client (`ulimit " + limit[1] + "`), or reduce what the server uses."}
 }
 
 // faultSignals end a process that did something invalid. No message that it wrote before ended it.
@@ -183,7 +183,7 @@ func seeNoProgram(w *witness) *sighting {
 		s.explain = "{command|The command} is a directory, not a program."
 		s.fix = `Set "command" to the program itself, or to an interpreter such as node or {$python}, with the script as its first argument.`
 	case p.Exists && p.Executable && p.Format == "" && !p.Partial:
-		s.explain = `{command|The command} is not a program: its first line does not name an interpreter (as in "#!/usr/bin/env node").`
+		s.explain = `{command|The command} is not a program: its first line does not specify an interpreter (as in "#!/usr/bin/env node").`
 		s.fix = `Set "command" to the interpreter, such as node or {$python}, and pass the file as its first argument.`
 	default:
 		return nil
@@ -194,7 +194,7 @@ func seeNoProgram(w *witness) *sighting {
 func seePartialProgram(w *witness) *sighting {
 	if p := w.e.Program; p.Partial && (w.e.Spawn != nil || w.failed()) {
 		return &sighting{said: w.server.quoted(p.Path) + " is incomplete", names: map[string]string{"path": p.Path},
-			explain: "The program {path|of the server} is incomplete: its download or build was interrupted.",
+			explain: "The server's program ({path|see the entry}) is incomplete: its download or build was interrupted.",
 			fix:     "Reinstall the server with network access and enough disk space."}
 	}
 	return nil
@@ -207,7 +207,7 @@ func seeReturnAfterInterpreter(w *witness) *sighting {
 	}
 	return &sighting{said: w.server.quoted(p.Path) + " has Windows line endings",
 		names: map[string]string{"path": p.Path, "command": p.Interpreter},
-		explain: "The script {path|of the server} has Windows line endings, so the system looks for an interpreter whose " +
+		explain: "The server's script ({path|see the entry}) has Windows line endings, so the system looks for an interpreter whose " +
 			"name ends in a carriage return.",
 		fix: "Save the script with Unix line endings (LF)."}
 }
@@ -234,7 +234,7 @@ func seeNoExec(w *witness) *sighting {
 		return nil
 	}
 	return &sighting{said: "its file system is mounted with noexec", names: map[string]string{"command": w.e.Program.Path},
-		explain: "{command|The program} cannot be started: its file system is mounted with the option noexec, which does not allow programs.",
+		explain: "{command|The program} cannot be started: its file system is mounted with the noexec option, which does not allow programs to run.",
 		fix:     "Move the program to a file system that is not mounted with noexec."}
 }
 
@@ -245,7 +245,7 @@ func seeBackground(w *witness) *sighting {
 	return &sighting{said: "it exited (" + w.c.Exit.Said + ") while processes that it had started were running",
 		explain: "The command started the server in the background and exited, so the server is not connected to the client.",
 		fix: "Start the server in the foreground: remove the & after the command or the option that makes it a " +
-			"background process, and let a script end in exec."}
+			"background process, and use exec at the end of a script."}
 }
 
 func seeInvalidMessage(w *witness) *sighting {
@@ -313,7 +313,7 @@ func seeCertificate(w *witness) *sighting {
 		return nil
 	}
 	return &sighting{said: "the certificate is issued for " + strings.Join(tls.Names, ", "),
-		explain: "The server's certificate is issued for a different host name.",
+		explain: "The server's certificate is issued for another host name.",
 		fix: "Use a host name in the server's URL that its certificate contains. If the URL is correct, the server's " +
 			"operator must replace the certificate."}
 }

@@ -104,7 +104,7 @@ func seeMemoryLimit(w *witness) *sighting {
 	size := strconv.FormatInt(w.e.Allowed.Memory>>20, 10) + " MB"
 	return &sighting{said: "its address space is limited to " + size,
 		explain: "The server exited, and the system limits its memory to " + size + ": it most likely ran out of memory.",
-		fix:     "Raise or remove the limit on memory where the client or the server is started (`ulimit -v unlimited`)."}
+		fix:     "Raise or remove the memory limit in the environment that starts the client or the server (`ulimit -v unlimited`)."}
 }
 
 // fewFiles is a limit on open files below that of any system.
@@ -113,8 +113,8 @@ const fewFiles = 256
 func seeFileLimit(w *witness) *sighting {
 	if files := w.e.Allowed.Files; files > 0 && files < fewFiles {
 		return &sighting{said: "it may open " + strconv.FormatInt(files, 10) + " files",
-			explain: "The server exited, and the system lets it open only " + strconv.FormatInt(files, 10) + " files at the same time.",
-			fix:     "Raise the limit where the client or the server is started (`ulimit -n 1024`)."}
+			explain: "The server exited, and the system allows it to open only " + strconv.FormatInt(files, 10) + " files at the same time.",
+			fix:     "Raise the limit in the environment that starts the client or the server (`ulimit -n 1024`)."}
 	}
 	return nil
 }
@@ -163,9 +163,9 @@ func seePackageWithoutProgram(w *witness) *sighting {
 		return nil
 	}
 	return &sighting{said: w.server.quoted(found.path) + ` has no "bin"`, names: map[string]string{"package": name},
-		explain: "The package {package|of the entry} does not contain a program that can be started: its package.json has no \"bin\".",
+		explain: "{package|The package} does not contain a program that can be started: its package.json has no \"bin\".",
 		fix: "Check the package's name in the server's documentation: {package|this one} is a library. The server may " +
-			"be a different package, or a file of this one that node starts."}
+			"be in another package, or may be a file in this package that you start with node."}
 }
 
 func seeNoModules(w *witness) *sighting {
@@ -379,7 +379,7 @@ func seeTakenPort(w *witness) *sighting {
 		}
 		// A variable may be the user's, and for something else.
 		if (strings.HasPrefix(name, "-") || w.mentions(name)) && w.server.m.Accepts("127.0.0.1", int(port)) {
-			return &sighting{said: "another process listens on port " + text, names: map[string]string{"port": text}}
+			return &sighting{said: "another process is listening on port " + text, names: map[string]string{"port": text}}
 		}
 	}
 	return nil
@@ -397,7 +397,7 @@ func seeDeadProxy(w *witness) *sighting {
 			continue
 		}
 		if port, _ := strconv.Atoi(portOf(u)); w.server.m.Refuses(u.Hostname(), port) {
-			return &sighting{said: "nothing listens on the proxy's port " + portOf(u),
+			return &sighting{said: "nothing is listening on the proxy's port " + portOf(u),
 				explain: name + " is set to a proxy on this machine that is not running: port " + portOf(u) + " refuses connections.",
 				fix:     "Start the proxy, or correct or remove " + name + " in the server's environment."}
 		}
@@ -412,7 +412,7 @@ func seeDeadService(w *witness) *sighting {
 	for _, s := range w.server.settings(w.server.spec) {
 		if host := s.address.Hostname(); !ownAddress.MatchString(s.name) && w.server.m.Refuses(host, s.port) {
 			port := strconv.Itoa(s.port)
-			return &sighting{said: "nothing listens on port " + port, names: map[string]string{"host": host, "port": port}}
+			return &sighting{said: "nothing is listening on port " + port, names: map[string]string{"host": host, "port": port}}
 		}
 	}
 	return nil

@@ -37,11 +37,11 @@ func TestAClosedConnectionIsExplained(t *testing.T) {
 func TestSymptomsAreExplained(t *testing.T) {
 	for _, c := range []struct{ command, log, want string }{
 		{"https://a.example/mcp", "MCP error -32000: Connection closed", "the server, or a proxy in front of it, closed it"},
-		{"npx notes", "Failed to start MCP client", "could not start the server, or did not understand its first response"},
-		{"npx notes", "notes: not connected", "has no connection to the server"},
-		{"npx notes", "Error invoking remote method 'add-server': MCP error -32001: Request timed out", "got no response in time"},
-		{"npx notes", "it just does not work", "it matches no known cause"},
-		{"npx notes", "store closed on Sundays", "it matches no known cause"},
+		{"npx notes", "Failed to start MCP client", "could not start the server, or could not parse its first response"},
+		{"npx notes", "notes: not connected", "is not connected to the server"},
+		{"npx notes", "Error invoking remote method 'add-server': MCP error -32001: Request timed out", "did not get a response in time"},
+		{"npx notes", "it just does not work", "it does not match any known cause"},
+		{"npx notes", "store closed on Sundays", "it does not match any known cause"},
 	} {
 		if d := Diagnose(fromLog(c.command, c.log)); d.Category != Unknown || !strings.Contains(d.Explanation, c.want) {
 			t.Errorf("%s: %s/%s: %s", c.log, d.Category, d.Cause, d.Explanation)

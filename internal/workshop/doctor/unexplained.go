@@ -33,7 +33,7 @@ var unexplained = []cause{
 	},
 	{
 		name: serverError, category: Crashed, passes: true,
-		explain: "The server returned an internal error, such as HTTP 500, without giving a reason.",
+		explain: "The server returned an internal error, such as HTTP 500, without reporting a reason.",
 		fix:     "Nothing is wrong on your side. Report this to the server's operator, or check the server's log if you run it.",
 	},
 	{
@@ -59,7 +59,7 @@ func (x *exam) unknown() Diagnosis {
 	case known != "":
 		d.Explanation = known + " The evidence does not show why; the server's stderr and exit status usually do."
 	case strings.TrimSpace(x.text) != "":
-		d.Explanation = "The evidence does not show why the server failed: it matches no known cause."
+		d.Explanation = "The evidence does not show why the server failed: it does not match any known cause."
 	default:
 		d.Explanation = "The evidence does not show why the server failed: it contains neither the server's stderr nor its exit status."
 	}
@@ -86,7 +86,7 @@ func (x *exam) seen(d *Diagnosis) {
 	switch {
 	case failed != "" && (x.Live || x.URL != ""):
 		d.Category, d.Cause, d.Confidence = Crashed, serverError, guess
-		d.Explanation = "The server returned " + failed + ": it failed without giving a reason."
+		d.Explanation = "The server returned " + failed + ": it failed without reporting a reason."
 		d.Fix = "Nothing is wrong on your side. Report this to the server's operator, or check the server's log if you run it."
 		d.Reasons = append(d.Reasons, failed)
 	case !x.Live:
@@ -98,8 +98,8 @@ func (x *exam) seen(d *Diagnosis) {
 			"slow, raise the timeout with `--start-timeout 3m` (or `--timeout 3m` in a test)."
 		if x.Limit.Waiting == "tools/list" {
 			d.Explanation = "The server answered initialize, but not tools/list within " + x.Limit.After.Round(time.Second).String() + "."
-			d.Fix = "Check what the server does before it can list its tools: it may wait for a service or for a login " +
-				"(tools/list got no response). If it is only slow, raise the timeout with `--start-timeout 3m` (or `--timeout 3m` in a test)."
+			d.Fix = "Check what the server does before it can list its tools: it may be waiting for a service or for a login. " +
+				"If it is only slow, raise the timeout with `--start-timeout 3m` (or `--timeout 3m` in a test)."
 		} else if x.URL != "" {
 			d.Explanation = "The server accepted the connection but did not respond within " + x.Limit.After.Round(time.Second).String() + "."
 			d.Fix = "Try again later. If the server is only slow, raise the timeout with `--start-timeout 3m` (or `--timeout 3m` in a test)."
@@ -110,11 +110,11 @@ func (x *exam) seen(d *Diagnosis) {
 		d.Fix = "Start the server in a terminal, with verbose output if the server has an option for it: `" + cmp.Or(x.typed(), "COMMAND") + "`"
 		d.Reasons = append(d.Reasons, shown(x.Secrets, x.Exit.Said))
 	case x.Stage < Started && x.URL == "":
-		d.Explanation = "The server could not be started, and the operating system gave no reason."
+		d.Explanation = "The server could not be started, and the operating system did not report a reason."
 		d.Fix = "Start the server in a terminal to see its output: `" + cmp.Or(x.typed(), "COMMAND") + "`"
 	case x.URL != "":
 		d.Explanation = "The server responded, but not as an MCP server, and its responses do not show why."
-		d.Fix = "Check the server's documentation: is this the address for MCP clients, and does it require a key?"
+		d.Fix = "Check in the server's documentation whether this is the address for MCP clients, and whether it requires a key."
 	default:
 		d.Explanation = "The server started but does not work as an MCP server, and its output does not show why."
 		d.Fix = "Start the server in a terminal to see its output: `" + cmp.Or(x.typed(), "COMMAND") + "`"
@@ -153,15 +153,15 @@ var symptoms = []symptom{
 	},
 	{
 		expr:  `(?i)(?:failed to|could not) (?:start|initialize)`,
-		known: "The client could not start the server, or did not understand its first response.",
+		known: "The client could not start the server, or could not parse its first response.",
 	},
 	{
 		expr:  `(?i)request timed out`,
-		known: "The client got no response in time.",
+		known: "The client did not get a response in time.",
 	},
 	{
 		expr:  `(?i)failed to (?:re)?connect|could not connect|couldn't reach|not connected`,
-		known: "The client has no connection to the server.",
+		known: "The client is not connected to the server.",
 	},
 	errorGroup: {
 		expr:  `(?i)unhandled errors in a TaskGroup`,

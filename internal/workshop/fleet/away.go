@@ -28,7 +28,7 @@ func (f *Fleet) isAway(last backup.Entry) bool {
 
 // awayWhy says what to do about a file that is away.
 func awayWhy(path string) string {
-	return "not found: " + path + "; if it is on a disk that is not mounted, mount it and run this again; if you deleted it, create its directory and run this again"
+	return "not found: " + path + "; if it is on a disk that is not mounted, mount the disk and try again; if you deleted it, create its directory and try again"
 }
 
 func isMissing(path string) bool {

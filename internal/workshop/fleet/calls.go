@@ -45,7 +45,7 @@ func (v *View) reword(d *draft, c *Checked, allowed func(clientconfig.Problem) b
 	case !ok:
 		d.postpone(c.ID(), "gauze cannot change the entry: "+c.Recalled.Todo)
 	case !allowed(clientconfig.Problem{File: c.File, Consent: clientconfig.Shown}):
-		d.postpone(c.ID(), c.Recalled.About+"; the fix changes what the server connects to, so the diff must be reviewed first")
+		d.postpone(c.ID(), c.Recalled.About+"; the fix changes what the server connects to, so you must review the diff first")
 	default:
 		if err := d.edit(c.Config, c.ID(), clientconfig.Shown, "heal "+c.Name, edit); err != nil {
 			d.skip(c.ID(), err.Error())

@@ -44,7 +44,7 @@ func whyNot(s *Server, err error) string {
 	}
 	isGone := func(p clientconfig.Problem) bool { return p.Code == "gauze-missing" && p.Fix != nil }
 	if s.Wrapped && slices.ContainsFunc(s.Problems, isGone) {
-		return err.Error() + ", but its gauze is gone; to repair it: gauze doctor --fix " + shell.Here().Quote(s.ID())
+		return err.Error() + ", but the gauze binary in its entry is missing; to repair it: gauze doctor --fix " + shell.Here().Quote(s.ID())
 	}
 	return err.Error()
 }
@@ -272,11 +272,11 @@ func problemID(c *clientconfig.Config, p clientconfig.Problem) string {
 func whyPostponed(p clientconfig.Problem, c *clientconfig.Config) string {
 	switch {
 	case c.InProject():
-		return "the file belongs to a project, so the diff must be reviewed first"
+		return "the file belongs to a project, so you must review the diff first"
 	case p.Consent == clientconfig.Person:
 		return "this requires a manual change: " + p.Next
 	}
-	return "the fix changes what is run or sent, so the diff must be reviewed first"
+	return "the fix changes what runs or what is sent, so you must review the diff first"
 }
 
 // NewServer is a server to add.
@@ -300,7 +300,7 @@ func (v *View) Add(s NewServer, clients []*clientconfig.Client) (Plan, error) {
 	for _, client := range clients {
 		c, err := v.fileFor(client, s.Scope)
 		if err == nil && client.Alters(s.Spec) {
-			err = fmt.Errorf("%s would read a $ in a value as the start of a variable name; store the value in an environment variable and refer to it as ${NAME}", client.Name)
+			err = fmt.Errorf("%s would interpret a $ in a value as the start of a variable name; store the value in an environment variable and refer to it as ${NAME}", client.Name)
 		}
 		if err == nil {
 			err = v.addTo(d, c, s)
@@ -334,7 +334,7 @@ func (v *View) fileFor(client *clientconfig.Client, scope clientconfig.Scope) (*
 		if client.Message != "" {
 			return nil, errors.New(client.Message)
 		}
-		return nil, fmt.Errorf("%s has no configuration file for the scope %q", client.Name, scope)
+		return nil, fmt.Errorf("%s has no configuration file for scope %q", client.Name, scope)
 	}
 	return v.fleet.Home.ReadText(*fresh, nil), nil
 }

@@ -24,6 +24,7 @@ type CheckOptions struct {
 	Ask     func(*Server) error        // returns nil if the user has reviewed the Whole of a project's server and allowed it; a nil Ask allows none
 	Agree   func(*Server, Offer) bool  // asks the user about a fix; called from several goroutines; nil refuses
 	Tell    func(s *Server, is string) // reports progress; called from several goroutines
+	Done    func(*Checked)             // reports a result as soon as it is complete; called from several goroutines, one at a time
 	Model   llm.Model                  // ranks possible causes of a failure that no rule explains; may be nil
 	Logins  bool                       // uses the logins of gauze even for servers that their clients reach without gauze
 }
@@ -53,50 +54,18 @@ const maxConcurrent = 5
 // need no fix are tested once. Fixes are always tried for a wrapped server, because gauze run does
 // the same.
 func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []*Checked {
-	all := make([]*Checked, len(servers))
-	machines := map[bool]*doctor.Machine{false: f.machine(false), true: f.machine(true)}
-	for _, m := range machines {
+	r := &round{Fleet: f, CheckOptions: o, ctx: ctx, places: make(chan struct{}, maxConcurrent), reports: map[*Checked]doctor.Report{}}
+	r.machines = map[bool]*doctor.Machine{false: f.machine(false), true: f.machine(true)}
+	for _, m := range r.machines {
 		m.Entries = ownEntries(servers)
 	}
-	places := make(chan struct{}, maxConcurrent)
-	var running sync.WaitGroup
-	try := func(c *Checked) {
-		running.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			machine := machines[c.Config.InProject()]
-			c.started = f.start(c.Real(), machine.Dir, c.Config.InProject())
-			agree := func(offer Offer) bool {
-				if o.Heal && o.Agree != nil {
-					return o.Agree(c.Server, offer)
-				}
-				c.asks = true
-				return false
-			}
-			tested := c.started
-			if !o.Logins {
-				tested = c.asClient(tested)
-			}
-			c.Attempt, c.Report = c.examine(ctx, machine, tested, doctor.ExamineOptions{
-				Heal:  o.Heal || c.Wrapped, // as gauze run does
-				Hurry: len(c.Errors()) > 0 || c.Wrapped && !o.Heal,
-				Agree: agreeing(c.Written(), c.started, agree),
-				Model: o.Model, Secrets: c.view.secrets,
-				Timeout: c.timeout(o.Timeout), Version: f.Version, Tell: func(is string) {
-					if o.Tell != nil {
-						o.Tell(c.Server, is)
-					}
-				},
-			})
-			c.Report.Spec.Login = c.started.Login
-			c.Tried = ctx.Err() == nil
-		})
-	}
+	all := make([]*Checked, len(servers))
 	first, twins := map[string]*Checked{}, map[*Checked]*Checked{}
 	for i, s := range servers {
 		c := &Checked{Server: s, Not: s.whyNotTried(o)}
 		all[i] = c
 		if c.Not != "" {
+			r.complete(c)
 			continue
 		}
 		key := s.key()
@@ -105,25 +74,87 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 			continue
 		}
 		first[key] = c
-		try(c)
+		r.running.Go(func() { r.try(c) })
 	}
-	running.Wait()
+	r.running.Wait()
 	for c, twin := range twins {
 		if len(twin.Report.Steps) > 0 { // the fix applies to that entry only
-			try(c)
+			r.running.Go(func() { r.try(c) })
 			continue
 		}
-		c.Attempt, c.Report, c.Tried, c.started, c.asks = twin.Attempt, twin.Report, twin.Tried, twin.started, twin.asks
+		c.Attempt, c.Report, c.Tried, c.started, c.asks = twin.Attempt, r.report(twin), twin.Tried, twin.started, twin.asks
+		r.complete(c)
 	}
-	running.Wait()
-	for _, c := range all {
-		if !o.Logins {
-			f.explainLogin(c)
-		}
-		f.consultLog(c)
-		f.recall(c, machines[c.Config.InProject()])
-	}
+	r.running.Wait()
 	return all
+}
+
+// round is one call of Check.
+type round struct {
+	*Fleet
+	CheckOptions
+	ctx      context.Context
+	machines map[bool]*doctor.Machine // by whether the entry is in a project
+	places   chan struct{}
+	running  sync.WaitGroup
+
+	mu      sync.Mutex
+	reports map[*Checked]doctor.Report // as they were before complete added what is true of one entry only
+}
+
+// try tests a server.
+func (r *round) try(c *Checked) {
+	r.places <- struct{}{}
+	defer func() { <-r.places }()
+	machine := r.machines[c.Config.InProject()]
+	c.started = r.start(c.Real(), machine.Dir, c.Config.InProject())
+	agree := func(offer Offer) bool {
+		if r.Heal && r.Agree != nil {
+			return r.Agree(c.Server, offer)
+		}
+		c.asks = true
+		return false
+	}
+	tested := c.started
+	if !r.CheckOptions.Logins {
+		tested = c.asClient(tested)
+	}
+	c.Attempt, c.Report = c.examine(r.ctx, machine, tested, doctor.ExamineOptions{
+		Heal:  r.Heal || c.Wrapped, // as gauze run does
+		Hurry: len(c.Errors()) > 0 || c.Wrapped && !r.Heal,
+		Agree: agreeing(c.Written(), c.started, agree),
+		Model: r.Model, Secrets: c.view.secrets,
+		Timeout: c.timeout(r.Timeout), Version: r.Version, Tell: func(is string) {
+			if r.Tell != nil {
+				r.Tell(c.Server, is)
+			}
+		},
+	})
+	c.Report.Spec.Login = c.started.Login
+	c.Tried = r.ctx.Err() == nil
+	r.complete(c)
+}
+
+// complete adds to a result what gauze knows about the entry besides the test, and reports it.
+func (r *round) complete(c *Checked) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reports[c] = c.Report
+	if !r.CheckOptions.Logins {
+		r.explainLogin(c)
+	}
+	r.consultLog(c)
+	r.recall(c, r.machines[c.Config.InProject()])
+	if r.Done != nil {
+		r.Done(c)
+	}
+}
+
+// report returns the report of a test alone.
+func (r *round) report(c *Checked) doctor.Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.reports[c]
 }
 
 // ownEntries returns the user's own servers, all that were read with these. What a project
@@ -222,12 +253,12 @@ func isPath(pair string) bool { return strings.HasPrefix(pair, "PATH=") }
 // NotAgreed returns the error for a project's server whose entry the user has not confirmed.
 func (s *Server) NotAgreed() error {
 	if sends := s.Sends(); len(sends) > 0 {
-		return fmt.Errorf("the server comes with the project, and its entry would send the value of %s to %s", redact.Quote(strings.Join(sends, ", ")), redact.Quote(s.Written().String()))
+		return fmt.Errorf("the project configures this server, and its entry would send the value of %s to %s", redact.Quote(strings.Join(sends, ", ")), redact.Quote(s.Written().String()))
 	}
 	if file := s.SendsFile(); file != "" {
-		return fmt.Errorf("the server comes with the project, and its entry would send the content of the file %s to log in to %s", redact.Quote(file), redact.Quote(s.Written().String()))
+		return fmt.Errorf("the project configures this server, and its entry would send the content of the file %s to log in to %s", redact.Quote(file), redact.Quote(s.Written().String()))
 	}
-	return errors.New("the server comes with the project, and its entry has not been confirmed as it is now")
+	return errors.New("the project configures this server, and you have not confirmed its current entry")
 }
 
 // WhyNot returns why a server was not tried. That its entry is not confirmed comes before what its client

@@ -31,9 +31,9 @@ func (e *NotFoundError) Error() string {
 	case len(e.Near) > 0:
 		return fmt.Sprintf("no server named %q; did you mean %s?", redact.Quote(e.Name), alternatives(e.Near))
 	case len(e.Have) > 0:
-		return fmt.Sprintf("no server named %q; gauze list shows all servers, such as %s", redact.Quote(e.Name), strings.Join(e.Have, ", "))
+		return fmt.Sprintf("no server named %q; configured servers include %s (for all: gauze list)", redact.Quote(e.Name), strings.Join(e.Have, ", "))
 	}
-	return fmt.Sprintf("no server named %q: no client has any servers configured; gauze list shows where gauze looked", redact.Quote(e.Name))
+	return fmt.Sprintf("no server named %q: no servers are configured; to see where gauze looked: gauze list", redact.Quote(e.Name))
 }
 
 // Choose returns the selected servers. A name that no client has is an error; a name that several

@@ -231,7 +231,7 @@ func TestAProjectsServersAreNotRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range h.fleet.Check(context.Background(), chosen, CheckOptions{Heal: true}) {
-		if c.Tried || !strings.Contains(c.Not, "comes with the project") {
+		if c.Tried || !strings.Contains(c.Not, "the project configures") {
 			t.Errorf("%+v", c)
 		}
 	}

@@ -76,7 +76,7 @@ func (v *View) restate(d *draft, c *Checked) bool {
 		return config.ReplaceSpec(e, with)
 	})
 	if ok && c.started.URL == "" && c.Report.Spec.URL != "" {
-		d.note(c.Config, fmt.Sprintf("No client starts %s any more. Keep it running yourself: %s", plaintext.Clean(c.ID()), c.Shown()))
+		d.note(c.Config, fmt.Sprintf("Clients no longer start %s. Keep it running yourself: %s", plaintext.Clean(c.ID()), c.Shown()))
 	}
 	return ok
 }
@@ -212,7 +212,7 @@ func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem
 			d.postpone(c.ID(), c.byHand())
 		}
 	case !reviewed:
-		d.postpone(c.ID(), strings.TrimSuffix(c.Hide(what), ".")+"; the fix changes what is run or reached, so the diff must be reviewed first")
+		d.postpone(c.ID(), strings.TrimSuffix(c.Hide(what), ".")+"; the fix changes what runs or what it connects to, so you must review the diff first")
 	default:
 		if err := d.edit(c.Config, c.ID(), clientconfig.Shown, "heal "+c.Name, edit); err != nil {
 			d.skip(c.ID(), err.Error())

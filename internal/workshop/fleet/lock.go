@@ -17,6 +17,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/text/regex"
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 	"github.com/gauze-mcp/gauze/internal/wrap/probe"
 )
 
@@ -66,7 +67,7 @@ func (f *Fleet) Lock(all []*Checked, now time.Time) (l Lock, out []*Checked, err
 		}
 		l.Servers = append(l.Servers, f.locked(c, key))
 	}
-	slices.SortFunc(l.Servers, byID)
+	sorting.Stable(l.Servers, byID)
 	return l, out, nil
 }
 
@@ -74,7 +75,7 @@ func (f *Fleet) Lock(all []*Checked, now time.Time) (l Lock, out []*Checked, err
 type SecretError struct{ Server, Field string }
 
 func (e *SecretError) Error() string {
-	return fmt.Sprintf("not written: %s has a secret in its %s, and lock files are meant to be shared; rename or remove what contains it, or change the secret", e.Server, e.Field)
+	return fmt.Sprintf("not written: %s has a secret in its %s, and lock files are meant to be shared; remove or rename that part", e.Server, e.Field)
 }
 
 // Check returns a SecretError if the lock contains a secret of any server. Server output is
@@ -125,9 +126,11 @@ func (f *Fleet) locked(c *Checked, key []byte) Locked {
 	l.Fields = append(l.Fields, slices.Sorted(maps.Keys(c.Config.Others(c.Entry)))...)
 	found := c.Attempt.Found
 	l.Server = c.Hide(plaintext.Clean(strings.TrimSpace(found.Name + " " + found.Version)))
-	for _, tool := range slices.SortedFunc(slices.Values(found.Tools), func(a, b probe.Tool) int {
+	tools := slices.Clone(found.Tools)
+	sorting.Stable(tools, func(a, b probe.Tool) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Definition, b.Definition))
-	}) {
+	})
+	for _, tool := range tools {
 		l.Tools[unused(l.Tools, c.Hide(tool.Name))] = tool.Definition
 	}
 	if l.Values = c.valueHashes(key); l.Values != nil {
@@ -253,7 +256,7 @@ func (l Lock) With(newer Lock) Lock {
 		return slices.ContainsFunc(newer.Servers, was.same)
 	})
 	l.Servers = append(l.Servers, newer.Servers...)
-	slices.SortFunc(l.Servers, byID)
+	sorting.Stable(l.Servers, byID)
 	return l
 }
 
@@ -320,7 +323,7 @@ func (f *Fleet) Uncompared(l Lock) string {
 	case err != nil:
 		all = append(all, values+"any server: "+err.Error())
 	case foreign > 0:
-		all = append(all, values+count(foreign, "server")+": they were recorded with the key of another user or machine.")
+		all = append(all, values+count(foreign, "server")+": they were recorded with another user's or machine's key.")
 	case unnoted > 0:
 		all = append(all, values+count(unnoted, "server")+old)
 	}
@@ -352,7 +355,7 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 		fields(was, now, drift)
 		values(was, now, drift)
 		if c.Wrapped && was.Values != nil && was.Key == now.Key && was.Values[wrapperKey] == "" && !f.wrappedByUs(c.Server) {
-			drift("config", "the server is wrapped by a different gauze binary, or with flags that gauze wrap does not add")
+			drift("config", "the server is wrapped by another gauze binary, or with flags that gauze wrap does not add")
 		}
 		switch {
 		case !c.Tried:
@@ -413,7 +416,7 @@ func values(was, now Locked, drift func(kind, what string)) {
 	}
 	visible := map[string]bool{"command line": !slices.Equal(was.Command, now.Command), "address": was.URL != now.URL, "query": was.URL != now.URL}
 	words := map[string]string{"command line": "a hidden argument of the command changed", "address": "a hidden part of the URL changed",
-		"query": "the query string of the URL changed", "working directory": "the working directory changed", wrapperKey: "the gauze binary that wraps it, or one of its flags, changed"}
+		"query": "the URL's query string changed", "working directory": "the working directory changed", wrapperKey: "the gauze binary that wraps it, or one of its flags, changed"}
 	for _, what := range slices.Sorted(maps.Keys(was.Values)) {
 		name, isVariable := strings.CutPrefix(what, "variable ")
 		header, isHeader := strings.CutPrefix(what, "header ")
@@ -444,7 +447,7 @@ func tools(was, now map[string]string, drift func(kind, what string)) {
 		case !there:
 			drift("tools", "the tool "+redact.Quote(name)+" was removed")
 		case hash != was[name]:
-			drift("tools", "the definition of the tool "+redact.Quote(name)+" changed; review the new definition before you trust the tool")
+			drift("tools", "the definition of tool "+redact.Quote(name)+" changed; review the new definition before you trust the tool")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {

@@ -34,7 +34,7 @@ func TestVerifyNamesTheValueThatChanged(t *testing.T) {
 		{`"/old/bin"`, `"/tmp/evil:/old/bin"`, "the value of the variable PATH changed"},
 		{`"1234"`, `"1235"`, "the value of the variable PIN changed"},
 		{`"X-Team": "old"`, `"X-Team": "new"`, "the value of the header X-Team changed"},
-		{`?key=old`, `?key=new`, "the query string of the URL changed"},
+		{`?key=old`, `?key=new`, "the URL's query string changed"},
 		{`me:old@`, `me:new@`, "a hidden part of the URL changed"},
 		{`old-word-1`, `new-word-2`, "a hidden argument of the command changed"},
 	} {
@@ -149,7 +149,7 @@ func TestRestoreLeavesChangedValuesAlone(t *testing.T) {
 func TestVerifyNoticesAnotherGauzeInFront(t *testing.T) {
 	const plain, wrapped = `"command": "srv", "args": ["a"]`, `"command": "/ours/gauze", "args": ["run", "--", "srv", "a"]`
 	const impostor, flags = `"command": "/tmp/evil/gauze", "args": ["run", "--", "srv", "a"]`, `"command": "/ours/gauze", "args": ["run", "--cwd", "/tmp/evil", "--", "srv", "a"]`
-	const changed, notOurs = "the gauze binary that wraps it, or one of its flags, changed", "the server is wrapped by a different gauze binary, or with flags that gauze wrap does not add"
+	const changed, notOurs = "the gauze binary that wraps it, or one of its flags, changed", "the server is wrapped by another gauze binary, or with flags that gauze wrap does not add"
 	for _, test := range []struct{ old, new, want string }{
 		{wrapped, impostor, changed}, {wrapped, flags, changed},
 		{plain, impostor, notOurs}, {plain, flags, notOurs},

@@ -39,7 +39,7 @@ func (f *Fleet) explainLogin(c *Checked) {
 		own.Explanation += " The client connects to it without gauze."
 		wrap = shell.Here().Then(launch.LoginCommand(c.ID(), spec.Login.Account), wrap)
 	}
-	own.Explanation += " Gauze cannot tell whether the client itself is signed in."
+	own.Explanation += " Gauze cannot determine whether the client itself is logged in."
 	own.Fix = launch.SignInOrWrap(wrap)
 	c.Report.Diagnosis, c.Report.Todo, c.Report.Command = &own, own.Fix, ""
 }

@@ -43,7 +43,7 @@ func TestALoginCountsOnlyForWrappedServers(t *testing.T) {
 		}
 	}
 	before := verdicts(CheckOptions{})
-	want(before["plain"], Broken, "The client connects to it without gauze. Gauze cannot tell whether the client itself is signed in.", "either sign in with it, or ")
+	want(before["plain"], Broken, "The client connects to it without gauze. Gauze cannot determine whether the client itself is logged in.", "either log in with the client, or ")
 	want(before["plain"], Broken, "", "gauze login cursor/plain")
 	want(before["again"], Broken, "", "gauze wrap --remote cursor/again`")
 	want(before["wrapped"], Broken, launch.LoginMissing, "gauze login cursor/wrapped`")

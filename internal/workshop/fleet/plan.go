@@ -289,7 +289,7 @@ func (f *Fleet) needsPath() string {
 	if _, err := exec.LookPath("gauze"); err == nil || f.Gauze == "" {
 		return note
 	}
-	return note + " It is not on yours: add " + filepath.Dir(f.Gauze) + " to it."
+	return note + " It is not on yours; add " + filepath.Dir(f.Gauze) + " to it."
 }
 
 // within returns the directory that links of a file must not leave.

@@ -61,7 +61,7 @@ func (v *View) Restore(l Lock) (Plan, error) {
 		if theirs := slices.DeleteFunc(slices.Clone(c.Servers), func(id string) bool { return !foreign[id] }); len(theirs) > 0 {
 			slices.Sort(theirs)
 			c.Note = strings.TrimSpace(c.Note + " You did not record " + redact.Quote(strings.Join(slices.Compact(theirs), ", ")) +
-				" on this machine: someone else chose what the lock file makes your clients run or reach, and it gets the keys of the entry.")
+				" on this machine: someone else chose what this lock file makes your clients run or connect to, and it receives the entry's keys.")
 		}
 	}
 	return plan, nil

@@ -25,7 +25,7 @@ func (v *View) Use(name string, ask func(*Server) error) (*Server, error) {
 	}
 	for _, other := range all[1:] {
 		if other.Real().Fingerprint() != all[0].Real().Fingerprint() {
-			return nil, fmt.Errorf("%d different servers are called %q: write CLIENT/NAME, or remove all but one", len(all), plaintext.Clean(name))
+			return nil, fmt.Errorf("%d different servers are named %q: use CLIENT/NAME, or remove all but one", len(all), plaintext.Clean(name))
 		}
 	}
 	if not := all[0].whyNotTried(CheckOptions{Ask: ask}); not != "" {

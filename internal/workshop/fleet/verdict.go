@@ -77,7 +77,7 @@ func (c *Checked) Verdict() Verdict {
 			v.Next, v.Command = launch.LogIn(launch.LoginCommand(c.ID(), c.Real().Login.Account)), ""
 		}
 		if d.Category == doctor.Unknown {
-			v.Cause = "stopped here without giving a reason: " + c.Hide(redact.Quote(c.Attempt.Stopped)) + "."
+			v.Cause = "stopped here without reporting a reason: " + c.Hide(redact.Quote(c.Attempt.Stopped)) + "."
 		}
 		v.Cause += c.wrote(d)
 		if possible := d.Suggested(); possible != "" {
@@ -101,7 +101,7 @@ func (c *Checked) Verdict() Verdict {
 	case len(c.Problems) > 0:
 		return c.ofProblem(command, Warned, c.Problems[0])
 	case c.Tried && c.Attempt.Found.Toolless:
-		return Verdict{State: Warned, Cause: "works, but lists no tools", Action: ByHand, Next: "Check in the server's documentation which keys and settings it requires: many servers list no tools without them."}
+		return Verdict{State: Warned, Cause: "works, but does not list any tools", Action: ByHand, Next: "Check in the server's documentation which keys and settings it requires: many servers do not list any tools without them."}
 	case c.Tried:
 		return command(Works, fmt.Sprintf("%s, %s", count(len(c.Attempt.Found.Tools), "tool"), c.Attempt.Took.Round(time.Millisecond)), Nothing)
 	case c.Foreign() && c.Not == c.NotAgreed().Error():

@@ -200,7 +200,7 @@ func addLogin(l launch.Login, add func(what string, values ...string)) {
 		{"with the login mode ", l.Mode},
 		{"with the login of the account ", l.Account},
 		{"logs in as the client ", l.ClientID},
-		{"logs in without a person, with the grant ", l.Grant},
+		{"logs in without a user, with the grant ", l.Grant},
 		{"logs in at ", l.Issuer},
 		{"sends the content of this file to log in: ", l.AssertionFile},
 		{"receives the login at ", l.RedirectURL},
@@ -213,7 +213,7 @@ func addLogin(l launch.Login, add func(what string, values ...string)) {
 		add("asks for the scope ", scope)
 	}
 	for _, host := range l.Endpoints {
-		add("sends codes and tokens of the login to ", host)
+		add("sends the login's codes and tokens to ", host)
 	}
 	if l.NoResource {
 		add("does not say which server the token is for")
@@ -226,7 +226,7 @@ func addLogin(l launch.Login, add func(what string, values ...string)) {
 		add("sends the client secret ", l.ClientSecret)
 	}
 	if l.SecretSource != "" {
-		add("takes the client secret from ", l.SecretSource)
+		add("reads the client secret from ", l.SecretSource)
 	}
 }
 

@@ -38,7 +38,7 @@ func (s Source) base() (string, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Opaque != "":
-		return "", errors.New("invalid registry address: must look like " + Official)
+		return "", errors.New("invalid registry address: must be a URL such as " + Official)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return "", errors.New("invalid registry address: must not contain a user, a query or a fragment")
 	case u.Scheme != "https" && (u.Scheme != "http" || !launch.IsLoopback(u.Hostname())):
@@ -76,7 +76,7 @@ func (s Source) ask(ctx context.Context, address, etag string) (body []byte, new
 	case code == http.StatusNotModified && etag != "":
 		return nil, etag, nil
 	case code == http.StatusTooManyRequests:
-		return nil, "", errors.New("the registry rejected the request because of its rate limit: try again in a minute")
+		return nil, "", errors.New("the registry's rate limit has been reached: try again in a minute")
 	case code != http.StatusOK:
 		return nil, "", fmt.Errorf("the registry at %s replied with status %d", request.URL.Host, code)
 	}
@@ -108,7 +108,7 @@ func sameHost(request *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	switch {
 	case request.URL.Host != first.Host || request.URL.Scheme != first.Scheme || request.URL.User != nil:
-		return errors.New("it redirects to a different host, which is not allowed")
+		return errors.New("it redirects to another host, which is not allowed")
 	case len(via) > maxRedirects:
 		return errors.New("it redirects too many times")
 	}

@@ -214,17 +214,17 @@ func (p pack) clean() (Facts, error) {
 	case !validName(f.Kind, f.Name):
 		return f, fmt.Errorf("ignored: %q is not a valid %s package", p.Identifier.shown(), f.Kind)
 	case p.Transport.Type != "stdio":
-		return f, fmt.Errorf("also available as %s %s, which you have to start yourself and reach over HTTP", f.Kind, f.Name)
+		return f, fmt.Errorf("also available as %s %s, which you must start yourself and connect to over HTTP", f.Kind, f.Name)
 	}
 	switch {
 	case f.Kind == OCI:
 		f.Version = ""
 		if f.Name == repository(f.Name) || strings.HasSuffix(f.Name, ":latest") {
-			f.note("no version is given: the latest one will run")
+			f.note("no version is specified, so the latest one will run")
 		}
 	case !validVersion(f.Kind, f.Version):
 		f.Version = ""
-		f.note("no version is given: the latest one will run")
+		f.note("no version is specified, so the latest one will run")
 	}
 	for _, in := range limited(p.Environment) {
 		if name := string(in.Name); !envName.MatchString(name) {
@@ -268,7 +268,7 @@ func (a address) clean() (Facts, error) {
 	f.Name = u.String()
 	for _, in := range limited(a.Headers) {
 		if name := string(in.Name); !header.MatchString(name) || launch.CheckHeader(name, "") != nil || strings.EqualFold(name, "Host") {
-			f.note("ignored: the header %q, which a registry may not set", in.Name.shown())
+			f.note("ignored: the %q header, which a registry must not set", in.Name.shown())
 		} else {
 			f.Headers = append(f.Headers, in.variable(name))
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 )
 
 // split returns the words of a text in lower case.
@@ -76,7 +78,7 @@ func rank(servers []Server, words []string) []Server {
 			all = append(all, r)
 		}
 	}
-	slices.SortFunc(all, func(a, b ranked) int {
+	sorting.Stable(all, func(a, b ranked) int {
 		return cmp.Or(
 			cmp.Compare(b.hits, a.hits),
 			last(a.server.Deprecated, b.server.Deprecated),

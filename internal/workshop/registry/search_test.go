@@ -182,9 +182,9 @@ func TestTrouble(t *testing.T) {
 		"a number":  {says("5"), "this is not a registry"},
 		"cut off":   {says(`{"servers":[`), "this is not a registry"},
 		"huge":      {says(`{"servers":[]}` + strings.Repeat(" ", maxAnswer)), "larger than 4 MB"},
-		"elsewhere": {to(elsewhere.URL), "a different host"},
-		"metadata":  {to("http://169.254.169.254/latest/meta-data"), "a different host"},
-		"password":  {to("//user:word@" + strings.TrimPrefix(elsewhere.URL, "http://")), "a different host"},
+		"elsewhere": {to(elsewhere.URL), "another host"},
+		"metadata":  {to("http://169.254.169.254/latest/meta-data"), "another host"},
+		"password":  {to("//user:word@" + strings.TrimPrefix(elsewhere.URL, "http://")), "another host"},
 		"circle":    {to("/v0.1/servers"), "too many times"},
 		"slow":      {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "timed out"},
 		"slow body": {func(w http.ResponseWriter, r *http.Request) {

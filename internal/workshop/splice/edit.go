@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gauze-mcp/gauze/internal/text/sorting"
 )
 
 // A RefusedError reports an edit that was not made. The document is unchanged.
@@ -239,7 +241,7 @@ func (e *editor) done() *Document {
 	if len(e.patches) == 0 {
 		return e.d
 	}
-	slices.SortStableFunc(e.patches, func(a, b patch) int { return a.from - b.from })
+	sorting.Stable(e.patches, func(a, b patch) int { return a.from - b.from })
 	var out strings.Builder
 	at := 0
 	for _, p := range e.patches {
@@ -315,7 +317,7 @@ func (e *editor) update(at *place, want any) {
 	case n.containsAliased():
 		refuse("aliases refer to a nested value")
 	case e.adding: // The first pass has replaced it, unless it was scattered.
-		refuse("a table cannot become a value of a different type here")
+		refuse("a table cannot become a value of another type here")
 	case n.scattered:
 		e.remove(at.holder, at.index)
 	default:

@@ -70,7 +70,7 @@ func (r *jsonReader) value(depth int) *node {
 	case c == ',' || c == '}' || c == ']':
 		r.fail("a value is missing here", "add one, or remove the key and its comma")
 	default:
-		r.fail("this is not a value", `strings need double quotes; other values are true, false, null and numbers`)
+		r.fail("this is not a value", `put strings in double quotes; other values are true, false, null and numbers`)
 	}
 	n.end = r.p
 	return n
@@ -122,12 +122,12 @@ func (r *jsonReader) key(c *child) {
 	case r.peek() == ',':
 		r.fail("there is an extra comma", "remove it")
 	case r.peek() != '"':
-		r.fail("a key in double quotes is expected here", `write "key": value`)
+		r.fail("a key in double quotes is expected here", `use "key": value`)
 	}
 	c.name = r.str()
 	c.keyEnd = r.p
 	if r.skip(); r.peek() != ':' {
-		r.fail("a colon is missing between the key and its value", `write "key": value`)
+		r.fail("a colon is missing between the key and its value", `use "key": value`)
 	}
 	r.p++
 	c.after = r.p
@@ -181,11 +181,11 @@ func (r *jsonReader) str() (text string) {
 			escaped = true
 			r.p++
 		case c == '\\':
-			r.fail(`a backslash in a string must be escaped`, `write \\, as in "C:\\Users"`)
+			r.fail(`a backslash in a string must be escaped`, `use \\, as in "C:\\Users"`)
 		case c == '\n' || c == '\r':
-			r.fail("this string is not closed at the end of its line", `add " at its end; write a newline inside a string as \n`)
+			r.fail("this string is not closed at the end of its line", `add " at its end; use \n for a newline inside a string`)
 		case c < ' ':
-			r.fail("this string contains a control character", `write it as \u00XX; write a tab as \t`)
+			r.fail("this string contains a control character", `use \u00XX, or \t for a tab`)
 		}
 	}
 	r.failAt(start, "this string is not closed", `add " at its end`)

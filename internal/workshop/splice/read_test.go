@@ -26,7 +26,7 @@ func TestWhatIsWrongAndWhere(t *testing.T) {
 		{JSON, `{"a": True}`, 1, 7, "not a value"},
 		{JSON, `{"a": 01}`, 1, 8, "cannot have a leading 0"},
 		{JSON, `{"a": -+}`, 1, 7, "a digit is missing"},
-		{JSON, `{"a": "C:\Users"}`, 1, 10, `write \\`},
+		{JSON, `{"a": "C:\Users"}`, 1, 10, `use \\`},
 		{JSON, "{\"a\": \"b\n\"}", 1, 9, "not closed at the end of its line"},
 		{JSON, `{"a": [1, 2}`, 1, 12, "should be ]"},
 		{JSON, `{"a": {}`, 1, 9, "missing }"},
@@ -35,11 +35,11 @@ func TestWhatIsWrongAndWhere(t *testing.T) {
 		{JSON, strings.Repeat("[", 300) + strings.Repeat("]", 300), 1, 202, "200 levels deep"},
 		{JSONC, `{"a": 1 /* x }`, 1, 9, "add */"},
 		{JSONC, `{"a": 1,, }`, 1, 9, "an extra comma"},
-		{TOML, "a = 1\nb = x", 2, 5, "strings need quotes"},
+		{TOML, "a = 1\nb = x", 2, 5, "put strings in quotes"},
 		{TOML, "[a]\nb = 1\n[a]\n", 3, 2, "defined twice"},
 		{TOML, "a = 1\na = 2\n", 2, 1, "defined twice"},
 		{TOML, "a = \"b\n", 1, 7, "not closed at the end of its line"},
-		{TOML, "a = 1 b = 2\n", 1, 7, "line of its own"},
+		{TOML, "a = 1 b = 2\n", 1, 7, "on its own line"},
 		{TOML, "[a\n", 1, 3, "add ]"},
 		{TOML, "a.b = 1\n[a]\n", 2, 2, "defined twice"},
 		{TOML, "a = \"C:\\Users\"\n", 1, 8, "single quotes"},
@@ -59,7 +59,7 @@ func TestWhatIsWrongAndWhere(t *testing.T) {
 		{YAML, "a: \"b\n", 1, 4, "not closed"},
 		{YAML, "a: \"b\nc: 1\nd: \"x\"\n", 1, 4, "not closed"},
 		{YAML, "a: [\n", 1, 4, "not closed"},
-		{YAML, "a: 1\nb: \u2028\n", 2, 4, "disagree whether this character ends a line"},
+		{YAML, "a: 1\nb: \u2028\n", 2, 4, "disagree on whether this character ends a line"},
 	} {
 		_, err := Parse(c.format, []byte(c.text))
 		var wrong *SyntaxError

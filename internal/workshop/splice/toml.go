@@ -71,19 +71,19 @@ func readTOML(text string) (*node, []block) {
 
 // tomlFaults are what the library's messages mean, and how to fix it.
 var tomlFaults = []fault{
-	{"expected newline", "unexpected content after the entry", "put each entry on a line of its own"},
+	{"expected newline", "unexpected content after the entry", "put each entry on its own line"},
 	{"cannot have new lines", "this string is not closed at the end of its line", "add the missing quote at its end"},
 	{"terminated", "this string is not closed", "add the missing quotes at its end"},
 	{"is incomplete", "this bracket is not closed", "add the missing ] or } at its end"},
 	{"to close", "this header is not closed", "add ] at its end, or ]] for a list"},
-	{"expected '='", "an = is missing between the key and its value", "write key = value"},
+	{"expected '='", "an = is missing between the key and its value", "use key = value"},
 	{"expected ','", "a comma or a closing bracket is expected here", ""},
-	{"escape", "a backslash in a string must be escaped", `write \\, or use single quotes: 'C:\Users'`},
-	{"character after \\", "a backslash in a string must be escaped", `write \\, or use single quotes: 'C:\Users'`},
-	{"control characters", "there is a control character here", `remove it, or write it as \u00XX in a string`},
-	{"start of key", "a key is expected here", "write key = value; a key with characters other than letters, digits, - and _ needs quotes"},
-	{"reached end", "a key is expected here", "write key = value"},
-	{"", "this is not a value", "strings need quotes; other values are true, false, numbers, dates, [array] and {table}"},
+	{"escape", "a backslash in a string must be escaped", `use \\ or single quotes: 'C:\Users'`},
+	{"character after \\", "a backslash in a string must be escaped", `use \\ or single quotes: 'C:\Users'`},
+	{"control characters", "there is a control character here", `remove it, or use \u00XX in a string`},
+	{"start of key", "a key is expected here", "use key = value; put a key in quotes if it has characters other than letters, digits, - and _"},
+	{"reached end", "a key is expected here", "use key = value"},
+	{"", "this is not a value", "put strings in quotes; other values are true, false, numbers, dates, [array] and {table}"},
 }
 
 // failOn reports an error of the library.

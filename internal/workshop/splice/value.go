@@ -99,7 +99,7 @@ func plainMap(f Format, v Map) (any, error) {
 		case err != nil:
 			return nil, err
 		case seen[member.Name] || !utf8.ValidString(member.Name):
-			return nil, fmt.Errorf("the key %q of the new value is a duplicate or not valid UTF-8", member.Name)
+			return nil, fmt.Errorf("the key %q in the new value is a duplicate or not valid UTF-8", member.Name)
 		}
 		seen[member.Name] = true
 		m = append(m, Member{member.Name, value})

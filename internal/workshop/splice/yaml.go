@@ -31,7 +31,7 @@ const (
 func readYAML(text string) *node {
 	r := yamlReader{scanner: scanner{text: text}, read: map[*yaml.Node]*node{}, line: 1, column: 1}
 	if at := strings.IndexAny(text, unclearBreaks); at >= 0 {
-		r.failAt(at, "YAML parsers disagree whether this character ends a line", "write it as an escape in double quotes")
+		r.failAt(at, "YAML parsers disagree on whether this character ends a line", "use an escape sequence in double quotes")
 	}
 	if at := strings.IndexByte(strings.ReplaceAll(text, "\r\n", "\n\n"), '\r'); at >= 0 {
 		r.failAt(at, "a line ends with only a carriage return", "save the file with LF or CRLF line endings")
@@ -68,9 +68,9 @@ var yamlFaults = []fault{
 	{"unexpected end of stream", "this string is not closed", "add the missing quote at its end"},
 	{"unexpected document indicator", "this string is not closed", "add the missing quote at its end"},
 	{"unknown anchor", "an anchor is not defined above this alias", ""},
-	{"unknown escape", "this string contains an invalid escape", `write \\, or use single quotes`},
+	{"unknown escape", "this string contains an invalid escape", `use \\ or single quotes`},
 	{"sequence entries are not allowed", "a list cannot start on this line", "start it on the next line"},
-	{"could not find expected ':'", "a key and a colon are expected here", "write key: value"},
+	{"could not find expected ':'", "a key and a colon are expected here", "use key: value"},
 	{"did not find expected", "unexpected content: this does not belong to the block above it",
 		"check its indentation, or put the value in quotes"},
 }
@@ -236,7 +236,7 @@ func (r *yamlReader) finish(n *node, from *yaml.Node) *node {
 		n.expanded, n.depth = n.target.expanded, n.target.depth
 	}
 	if n.depth > maxDepth || n.expanded > maxExpanded {
-		r.failAt(n.start, "the aliases of this file expand to too many values", "")
+		r.failAt(n.start, "the aliases in this file expand to too many values", "")
 	}
 	if n.anchor != "" {
 		r.read[from] = n

@@ -1,5 +1,5 @@
 // Package trust decides what a value may be used for by where it comes from,
-// never by what it is called. SECURITY.md is the same table for readers.
+// never by what it is called. docs/security.md is the same table for readers.
 package trust
 
 // Source is where a value comes from, from most to least trusted.

@@ -40,9 +40,9 @@ func TestUnknownSourceOrUseIsNever(t *testing.T) {
 	}
 }
 
-// SECURITY.md shows readers the same table, cell by cell.
+// docs/security.md shows readers the same table, cell by cell.
 func TestSecurityPageHasTheSameTable(t *testing.T) {
-	page, err := os.ReadFile("../../../SECURITY.md")
+	page, err := os.ReadFile("../../../docs/security.md")
 	if err != nil {
 		t.Fatal(err)
 	}

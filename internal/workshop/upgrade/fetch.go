@@ -47,7 +47,7 @@ func (r Releases) base() (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(address, "/"))
 	switch {
 	case err != nil || u.Host == "" || u.Opaque != "":
-		return nil, errors.New("invalid GAUZE_RELEASES: must look like " + Address)
+		return nil, errors.New("invalid GAUZE_RELEASES: must be a URL such as " + Address)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("invalid GAUZE_RELEASES: must not contain a user, a query or a fragment")
 	case u.Scheme != "https" && !isLocal(u):

@@ -102,8 +102,8 @@ func TestWhatIsNotSignedIsRefused(t *testing.T) {
 		"a shorter archive": {func(s *releasetest.Server) { s.Put(archive, s.File(archive)[:100]) }, "was changed or is incomplete"},
 		"two versions": {func(s *releasetest.Server) {
 			s.PublishFiles(releasetest.Latest, map[string][]byte{releasetest.Archive("1.2.0"): nil, releasetest.Archive("1.3.0"): nil})
-		}, "lists archives of two versions"},
-		"no version": {func(s *releasetest.Server) { s.PublishFiles(releasetest.Latest, map[string][]byte{"notes": nil}) }, "does not list an archive of gauze"},
+		}, "lists archives for two versions"},
+		"no version": {func(s *releasetest.Server) { s.PublishFiles(releasetest.Latest, map[string][]byte{"notes": nil}) }, "does not list a gauze archive"},
 		"other systems": {func(s *releasetest.Server) {
 			s.PublishFiles(releasetest.Latest, map[string][]byte{"gauze_1.3.0_plan9_386.tar.gz": nil})
 		}, "has no archive for " + runtime.GOOS},
@@ -139,7 +139,7 @@ func TestTheNamesDecideTheVersion(t *testing.T) {
 	s := releasetest.Serve(t)
 	s.PublishFiles(releasetest.Dir("1.3.0"), releasetest.Files("1.2.0", []byte("older")))
 	_, err := from(s).Find(t.Context(), "1.3.0")
-	if err == nil || !strings.Contains(err.Error(), "is the release 1.2.0, not 1.3.0") {
+	if err == nil || !strings.Contains(err.Error(), "is release 1.2.0, not 1.3.0") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -214,7 +214,7 @@ func TestRedirectsStayEncrypted(t *testing.T) {
 		"this machine to plain HTTP":   {localToOther.URL, "it redirects to http://releases.example.com, which is not encrypted"},
 		"to itself":                    {loop.URL, "it redirects too many times"},
 		"plain HTTP":                   {"http://releases.example.com", "invalid GAUZE_RELEASES: must start with https://"},
-		"not an address":               {"releases.example.com", "invalid GAUZE_RELEASES: must look like"},
+		"not an address":               {"releases.example.com", "invalid GAUZE_RELEASES: must be a URL such as"},
 		"a password":                   {"https://user:password@releases.example.com", "must not contain a user"},
 		"a file":                       {"file:///releases", "invalid GAUZE_RELEASES"},
 	} {

@@ -68,7 +68,7 @@ func (r Releases) Find(ctx context.Context, version string) (*Release, error) {
 		return nil, fmt.Errorf("%s: %w", address, err)
 	}
 	if version != "" && found.Version != version {
-		return nil, fmt.Errorf("%s is the release %s, not %s; nothing was changed%s", address, found.Version, version, suspicious)
+		return nil, fmt.Errorf("%s is release %s, not %s; nothing was changed%s", address, found.Version, version, suspicious)
 	}
 	return found, nil
 }
@@ -85,7 +85,7 @@ func (r *Release) choose(os, arch string) error {
 		case parts == nil:
 			continue
 		case r.Version != "" && r.Version != parts[1]:
-			return fmt.Errorf("%s lists archives of two versions, %s and %s; nothing was changed%s", sumsFile, r.Version, parts[1], suspicious)
+			return fmt.Errorf("%s lists archives for two versions, %s and %s; nothing was changed%s", sumsFile, r.Version, parts[1], suspicious)
 		}
 		r.Version = parts[1]
 		if parts[2] == os && parts[3] == arch {
@@ -94,7 +94,7 @@ func (r *Release) choose(os, arch string) error {
 	}
 	switch {
 	case r.Version == "":
-		return fmt.Errorf("%s does not list an archive of gauze; nothing was changed\nnext: choose a release from %s", sumsFile, Address)
+		return fmt.Errorf("%s does not list a gauze archive; nothing was changed\nnext: choose a release from %s", sumsFile, Address)
 	case r.Archive == "":
 		return fmt.Errorf("the release %s has no archive for %s/%s; nothing was changed\nnext: build gauze from source: go install github.com/gauze-mcp/gauze/cmd/gauze@latest", r.Version, os, arch)
 	}

@@ -47,7 +47,7 @@ func replaceOn(d disk, path string, aside bool) (*Replacement, error) {
 		info, err = os.Stat(real)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the installed program %s cannot be read: %s; nothing was changed\nnext: download gauze again from "+Address, path, files.Reason(err))
+		return nil, fmt.Errorf("cannot read the installed program %s: %s; nothing was changed\nnext: download gauze again from "+Address, path, files.Reason(err))
 	}
 	r := &Replacement{path: real, mode: info.Mode().Perm(), disk: d, aside: aside}
 	r.removeLeftovers()
@@ -65,7 +65,7 @@ type DirError struct {
 }
 
 func (e *DirError) Error() string {
-	return fmt.Sprintf("no file can be created in %s: %s; nothing was changed", e.Dir, files.Reason(e.Err))
+	return fmt.Sprintf("cannot create a file in %s: %s; nothing was changed", e.Dir, files.Reason(e.Err))
 }
 
 func (e *DirError) Unwrap() error { return e.Err }

@@ -31,7 +31,7 @@ type cluster struct {
 func (c *cluster) options() (client.Options, error) {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
-		return options, fmt.Errorf("the configuration of Temporal is invalid: %w", err)
+		return options, fmt.Errorf("invalid Temporal configuration: %w", err)
 	}
 	c.address = cmp.Or(c.address, options.HostPort, client.DefaultHostPort)
 	c.namespace = cmp.Or(c.namespace, options.Namespace, client.DefaultNamespace)
@@ -82,16 +82,16 @@ func (c *cluster) explained(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &missing):
-		return fmt.Errorf("the Temporal server at %s has no namespace %q. Choose one with --namespace, or create it:\n  temporal operator namespace create --address %s --namespace %s",
+		return fmt.Errorf("the Temporal server at %s has no namespace %q. Use --namespace to choose another namespace, or create it:\n  temporal operator namespace create --address %s --namespace %s",
 			at, redact.Quote(c.namespace), shell.Here().Quote(c.address), shell.Here().Quote(c.namespace))
 	case errors.As(err, &denied), status.Code(err) == codes.Unauthenticated:
 		return fmt.Errorf("the Temporal server at %s rejected the credentials for the namespace %q: check TEMPORAL_API_KEY, TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH\n%w", at, redact.Quote(c.namespace), err)
 	case !c.tls && expectsTLS(err):
-		return fmt.Errorf("the server at %s closed the connection without an answer: it may require TLS. To use TLS, set TEMPORAL_TLS=true\n%w", at, err)
+		return fmt.Errorf("the server at %s closed the connection without responding: it may require TLS. To use TLS, set TEMPORAL_TLS=true\n%w", at, err)
 	case c.tls && strings.Contains(err.Error(), "first record does not look like a TLS handshake"):
 		return fmt.Errorf("the server at %s does not use TLS. To connect without it, set TEMPORAL_TLS=false and unset TEMPORAL_API_KEY\n%w", at, err)
 	case flow.IsUnreachable(err):
-		return fmt.Errorf("the Temporal server at %s cannot be reached: check that it is running, and the address\n%w", at, err)
+		return fmt.Errorf("the Temporal server at %s cannot be reached: check the address, and that the server is running\n%w", at, err)
 	}
 	return err
 }

@@ -41,7 +41,7 @@ func refused(t *testing.T, address string) string {
 func TestNoServerIsExplained(t *testing.T) {
 	l := listen(t)
 	l.Close()
-	if said := refused(t, l.Addr().String()); !strings.Contains(said, "the Temporal server at "+l.Addr().String()+" cannot be reached: check that it is running") {
+	if said := refused(t, l.Addr().String()); !strings.Contains(said, "the Temporal server at "+l.Addr().String()+" cannot be reached: check the address, and that the server is running") {
 		t.Error(said)
 	}
 }
@@ -81,7 +81,7 @@ func TestErrorsOfTheClusterAreExplained(t *testing.T) {
 		"temporal operator namespace create --address localhost:7233 --namespace teem": serviceerror.NewNamespaceNotFound("teem"),
 		"rejected the credentials for the namespace \"teem\": check TEMPORAL_API_KEY":  status.Error(codes.Unauthenticated, "no"),
 		"rejected the credentials for the namespace \"teem\"":                          serviceerror.NewPermissionDenied("no", ""),
-		"cannot be reached: check that it is running":                                  serviceerror.NewUnavailable("no"),
+		"cannot be reached: check the address, and that the server is running":         serviceerror.NewUnavailable("no"),
 	} {
 		if said := c.explained(err).Error(); !strings.Contains(said, want) {
 			t.Errorf("the message lacks %q: %s", want, said)

@@ -29,9 +29,9 @@ func runCommand(at *cluster) *cobra.Command {
 		Use:   "run [flags] FILE | --goal TEXT --server SERVER...",
 		Short: "Run a task on the cluster",
 		Long: "Run a task on the cluster and wait for it. Ctrl-C stops the task; it can be resumed. Its servers\n" +
-			"run on the machine of a worker. The plan, all arguments and all results are stored by Temporal:\n" +
-			"give secrets to workers in their environment, not in the file. With --goal, or a file with a\n" +
-			"goal and no steps, the model of the worker chooses the calls.\n\n" +
+			"run on a worker's machine. The plan, all arguments and all results are stored by Temporal:\n" +
+			"pass secrets to workers in their environment, not in the file. With --goal, or a file with a\n" +
+			"goal and no steps, the worker's model chooses the calls.\n\n" +
 			"The plan of a file is shown, and you are asked once for each cluster before it runs. In scripts,\n" +
 			"--yes is enough, unless the file is in a repository: that requires --consent.\n\n" + taskcli.ExitStatuses,
 		Args: cobra.MaximumNArgs(1),
@@ -65,7 +65,7 @@ func runCommand(at *cluster) *cobra.Command {
 	what.Add(cmd.Flags())
 	consent.Add(cmd.Flags())
 	cmd.Flags().DurationVar(&heartbeat, "heartbeat", flow.DefaultHeartbeat, "`time` without a response after which a worker is considered dead")
-	cmd.Flags().BoolVar(&detach, "detach", false, "print the id of the task and do not wait for it")
+	cmd.Flags().BoolVar(&detach, "detach", false, "print the task's id without waiting for the task")
 	return cmd
 }
 
@@ -78,7 +78,7 @@ func resumeCommand(at *cluster) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			resume := (*flow.Client).Resume
 			if file == "" && consent.Given() {
-				return errors.New("--dry-run, --yes and --consent require --file: the cluster has the plan of the task")
+				return errors.New("--dry-run, --yes and --consent require --file: the cluster already has the task's plan")
 			}
 			if file != "" {
 				plan, err := taskcli.ReadFile(file)
@@ -100,7 +100,7 @@ func resumeCommand(at *cluster) *cobra.Command {
 		},
 	}
 	v.add(cmd)
-	cmd.Flags().StringVar(&file, "file", "", "corrected `FILE` for the steps that are not done")
+	cmd.Flags().StringVar(&file, "file", "", "corrected task `FILE`, used for the remaining steps")
 	consent.Add(cmd.Flags())
 	return cmd
 }
@@ -108,7 +108,7 @@ func resumeCommand(at *cluster) *cobra.Command {
 func decideCommand(at *cluster) *cobra.Command {
 	v := &view{at: at}
 	cmd := &cobra.Command{
-		Use: "decide ID done|repeat|skip", Short: "Decide about a call whose outcome is unknown, and continue", Args: cobra.ExactArgs(2),
+		Use: "decide ID done|repeat|skip", Short: "Decide what to do about a call whose outcome is unknown", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return at.with(func(c *flow.Client) error {
 				after, err := c.Decide(cmd.Context(), args[0], args[1])
@@ -157,7 +157,7 @@ func stopCommand(at *cluster) *cobra.Command {
 func listCommand(at *cluster) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the tasks of the cluster, newest first", Args: cobra.NoArgs,
+		Use: "list", Short: "List the tasks on the cluster, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return at.with(func(c *flow.Client) error {
 				all, err := c.List(cmd.Context())

@@ -16,7 +16,7 @@ type view struct {
 }
 
 func (v *view) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&v.json, "json", false, "print the task as JSON, and report no progress")
+	cmd.Flags().BoolVar(&v.json, "json", false, "print the task as JSON, without progress")
 }
 
 // report prints how a task ended, and returns its exit status.

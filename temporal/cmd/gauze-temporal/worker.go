@@ -26,9 +26,9 @@ func workerCommand(at *cluster) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Run the tasks of a Temporal cluster on this machine",
-		Long: "Run the tasks of a Temporal cluster on this machine, until it is interrupted. Every task has\n" +
-			"server processes of its own here. A client that may start workflows in the namespace can run any\n" +
-			"command as the user of this worker.",
+		Long: "Run the tasks of a Temporal cluster on this machine, until it is interrupted. Each task has\n" +
+			"its own server processes here. A client that may start workflows in the namespace can run any\n" +
+			"command as the worker's user.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if tasks < 1 {
@@ -45,12 +45,12 @@ func workerCommand(at *cluster) *cobra.Command {
 				return err
 			}
 			defer c.Close()
-			fmt.Fprintf(cmd.ErrOrStderr(), "gauze: waiting for tasks in the queue %s\n", redact.Quote(at.queue))
+			fmt.Fprintf(cmd.ErrOrStderr(), "gauze: waiting for tasks in queue %s\n", redact.Quote(at.queue))
 			return at.explained(flow.Serve(ctx, c, at.queue, tasks, &flow.Activities{Model: chosen, Configured: configured, Wrap: proxy.Options{Timing: proxy.Timing{Timeout: timeout}}}))
 		},
 	}
-	cmd.Flags().IntVar(&tasks, "tasks", flow.DefaultTasks, "maximum `number` of tasks at the same time")
-	cmd.Flags().StringVar(&model, "model", "", "`PROVIDER:NAME` of a model that chooses the calls of tasks without steps (default: $GAUZE_MODEL, or model.yaml)")
+	cmd.Flags().IntVar(&tasks, "tasks", flow.DefaultTasks, "maximum `number` of concurrent tasks")
+	cmd.Flags().StringVar(&model, "model", "", "`PROVIDER:NAME` of a model that chooses the calls for tasks without steps (default: $GAUZE_MODEL, or model.yaml)")
 	cmd.Flags().DurationVar(&timeout, "timeout", taskrun.CallTimeout, "maximum `time` without progress for a call")
 	return cmd
 }
