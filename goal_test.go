@@ -46,7 +46,7 @@ func TestAGoalStaysWithTheModel(t *testing.T) {
 	if !strings.Contains(model.text, aGoal) || len(sent) != 1 || !errors.As(err, &offered) || !strings.Contains(string(offered.Offered), "Falcon") {
 		t.Errorf("sent %q, %v\n%s", sent, err, model.text)
 	}
-	contains(t, err.Error(), "it may contain text of the goal", `the model oracle proposed them: note: "Falcon to Bergen".`)
+	contains(t, err.Error(), "it may contain text from the goal", `the model oracle proposed them: note: "Falcon to Bergen".`)
 }
 
 func TestMiddlewareReadsTheGoal(t *testing.T) {
@@ -89,7 +89,7 @@ func TestExecuteMakesTheCommonFixes(t *testing.T) {
 				receipt, _ := json.Marshal(result.Meta["io.github.gauze-mcp/repair"])
 				contains(t, string(receipt), `"rule":"proposed by a model, not in the call"`)
 			} else {
-				contains(t, said(result), tt.text, "You did not send these values, the model oracle proposed them: ")
+				contains(t, said(result), tt.text, "You did not send these values; the model oracle proposed them: ")
 			}
 		}
 	}

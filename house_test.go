@@ -25,7 +25,7 @@ const module = "github.com/gauze-mcp/gauze"
 // doors lists what each package may import. All but standardOnly may also import common.
 var doors = map[string][]string{
 	".":                                        {"internal/mend/correct", "internal/mend/execute", "internal/mend/repair", "internal/tasks/given", "internal/workshop/doctor", "internal/wrap/launch", "internal/wrap/proxy", "internal/wrap/upstream", "internal/wrap/wire", "llm", "repair"},
-	"cmd/gauze":                                {"internal/access/bearer", "internal/access/httpguard", "internal/access/login", "internal/agent/agenttools", "internal/disk/files", "internal/disk/journal", "internal/disk/remembered", "internal/mend/modelconfig", "internal/mend/repair", "internal/tasks/task", "internal/tasks/taskcli", "internal/tasks/taskrun", "internal/text/terminal", "internal/views/dashboard", "internal/views/demo", "internal/views/demo/breakable", "internal/views/live", "internal/views/metrics", "internal/views/otlp", "internal/views/timeline", "internal/views/top", "internal/workshop/backup", "internal/workshop/clientconfig", "internal/workshop/doctor", "internal/workshop/fleet", "internal/workshop/installed", "internal/workshop/registry", "internal/workshop/trust", "internal/workshop/upgrade", "internal/wrap/gateway", "internal/wrap/launch", "internal/wrap/probe", "internal/wrap/proxy", "internal/wrap/upstream", "llm"},
+	"cmd/gauze":                                {"internal/access/bearer", "internal/access/httpguard", "internal/access/login", "internal/agent/agenttools", "internal/disk/files", "internal/disk/journal", "internal/disk/remembered", "internal/mend/modelconfig", "internal/mend/repair", "internal/tasks/task", "internal/tasks/taskcli", "internal/tasks/taskrun", "internal/text/terminal", "internal/views/dashboard", "internal/views/demo", "internal/views/demo/breakable", "internal/views/live", "internal/views/logs", "internal/views/metrics", "internal/views/otlp", "internal/views/timeline", "internal/views/top", "internal/workshop/backup", "internal/workshop/clientconfig", "internal/workshop/doctor", "internal/workshop/fleet", "internal/workshop/installed", "internal/workshop/registry", "internal/workshop/trust", "internal/workshop/upgrade", "internal/wrap/gateway", "internal/wrap/launch", "internal/wrap/probe", "internal/wrap/proxy", "internal/wrap/upstream", "llm"},
 	"doctor":                                   {"internal/workshop/backup", "internal/workshop/clientconfig", "internal/workshop/doctor", "internal/workshop/fleet", "internal/wrap/launch", "internal/wrap/probe"},
 	"event":                                    {"fault", "internal/text/redact"},
 	"examples":                                 {},
@@ -40,8 +40,8 @@ var doors = map[string][]string{
 	"internal/access/bearer":                   {"internal/wrap/launch", "internal/wrap/wire"},
 	"internal/access/httpguard":                {},
 	"internal/access/login":                    {"internal/access/httpguard", "internal/disk/files", "internal/workshop/backup", "internal/workshop/trust", "internal/wrap/launch", "internal/wrap/wire"},
-	"internal/agent/agenttools":                {"internal/agent/mcptasks", "internal/mend/repair", "internal/tasks/task", "internal/tasks/taskcli", "internal/tasks/taskrun", "internal/tasks/verdict", "internal/workshop/backup", "internal/workshop/clientconfig", "internal/workshop/doctor", "internal/workshop/fleet", "internal/workshop/registry", "internal/workshop/trust", "internal/wrap/launch", "internal/wrap/probe", "internal/wrap/proxy", "internal/wrap/wire", "llm"},
-	"internal/agent/mcptasks":                  {"internal/wrap/wire"},
+	"internal/agent/agenttools":                {"internal/agent/mcpserver", "internal/mend/repair", "internal/tasks/task", "internal/tasks/taskcli", "internal/tasks/taskrun", "internal/tasks/verdict", "internal/workshop/backup", "internal/workshop/clientconfig", "internal/workshop/doctor", "internal/workshop/fleet", "internal/workshop/registry", "internal/workshop/trust", "internal/wrap/launch", "internal/wrap/probe", "internal/wrap/proxy", "internal/wrap/wire", "llm"},
+	"internal/agent/mcpserver":                 {"internal/wrap/wire"},
 	"internal/disk/files":                      {},
 	"internal/disk/journal":                    {"internal/disk/files"},
 	"internal/disk/remembered":                 {"internal/disk/files"},
@@ -55,22 +55,25 @@ var doors = map[string][]string{
 	"internal/tasks/taskrun":                   {"internal/disk/journal", "internal/mend/repair", "internal/tasks/task", "internal/tasks/verdict", "internal/workshop/doctor", "internal/wrap/launch", "internal/wrap/proxy", "internal/wrap/wire", "llm"},
 	"internal/tasks/verdict":                   {"llm"},
 	"internal/tasks/verdict/situations":        {"internal/tasks/verdict"},
-	"internal/text/plaintext":                  {},
-	"internal/text/redact":                     {"internal/text/plaintext", "internal/text/regex"},
+	"internal/text/fullscreen":                 {},
+	"internal/text/plaintext":                  {"internal/text/sorting"},
+	"internal/text/redact":                     {"internal/text/plaintext", "internal/text/regex", "internal/text/sorting"},
 	"internal/text/regex":                      {},
 	"internal/text/shell":                      {},
+	"internal/text/sorting":                    {},
 	"internal/text/terminal":                   {},
 	"internal/thirdparty/jsonschema":           {"internal/thirdparty/jsonschema/kind"},
 	"internal/thirdparty/jsonschema/kind":      {},
-	"internal/views/dashboard":                 {"internal/access/httpguard", "internal/disk/journal", "internal/tasks/task", "internal/tasks/taskcli", "internal/tasks/taskrun", "internal/views/live", "internal/views/markup", "internal/views/metrics", "internal/views/timeline", "internal/workshop/backup", "internal/workshop/clientconfig", "internal/workshop/doctor", "internal/workshop/fleet", "internal/wrap/launch"},
+	"internal/views/dashboard":                 {"internal/access/httpguard", "internal/disk/journal", "internal/disk/remembered", "internal/tasks/task", "internal/tasks/taskcli", "internal/tasks/taskrun", "internal/views/live", "internal/views/logs", "internal/views/markup", "internal/views/metrics", "internal/views/timeline", "internal/workshop/backup", "internal/workshop/clientconfig", "internal/workshop/doctor", "internal/workshop/fleet", "internal/wrap/launch"},
 	"internal/views/demo":                      {"internal/tasks/task", "internal/tasks/taskrun", "internal/text/terminal", "internal/views/demo/breakable", "internal/views/timeline", "internal/wrap/launch", "internal/wrap/proxy", "internal/wrap/upstream", "llm"},
 	"internal/views/demo/breakable":            {},
 	"internal/views/live":                      {"internal/disk/files"},
+	"internal/views/logs":                      {"internal/disk/journal", "internal/views/live", "internal/views/timeline"},
 	"internal/views/markup":                    {},
 	"internal/views/metrics":                   {"internal/tasks/verdict", "internal/views/live", "internal/wrap/proxy", "internal/wrap/upstream"},
 	"internal/views/otlp":                      {"internal/views/live", "internal/views/metrics", "internal/wrap/proxy"},
 	"internal/views/timeline":                  {"internal/disk/journal", "internal/wrap/upstream"},
-	"internal/views/top":                       {"internal/disk/journal", "internal/text/terminal", "internal/views/live", "internal/views/timeline", "internal/workshop/fleet"},
+	"internal/views/top":                       {"internal/disk/journal", "internal/text/fullscreen", "internal/text/terminal", "internal/views/live", "internal/views/timeline", "internal/workshop/fleet"},
 	"internal/workshop/backup":                 {"internal/disk/files"},
 	"internal/workshop/clientconfig":           {"internal/disk/files", "internal/workshop/clientconfig/reference", "internal/workshop/splice", "internal/wrap/launch"},
 	"internal/workshop/clientconfig/reference": {},
@@ -105,10 +108,10 @@ var doors = map[string][]string{
 const testOnly = "internal/testonly/"
 
 // common is what every package may import.
-var common = []string{"fault", "event", "health", "internal/wrap/pause", "internal/text/shell", "internal/text/plaintext", "internal/text/redact", "internal/text/regex"}
+var common = []string{"fault", "event", "health", "internal/wrap/pause", "internal/text/shell", "internal/text/plaintext", "internal/text/redact", "internal/text/regex", "internal/text/sorting"}
 
 // standardOnly may import nothing but the standard library and what doors lists.
-var standardOnly = []string{"internal/wrap/wire", "fault", "internal/text/shell", "internal/text/plaintext", "internal/text/redact", "internal/text/regex", "internal/wrap/pause", "health", "event", "internal/views/demo/breakable"}
+var standardOnly = []string{"internal/wrap/wire", "fault", "internal/text/shell", "internal/text/plaintext", "internal/text/redact", "internal/text/regex", "internal/text/sorting", "internal/wrap/pause", "health", "event", "internal/views/demo/breakable"}
 
 // kernel promises one answer and no effect twice. It must not know anything else.
 var kernelDoors = []string{"fault", "event", "health", "internal/wrap/upstream", "internal/wrap/wire"}
@@ -148,9 +151,26 @@ func TestTheKernelKnowsNothingElse(t *testing.T) {
 	}
 }
 
+// The program speaks MCP itself: the SDK, which only users of the library need, would add 1.7 MB to it.
+func TestTheProgramIsWithoutTheSDK(t *testing.T) {
+	for room, files := range rooms(t) {
+		if !strings.HasPrefix(room, "internal/") && !strings.HasPrefix(room, "cmd/") || strings.HasPrefix(room, testOnly) {
+			continue
+		}
+		for file, imports := range files {
+			for _, imported := range imports {
+				if imported == module || imported == module+"/task" || strings.HasPrefix(imported, "github.com/modelcontextprotocol/go-sdk/") {
+					t.Errorf("%s imports %s, so that gauze contains the SDK", file, imported)
+				}
+			}
+		}
+	}
+}
+
 // testRequirements are modules that only tests of the product import, with the reason.
 var testRequirements = map[string]string{
-	"github.com/goccy/go-yaml": "a second reader of YAML, with which the edits of splice are compared",
+	"github.com/goccy/go-yaml":        "a second reader of YAML, with which the edits of splice are compared",
+	"github.com/google/jsonschema-go": "derives schemas from types, with which those of gauze mcp are compared",
 }
 
 // What measures and checks gauze has a module of its own, so that gauze requires only what gauze needs.

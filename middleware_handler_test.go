@@ -126,7 +126,7 @@ func TestMiddlewareReportsBothFailuresOfAHandler(t *testing.T) {
 	if !result.IsError || strings.Join(*ran, ", ") != "6 March 2026, 2026-03-06" {
 		t.Fatalf("ran %q: %s", *ran, said(result))
 	}
-	contains(t, said(result), "The call failed, and so did the call with corrected arguments. It is not sent again.", `First failure: "when must be a date"`)
+	contains(t, said(result), "The call failed, and so did the call with corrected arguments, so it will not be sent again.", `First failure: "when must be a date"`)
 }
 
 // The error of a handler that was not added with the generic AddTool is a protocol error.

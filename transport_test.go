@@ -152,7 +152,7 @@ func TestAClosedConnectionLeavesNothingBehind(t *testing.T) {
 func TestAMissingCommandIsExplainedToTheProgram(t *testing.T) {
 	_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
 		Connect(t.Context(), newTransport(t, gauze.Options{Command: []string{"no-such-bin-xyz"}}), nil)
-	if err == nil || !strings.Contains(err.Error(), "no-such-bin-xyz") || !strings.Contains(err.Error(), "on the PATH") {
+	if err == nil || !strings.Contains(err.Error(), "no-such-bin-xyz") || !strings.Contains(err.Error(), "on the client's PATH") {
 		t.Errorf("error: %v", err)
 	}
 }
@@ -210,7 +210,7 @@ func TestOptionsNameOneServer(t *testing.T) {
 	for words, o := range map[string]gauze.Options{
 		"use one of them":   {URL: "http://localhost/mcp", Command: []string{"x"}},
 		"http://":           {URL: "localhost/mcp"},
-		"set by gauze":      {URL: "http://localhost/mcp", Header: http.Header{"Mcp-Session-Id": {"x"}}},
+		"gauze itself sets": {URL: "http://localhost/mcp", Header: http.Header{"Mcp-Session-Id": {"x"}}},
 		"control character": {URL: "http://localhost/mcp", Header: http.Header{"X-A": {"a\nb"}}},
 		"has no host":       {URL: "http:///mcp"},
 		"has a fragment":    {URL: "http://localhost/mcp#x"},

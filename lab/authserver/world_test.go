@@ -116,7 +116,7 @@ func (g *wrap) add(ctx context.Context) (key string, err error) {
 func (g *wrap) adds(n int) {
 	for range n {
 		key, err := g.add(g.world.Context())
-		if err != nil && strings.Contains(err.Error(), "[gauze: outcome-unknown] The server rejected this call because its session or its login had ended") {
+		if err != nil && strings.Contains(err.Error(), "[gauze: outcome-unknown] The server rejected this call because the session or the login had expired") {
 			g.failed++
 			continue
 		}

@@ -159,10 +159,10 @@ var commands = []command{
 		return w.agent(nobody, call{"heal_server", object{"server": w.own()}}, call{"heal_server", object{}})
 	}},
 	{"test_connection", false, true, func(w *world) transcript {
-		return w.agent(nobody, call{"test_connection", object{"name": w.own()}}, call{"test_connection", object{"name": w.named()}})
+		return w.agent(nobody, call{"test_connection", object{"server": w.own()}}, call{"test_connection", object{"server": w.named()}})
 	}},
 	{"test_connection, agreed to", false, false, func(w *world) transcript {
-		return w.agent(agreeing, call{"test_connection", object{"name": w.named()}}, call{"test_connection", object{"name": w.named()}})
+		return w.agent(agreeing, call{"test_connection", object{"server": w.named()}}, call{"test_connection", object{"server": w.named()}})
 	}},
 }
 

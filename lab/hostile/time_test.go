@@ -122,7 +122,7 @@ var ways = []way{
 	{name: "task run --yes", kinds: tasks, first: "task run", run: runsTask("--yes")},
 	{name: "task resume", kinds: entries, run: resumesTask(false)},
 	{name: "task resume --file", kinds: tasks, run: resumesTask(true)},
-	{name: "test_connection", kinds: entries, run: calling("test_connection", plain(object{"name": "ID"}))},
+	{name: "test_connection", kinds: entries, run: calling("test_connection", plain(object{"server": "ID"}))},
 	{name: "check_health", kinds: entries, first: "test_connection", run: calling("check_health", plain(object{}))},
 	{name: "check_health include_project", kinds: entries, run: calling("check_health", plain(object{"include_project": true, "auto_heal": true}))},
 	{name: "evaluate_health", kinds: entries, first: "test_connection", run: calling("evaluate_health", plain(object{"server": "ID"}))},
@@ -142,7 +142,7 @@ var ways = []way{
 	{name: "doctor --heal ID, port", kinds: ports, every: true, run: typing("doctor", "--heal", "ID")},
 	{name: "doctor --fix ID, port", kinds: ports, every: true, run: typing("doctor", "--fix", "ID")},
 	{name: "test --heal ID, port", kinds: ports, every: true, run: typing("test", "--heal", "ID")},
-	{name: "test_connection, port", kinds: ports, run: calling("test_connection", plain(object{"name": "ID"}))},
+	{name: "test_connection, port", kinds: ports, run: calling("test_connection", plain(object{"server": "ID"}))},
 	{name: "heal_server, port", kinds: ports, every: true, run: calling("heal_server", plain(object{"server": "ID"}))},
 }
 

@@ -48,6 +48,7 @@ var walked = map[string]row{
 	"gauze-lock":        {deed: asks, words: []string{"lock", "ID"}},
 	"gauze-login":       {deed: refuses, kind: "URL", words: []string{"login", "ID"}},
 	"gauze-logout":      {deed: shows, kind: "URL", words: []string{"logout", "ID"}},
+	"gauze-logs":        {deed: shows, words: []string{"logs", serverName}},
 	"gauze-mcp":         {deed: given}, // its tools have a table of their own
 	"gauze-model":       {deed: shows, words: []string{"model"}},
 	"gauze-model-check": {deed: shows, words: []string{"model", "check"}},
@@ -249,7 +250,7 @@ func TestEveryToolConsultsThePerson(t *testing.T) {
 			Annotations struct{ ReadOnlyHint bool }
 		}
 	}
-	quietWorld(t).converse(nil, []string{"mcp"}, func(a *agent) (said transcript) {
+	quietWorld(t).converse(nil, []string{"mcp", "--tools", "all"}, func(a *agent) (said transcript) {
 		if said.err = a.initialize(false); said.err != nil {
 			t.Fatal(said.err)
 		}

@@ -127,6 +127,12 @@ func need(t testing.TB, u unit) place {
 	panic("unreachable")
 }
 
+// Missing ends a test that lacks a part: it is skipped, or fails in CI.
+func Missing(t testing.TB, name string, err error) {
+	t.Helper()
+	missing(t, name, err)
+}
+
 // missing ends a test that cannot run: it is skipped, or fails in CI.
 func missing(t testing.TB, name string, err error) {
 	t.Helper()

@@ -184,3 +184,16 @@ func venvBin() string {
 	}
 	return "bin"
 }
+
+// Programs returns the directories with node and with the executables of the servers of every check,
+// for a PATH. It installs what is missing.
+func Programs(ctx context.Context, out io.Writer) (dirs []string, err error) {
+	for _, u := range []unit{npmUnit, serversUnit} {
+		p, err := installed(ctx, u, out)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, filepath.Join(p.Modules, ".bin"), filepath.Dir(p.Node))
+	}
+	return dirs, nil
+}

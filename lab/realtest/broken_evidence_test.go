@@ -273,7 +273,7 @@ var brokenEvidence = []brokenSetup{
 			b.env = append(b.env, fmt.Sprintf("PORT=%d", b.web.http.port))
 			b.silent("", "import net from 'node:net';\nawait new Promise(yes => net.createServer().listen(+process.env.PORT, yes).on('error', () => process.exit(1)));")
 		},
-		told: "Configure a different port for the server",
+		told: "Configure another port for the server",
 	},
 	{
 		name: "variable-is-set-after-all", cause: "crashed/ended_without_reason",

@@ -213,7 +213,7 @@ var brokenPrograms = []brokenSetup{
 			b.onPath("node", b.node())
 			b.command(b.file("project/server", "#!/usr/bin/env node\n"))
 		},
-		told: "Start $HOME/project/server with its interpreter, or have the user mark it as executable if they trust it",
+		told: "Start $HOME/project/server with its interpreter, or, if you trust it, make it executable",
 	},
 	{
 		name: "interpreter-is-gone", cause: "command_not_found/command_path_missing",

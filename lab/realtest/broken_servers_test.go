@@ -84,7 +84,7 @@ var brokenServers = []brokenSetup{
 			b.env = append(b.env, fmt.Sprintf("PORT=%d", b.web.http.port))
 			b.command("node", b.server(realparts.Everything), "streamableHttp")
 		},
-		told: "Configure a different port for the server",
+		told: "Configure another port for the server",
 	},
 	{
 		name: "stderr-in-utf16", cause: "missing_env_var/env_not_set",

@@ -21,7 +21,7 @@ import (
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 
-// brokenSetup is a real server that is set up wrongly in one named way. docs/BROKEN.md lists them.
+// brokenSetup is a real server that is set up wrongly in one named way. docs/broken.md lists them.
 type brokenSetup struct {
 	name  string
 	cause string               // "category/cause" that gauze test must name
@@ -67,12 +67,12 @@ func TestBrokenSetups(t *testing.T) {
 	documented := readBrokenDocs(t)
 	for _, s := range brokenSetups() {
 		if documented[s.name] != s.cause {
-			t.Errorf("docs/BROKEN.md has %q as the cause of %q: want %q", documented[s.name], s.name, s.cause)
+			t.Errorf("docs/broken.md has %q as the cause of %q: want %q", documented[s.name], s.name, s.cause)
 		}
 		delete(documented, s.name)
 	}
 	for name := range documented {
-		t.Errorf("docs/BROKEN.md lists %q, which is not here", name)
+		t.Errorf("docs/broken.md lists %q, which is not here", name)
 	}
 	for _, s := range sample.Some(sample.Seed(t, gauzeBinary()), brokenSetups(), 10) {
 		t.Run(s.name, func(t *testing.T) {
@@ -332,7 +332,7 @@ func (b *bench) files() string {
 // readBrokenDocs reads name and cause of each row of the tables.
 func readBrokenDocs(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("testdata/BROKEN.md") // a link to docs: the go command records what a test reads of its own module
+	text, err := os.ReadFile("testdata/broken.md") // a link to docs: the go command records what a test reads of its own module
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ var absentServers = []struct {
 		return []string{"--url", fmt.Sprintf("http://127.0.0.1:%d/mcp", freePort(h.t))}
 	}, "Nothing is listening on port"},
 	{"host", func(*house) []string { return []string{"--url", "http://nothing.invalid/mcp"} }, "The host name nothing.invalid could not be resolved"},
-	{"program", func(*house) []string { return []string{"--", "no-such-program"} }, "is not on the PATH that the client provides"},
+	{"program", func(*house) []string { return []string{"--", "no-such-program"} }, "is not on the client's PATH"},
 	{"key", func(h *house) []string {
 		h.write("server.sh", "echo 'Error: BRAVE_API_KEY environment variable is required' >&2; exit 1")
 		return []string{"--", "sh", h.path("server.sh")}

@@ -33,7 +33,7 @@ steps:
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), realparts.Node(t), script, w.path("task.yaml"), gauzeBinary(), "mcp")
+	cmd := exec.CommandContext(t.Context(), realparts.Node(t), script, w.path("task.yaml"), gauzeBinary(), "mcp", "--tools", "all")
 	cmd.Dir, cmd.Stderr = w.dir, stderrOf(t)
 	cmd.Env = append(environment(nil), "NODE_PATH="+realparts.Modules(t), "HOME="+w.dir, "GAUZE_STATE_DIR="+w.path("state"))
 	out, err := cmd.Output()

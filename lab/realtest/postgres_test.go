@@ -37,7 +37,7 @@ func TestAPortThatComposePublishesElsewhere(t *testing.T) {
 	said, stderr := w.query()
 	for _, want := range []string{
 		fmt.Sprintf("connect ECONNREFUSED 127.0.0.1:%d", inner), "[gauze] Likely cause: ", "Tell the user: ",
-		fmt.Sprintf("publishes that port of the service db as port %d", outer), fmt.Sprintf("change port %d to %d", inner, outer),
+		fmt.Sprintf("publishes that port of service db as port %d", outer), fmt.Sprintf("change port %d to %d", inner, outer),
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the model reads %s\nwant %q in it", said, want)

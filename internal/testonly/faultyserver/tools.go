@@ -42,7 +42,7 @@ var tools = []tool{
 
 	{name: "sleep", hint: readOnly, takes: "ms:integer!", about: "responds after ms, unless cancelled", run: (*call).sleep},
 	{name: "late", hint: readOnly, takes: "ms:integer!", about: "responds after ms even if cancelled", run: (*call).late},
-	{name: "busy", hint: readOnly, takes: "ms:integer!", about: "uses CPU for ms", run: (*call).busy},
+	{name: "busy", hint: readOnly, takes: "ms:integer!", about: "keeps the CPU busy for `ms` milliseconds", run: (*call).busy},
 	{name: "hang", hint: readOnly, about: "never responds", run: (*call).hang},
 	{name: "hang_unsafe", takes: "key:string", about: "adds to the ledger, never responds", run: (*call).hangUnsafe},
 	{name: "wedge", hint: readOnly, takes: "kind:string", about: "the server never responds again; kind spin also uses CPU", run: (*call).wedge},

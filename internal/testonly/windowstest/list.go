@@ -132,17 +132,23 @@ var files = []exemption{
 	{"installs gauze with symbolic links, which Windows may not let a user make", []string{
 		"cmd/gauze/moved_unix_test.go",
 	}},
+	{"runs the lines of the documentation in a shell", []string{
+		"cmd/gauze/docs_linux_test.go",
+	}},
 	{"needs a pseudo-terminal", []string{
 		"cmd/gauze/questions_linux_test.go",
 		"cmd/gauze/task_review_linux_test.go",
+		"cmd/gauze/progress_linux_test.go",
 		"cmd/gauze/top_linux_test.go",
 		"cmd/gauze/upgrade_linux_test.go",
 		"cmd/gauze/wrap_linux_test.go",
+		"internal/text/fullscreen/fullscreen_linux_test.go",
 	}},
 	{"removes a file that is open", []string{
 		"internal/disk/journal/missing_unix_test.go",
 	}},
 	{"sends an interrupt, which Windows cannot send to one process", []string{
+		"cmd/gauze/logs_unix_test.go",
 		"cmd/gauze/history_unix_test.go",
 	}},
 	{"waits for SIGSTOP, which Windows does not have", []string{
@@ -161,6 +167,7 @@ var files = []exemption{
 		"cmd/gauze/healing_test.go",
 		"cmd/gauze/mcp_task_test.go",
 		"cmd/gauze/mcp_test.go",
+		"internal/agent/agenttools/budget_test.go",
 		"internal/agent/agenttools/foreign_test.go",
 		"internal/agent/agenttools/hostile_test.go",
 		"internal/agent/agenttools/inspect_test.go",
@@ -169,6 +176,8 @@ var files = []exemption{
 		"internal/agent/agenttools/size_test.go",
 		"internal/wrap/probe/unix_test.go",
 		"lab/browsertest/*_test.go",
+		"lab/site/browser_test.go",
+		"lab/site/recording/recording_test.go",
 	}},
 	{"lowers a resource limit, which Windows does not have", []string{
 		"internal/wrap/kernel/fault_process_unix_test.go",
