@@ -48,7 +48,8 @@ func (o *opened) followTheLog(t *testing.T) {
 		}
 		must(t, p.WaitText(text))
 	}
-	for n := range 30 {
+	// Far more than fits: a log that ends just below its frame counts as followed.
+	for n := range 80 {
 		if _, err := o.Notes.Call(t.Context(), "stderr", fmt.Sprintf(`{"message":"notes: line %d\n"}`, n)); err != nil {
 			t.Fatal(err)
 		}
