@@ -42,6 +42,10 @@ const maxFailures = 16
 func (t *Tracker) Failed(f Failure) {
 	t.seen.LastFailure, t.seen.LastCause = f.At, f.Detail
 	t.seen.ConsecutiveFailures++
+	if t.rested { // so did the start that followed
+		t.rested = false
+		t.become(Dead, f.At)
+	}
 	if len(t.failures) == maxFailures {
 		t.failures = slices.Delete(t.failures, 0, 1)
 	}

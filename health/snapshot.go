@@ -13,8 +13,10 @@ type Snapshot struct {
 	LastCause           string    // what the last failure was, in one line
 	NextTry             time.Time // when the next attempt to connect is due; zero: it is connected, or none is
 
-	Restarts   uint64 // connections after the first
-	Closures   uint64 // connections that ended
+	Asleep bool // the server is not running because nothing needs it; the next call starts it
+
+	Restarts   uint64 // connections after the first, other than those that ended a sleep
+	Closures   uint64 // connections that ended, other than because nothing needed them
 	Recoveries uint64 // how often the server became healthy again
 	Answered   uint64 // responses
 	Missed     uint64 // calls and probes without a usable response

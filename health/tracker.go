@@ -19,6 +19,7 @@ type Tracker struct {
 	slow      int // slow Answered in a row
 	fast      int // Answered in a row, none of them slow
 	renewed   bool
+	rested    bool // it is not connected because nothing needed it
 
 	seen     Snapshot
 	failures []Failure
@@ -44,12 +45,12 @@ func (t *Tracker) Connected(gen int, at time.Time) (changed bool) {
 	if gen <= t.seen.Generation {
 		return false
 	}
-	first, renewed := t.seen.Generation == 0, t.renewed
-	t.renewed = false
+	first, renewed, rested := t.seen.Generation == 0, t.renewed, t.rested
+	t.renewed, t.rested = false, false
 	t.seen.Generation, t.seen.NextTry = gen, time.Time{}
 	t.connected = true
 	t.forget()
-	if first {
+	if first || rested {
 		return t.become(Healthy, at)
 	}
 	t.seen.Restarts++
@@ -62,6 +63,15 @@ func (t *Tracker) Connected(gen int, at time.Time) (changed bool) {
 // Renew records that the current generation was ended to replace it, which says nothing about the
 // next one: it is healthy immediately.
 func (t *Tracker) Renew() { t.renewed = true }
+
+// Rested records that the server was stopped, or not started yet, because nothing needs it, and reports
+// whether the state changed. That is neither a failure nor a restart: the server is healthy until its next start
+// fails.
+func (t *Tracker) Rested(at time.Time) (changed bool) {
+	t.connected, t.rested = false, true
+	t.forget()
+	return t.become(Healthy, at)
+}
 
 // Closed records that the current generation has ended, and reports whether the state changed. Any
 // other generation is ignored.

@@ -12,7 +12,7 @@ import (
 
 var noon = time.Date(2026, 11, 14, 12, 0, 0, 0, time.UTC)
 
-// story plays one letter per second: C connects the next generation, X closes the current one, R renews it, h is a hit, s a slow
+// story plays one letter per second: C connects the next generation, X closes the current one, R renews it, Z lets it rest, F is a start that fails, h is a hit, s a slow
 // hit, m a miss, b a broken answer, e an excluded outcome, o a late hit and O a late miss of the generation before.
 func story(tr *health.Tracker, script string) {
 	gen := tr.Snapshot().Generation
@@ -27,6 +27,10 @@ func story(tr *health.Tracker, script string) {
 			tr.Closed(gen, at)
 		case 'R':
 			tr.Renew()
+		case 'Z':
+			tr.Rested(at)
+		case 'F':
+			tr.Failed(health.Failure{At: at, Kind: health.Exited})
 		case 'h':
 			tr.Record(gen, health.Answered, time.Millisecond, at)
 		case 's':
@@ -58,6 +62,14 @@ func TestOutcomesMoveTheState(t *testing.T) {
 		{"a reconnected server is degraded", "CXC", health.Degraded},
 		{"a renewed server is healthy", "CXRC", health.Healthy},
 		{"a server is renewed once", "CXRCXC", health.Degraded},
+		{"a server that was not needed yet is healthy", "Z", health.Healthy},
+		{"a server that rests is healthy", "CZ", health.Healthy},
+		{"however it was before", "CmmmZ", health.Healthy},
+		{"a server that is needed again is healthy", "CXCZC", health.Healthy},
+		{"a server rests once", "CZCXC", health.Degraded},
+		{"a server whose first start fails is dead", "ZF", health.Dead},
+		{"a server that does not start again is dead", "CZF", health.Dead},
+		{"a server that starts after that is degraded", "CZFC", health.Degraded},
 		{"one hit is not enough to trust a reconnected server", "CXCh", health.Degraded},
 		{"two hits make a reconnected server healthy", "CXChh", health.Healthy},
 		{"a miss between two hits starts the count again", "CXChmh", health.Degraded},
@@ -243,6 +255,15 @@ func TestFailedStartsDoNotDegradeTheNextGeneration(t *testing.T) {
 	story(tr, "XRCb")
 	if got := tr.State(); got != health.Healthy {
 		t.Errorf("%s", got)
+	}
+}
+
+// A server that is stopped because nothing needs it is neither closed nor restarted.
+func TestARestDoesNotCount(t *testing.T) {
+	tr := health.New(health.Config{})
+	story(tr, "ZChZCZCh")
+	if s := tr.Snapshot(); s.Restarts != 0 || s.Closures != 0 || s.Recoveries != 0 || s.Generation != 3 {
+		t.Errorf("%+v", s)
 	}
 }
 

@@ -62,16 +62,38 @@ func (g *Gateway) Hurry() {
 		close(g.hurry)
 	}
 	for l := range g.table.lives {
-		l.proxy.Hurry()
+		l.peer.Hurry()
 	}
 }
 
 // flushTimeout is how long clients may take to read the last responses.
 const flushTimeout = 2 * time.Second
 
+// Shutdown closes an HTTP server whose requests gateways handle: it accepts nothing new, lets end end them, and then
+// gives clients a moment to read their last responses.
+func Shutdown(server *http.Server, end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		server.Shutdown(ctx) // closes the listener immediately, then waits for the handlers
+	}()
+	end()
+	timer := time.NewTimer(flushTimeout)
+	defer timer.Stop()
+	select {
+	case <-closed:
+	case <-timer.C:
+		cancel()
+		server.Close()
+		<-closed
+	}
+}
+
 // drain stops the gateway in order: it accepts nothing new, ends the streams of listeners, waits
 // until pending requests have their responses or the time is over, and stops the servers.
-func (g *Gateway) drain(server *http.Server) {
+func (g *Gateway) drain() {
 	g.table.mu.Lock()
 	g.table.draining = true
 	g.table.checkQuiet()
@@ -83,14 +105,6 @@ func (g *Gateway) drain(server *http.Server) {
 		listeners = append(listeners, s)
 	}
 	g.table.mu.Unlock()
-
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	closed := make(chan struct{})
-	go func() {
-		defer close(closed)
-		server.Shutdown(ctx) // closes the listener immediately, then waits for the handlers
-	}()
 	for _, l := range listeners {
 		l.endListeners()
 	}
@@ -103,12 +117,4 @@ func (g *Gateway) drain(server *http.Server) {
 	}
 	g.table.end()
 	g.table.running.Wait() // every request has its response, every process is gone
-	timer.Reset(flushTimeout)
-	select {
-	case <-closed:
-	case <-timer.C:
-		cancel()
-		server.Close()
-		<-closed
-	}
 }

@@ -76,7 +76,7 @@ func TestNothingNewIsTakenWhileDraining(t *testing.T) {
 // ready asks /readyz.
 func (f *front) ready(status int) (now state) {
 	f.t.Helper()
-	response, err := http.Get("http://" + f.addr + readyPath)
+	response, err := http.Get("http://" + f.addr + ReadyPath)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -14,6 +14,7 @@
 //	observe.go   the sum of what all sessions say about themselves
 //	table.go     the sessions of both eras, and what they share
 //	sessions.go  begins, finds, limits and evicts sessions
+//	join.go      sessions of clients that come another way
 //	house.go     ends unused sessions, frees memory
 //	get.go       GET, which listens or resumes, and DELETE, which ends a session
 //	replay.go    messages kept for a client that lost its connection
@@ -59,6 +60,16 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wrap/wire"
 )
 
+// Peer is what the session of a client talks to: one server (*proxy.Session), or a view of several.
+type Peer interface {
+	Attend(ctx context.Context) error
+	FromClient(line []byte)
+	FromClientHTTP(line []byte, params http.Header)
+	Flush()
+	Hurry()
+	Mirrors(tool string) (mirrors []wire.Mirror, known bool)
+}
+
 // Options configures a Gateway. The zero value of each field is a sensible default.
 type Options struct {
 	// Session is for every session; they share its Events. Its MaxMessage also limits the body of a
@@ -96,6 +107,9 @@ type Options struct {
 	// Resumable lets a legacy client that lost its connection fetch what it missed: events get ids
 	// and are kept for a while.
 	Resumable bool
+
+	// View makes what the sessions of clients talk to, instead of one server: several. Its messages go to o.Tell.
+	View func(o proxy.Options) Peer
 
 	// Reachable checks whether a session could be started, while there is none.
 	Reachable func(context.Context) error
@@ -171,21 +185,30 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 	server.ConnContext = g.numberConn
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(httpguard.LimitConns(l, maxConns)) }()
-	leaveHouse := g.startHousekeeping()
+	end := g.Begin()
 	var err error
 	select {
 	case err = <-failed:
-		g.drain(server)
+		Shutdown(server, end)
 	case <-ctx.Done():
 		l.Close() // before streams are ended: clients that reconnect must not get through
-		g.drain(server)
+		Shutdown(server, end)
 		<-failed // the server is closed, so it returns
 	}
-	leaveHouse()
-	g.table.mu.Lock()
-	defer g.table.mu.Unlock()
-	g.table.forgetUnused()
 	return err
+}
+
+// Begin begins what a gateway does beside its requests, for one whose requests come from another server than that
+// of Serve. end lets requests in flight finish, and returns when no session is left.
+func (g *Gateway) Begin() (end func()) {
+	leaveHouse := g.startHousekeeping()
+	return func() {
+		g.drain()
+		leaveHouse()
+		g.table.mu.Lock()
+		defer g.table.mu.Unlock()
+		g.table.forgetUnused()
+	}
 }
 
 // ServeHTTP handles every request.
@@ -218,7 +241,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.serveMCP(w, r, who)
 	case path == healthPath:
 		g.serveHealth(w, r)
-	case path == readyPath:
+	case path == ReadyPath:
 		g.serveReady(w, r)
 	case path == metricsPath && g.Metrics != nil:
 		g.Metrics.ServeHTTP(w, r)
@@ -249,8 +272,8 @@ func (g *Gateway) Counters() (sum proxy.Counters, sessions uint64) {
 	g.table.mu.Lock()
 	defer g.table.mu.Unlock()
 	sum = g.table.past
-	for l := range g.table.lives {
-		add(&sum, l.proxy.Counters())
+	for _, s := range g.table.servers() {
+		add(&sum, s.Counters())
 	}
 	return sum, g.table.began
 }

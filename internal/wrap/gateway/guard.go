@@ -44,9 +44,9 @@ func (g *guard) check(r *http.Request) *refusal {
 	case nil:
 		return nil
 	case httpguard.ForeignHost:
-		return plain(refused.Status, refused.Text+": add it with gauze serve --allow-host")
+		return plain(refused.Status, refused.Text+": to allow it, use gauze serve --allow-host")
 	case httpguard.ForeignOrigin:
-		return plain(refused.Status, refused.Text+": add it with gauze serve --allow-origin")
+		return plain(refused.Status, refused.Text+": to allow it, use gauze serve --allow-origin")
 	default:
 		return plain(refused.Status, refused.Text)
 	}

@@ -66,7 +66,7 @@ func (s *shared) checkParams(r *http.Request, m *message) *refusal {
 		return nil
 	}
 	tool, _ := wire.MirroredName(m.Method, m.Params)
-	mirrors, _ := s.proxy.Mirrors(tool)
+	mirrors, _ := s.peer.Mirrors(tool)
 	if len(mirrors) == 0 {
 		return nil
 	}
@@ -76,14 +76,14 @@ func (s *shared) checkParams(r *http.Request, m *message) *refusal {
 		given, value := r.Header.Values(name), mirror.Value(arguments)
 		switch {
 		case len(given) > 1:
-			return mismatch(m, "more than one %s header", name)
+			return mismatch(m, "only one %s header is allowed", name)
 		case value == nil && len(given) == 1 && given[0] != "":
 			return mismatch(m, "the %s header has no matching argument", name)
 		case value == nil:
 		case len(given) == 0:
 			return mismatch(m, "the %s header is missing", name)
 		case !wire.SameValue(given[0], value):
-			return mismatch(m, "the %s header differs from its argument", name)
+			return mismatch(m, "the %s header does not match its argument", name)
 		}
 	}
 	return nil

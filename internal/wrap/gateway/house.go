@@ -88,18 +88,18 @@ func (t *table) lookAround(now time.Time) time.Duration {
 // with a call of one of them. The caller holds t.mu.
 func (t *table) idleSessions() (all []*proxy.Session) {
 	done := map[*upstream.Remote]bool{}
-	for l := range t.lives {
-		if r := l.proxy.Options.Remote; r != nil && l.proxy.Busy() {
+	for _, s := range t.servers() {
+		if r := s.Options.Remote; r != nil && s.Busy() {
 			done[r] = true
 		}
 	}
-	for l := range t.lives {
-		r := l.proxy.Options.Remote
-		if r != nil && done[r] && l.proxy.Upstream().Health() == health.Healthy {
+	for _, s := range t.servers() {
+		r := s.Options.Remote
+		if r != nil && done[r] && s.Upstream().Health() == health.Healthy {
 			continue
 		}
 		done[r] = true
-		all = append(all, l.proxy)
+		all = append(all, s)
 	}
 	return all
 }

@@ -124,7 +124,7 @@ func (g *Gateway) sessionOf(r *http.Request, who principal, messages []message, 
 		return s, true, refused
 	case len(ids) == 0:
 		return nil, false, rpc(http.StatusBadRequest, codeInvalidRequest, messages[0].callID(),
-			"no session: send initialize first, then send the Mcp-Session-Id from its response with every request")
+			"no session was started: send initialize first, then send the Mcp-Session-Id from its response with every request")
 	}
 	if s, refused = g.table.find(r, who); refused != nil {
 		return nil, false, refused
@@ -156,7 +156,7 @@ func (m *message) callID() []byte {
 func (s *session) forward(messages []message) {
 	for i := range messages {
 		m := &messages[i]
-		s.proxy.FromClient(m.Raw)
+		s.peer.FromClient(m.Raw)
 		switch {
 		case m.isCall():
 		case m.Method == "notifications/cancelled":
@@ -166,7 +166,7 @@ func (s *session) forward(messages []message) {
 			s.initialized()
 		}
 	}
-	s.proxy.Flush()
+	s.peer.Flush()
 }
 
 // openLane returns a lane for the responses to these messages.
@@ -178,7 +178,7 @@ func (s *session) openLane(messages []message, calls int) (*lane, *stream, strea
 	}
 	if len(s.due)+calls > maxUnanswered {
 		return nil, nil, streamOptions{}, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Name: s.server, At: time.Now(),
-			Detail: fmt.Sprintf("%d requests in this session are still unanswered", len(s.due))}, messages[0].callID())
+			Detail: fmt.Sprintf("%d earlier requests in this session are still unanswered", len(s.due))}, messages[0].callID())
 	}
 	s.lastLane++
 	l := &lane{number: s.lastLane, last: -1, sent: -1, due: calls, out: callStream()}

@@ -57,7 +57,7 @@ func (g *Gateway) modern(w http.ResponseWriter, r *http.Request, who principal, 
 		return
 	}
 	if m.isCall() && removed[m.Method] {
-		rpc(http.StatusNotFound, codeUnknownMethod, m.ID, "%q does not exist in this version of the protocol", m.Method).write(w)
+		rpc(http.StatusNotFound, codeUnknownMethod, m.ID, "%q does not exist in this protocol version", m.Method).write(w)
 		return
 	}
 	if !m.isCall() {
@@ -92,8 +92,8 @@ func (g *Gateway) modern(w http.ResponseWriter, r *http.Request, who principal, 
 		return
 	}
 	if line != nil {
-		s.proxy.FromClientHTTP(line, paramsOf(r.Header))
-		s.proxy.Flush()
+		s.peer.FromClientHTTP(line, paramsOf(r.Header))
+		s.peer.Flush()
 	}
 	if !g.writeStream(w, r, x.out, streamOptions{}) {
 		// "Closing the response stream is how a client cancels."
@@ -121,8 +121,8 @@ func (g *Gateway) modernNotice(w http.ResponseWriter, r *http.Request, who princ
 			return
 		}
 		defer g.table.leave(&s.life)
-		s.proxy.FromClient(m.Raw)
-		s.proxy.Flush()
+		s.peer.FromClient(m.Raw)
+		s.peer.Flush()
 	}
 	w.WriteHeader(http.StatusAccepted)
 }
@@ -206,7 +206,7 @@ func (s *shared) openExchange(m *message, from speaker) (x *exchange, line []byt
 	}
 	if len(s.due)+s.channels.members >= maxSharedRequests {
 		return nil, nil, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Name: s.server, Method: m.Method, At: time.Now(),
-			Detail: fmt.Sprintf("the shared server is at its limit: its clients have %d requests and streams open in total", len(s.due)+s.channels.members)}, m.ID)
+			Detail: fmt.Sprintf("the shared server has reached its limit: its clients have %d requests and streams open in total", len(s.due)+s.channels.members)}, m.ID)
 	}
 	if m.Method != "subscriptions/listen" || x.logs {
 		s.mixed = s.mixed || from == speaker{} || s.speaker != speaker{} && s.speaker != from
@@ -258,9 +258,9 @@ func (s *shared) cancel(x *exchange) {
 	s.close(x)
 	s.mu.Unlock()
 	if upstreamID != nil {
-		s.proxy.FromClient(fmt.Appendf(nil,
+		s.peer.FromClient(fmt.Appendf(nil,
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":"the client disconnected","_meta":%s}}`, upstreamID, meta))
-		s.proxy.Flush()
+		s.peer.Flush()
 	}
 }
 

@@ -108,7 +108,7 @@ func (p *resource) identify(r *http.Request) (*http.Request, principal, *refusal
 func (p *resource) sender(r *http.Request) (bearer.Identity, *refusal) {
 	given := r.Header.Values("Authorization")
 	if len(given) > 1 {
-		return bearer.Identity{}, p.refuse(http.StatusBadRequest, "invalid_request", "exactly one Authorization header is allowed")
+		return bearer.Identity{}, p.refuse(http.StatusBadRequest, "invalid_request", "only one Authorization header is allowed")
 	}
 	scheme, token, _ := strings.Cut(strings.Join(given, ""), " ")
 	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
@@ -126,7 +126,7 @@ func (p *resource) sender(r *http.Request) (bearer.Identity, *refusal) {
 	}
 	// Why is for the operator: Verifier.Report.
 	refused := plain(http.StatusServiceUnavailable, "the access token cannot be validated at the moment, because the authorization server "+
-		p.verifier.Issuer+" cannot be used; the token may be valid, so try again later")
+		p.verifier.Issuer+" is not available; the token may be valid, so try again later")
 	refused.header("Retry-After", retryAfter)
 	return bearer.Identity{}, refused
 }

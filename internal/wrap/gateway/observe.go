@@ -26,8 +26,8 @@ func (g *Gateway) Observe(detail bool) (sum proxy.Observation, sessions int) {
 	sum.Add(past)
 	sum.State = StateIdle
 	clients := map[string]bool{}
-	for l := range g.table.lives {
-		o := l.proxy.Observe(detail)
+	for _, s := range g.table.servers() {
+		o := s.Observe(detail)
 		sum.Add(o)
 		if sessions++; sessions == 1 || severity(o.State) > severity(sum.State) {
 			sum.State, sum.Up, sum.PID, sum.Health, sum.Log = o.State, o.Up, o.PID, o.Health, o.Log
@@ -61,18 +61,15 @@ func lastPrinted[S interface{ Printed() []upstream.Line }](sessions []S) (lines 
 }
 
 // running returns the sessions that have not ended.
-func (g *Gateway) running() (all []*proxy.Session) {
+func (g *Gateway) running() []*proxy.Session {
 	g.table.mu.Lock()
 	defer g.table.mu.Unlock()
-	for l := range g.table.lives {
-		all = append(all, l.proxy)
-	}
-	return all
+	return g.table.servers()
 }
 
 // severity orders states from best to worst.
 func severity(state string) int {
-	for i, s := range []string{health.Healthy.String(), proxy.StateStarting, health.Degraded.String(), health.Unresponsive.String(), health.Dead.String()} {
+	for i, s := range []string{proxy.StateAsleep, health.Healthy.String(), proxy.StateStarting, health.Degraded.String(), health.Unresponsive.String(), health.Dead.String()} {
 		if s == state {
 			return i
 		}

@@ -90,7 +90,7 @@ func isJSON(types []string) bool {
 func checkVersion(r *http.Request) *refusal {
 	versions := r.Header.Values(versionHeader)
 	if len(versions) > 1 {
-		return plain(http.StatusBadRequest, "more than one MCP-Protocol-Version header")
+		return plain(http.StatusBadRequest, "only one MCP-Protocol-Version header is allowed")
 	}
 	legacy := len(versions) == 1 && versions[0] != "" && versions[0] < wire.FirstModern
 	if legacy && !slices.Contains(wire.LegacyVersions, versions[0]) {

@@ -12,10 +12,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 )
 
-const (
-	healthPath = "/healthz"
-	readyPath  = "/readyz"
-)
+const healthPath = "/healthz"
+
+// ReadyPath is the path that tells whether a new client would be served.
+const ReadyPath = "/readyz"
 
 // startGrace is the time for a server that may download packages first.
 const startGrace = time.Minute
@@ -58,9 +58,12 @@ func (g *Gateway) state(ctx context.Context) (now state) {
 	g.table.mu.Lock()
 	worst, alive := health.Healthy, 0
 	for l := range g.table.lives {
+		if l.proxy == nil {
+			continue
+		}
 		snapshot := l.proxy.Upstream().Snapshot()
-		if snapshot.Generation == 0 && time.Since(l.began) < startGrace {
-			continue // it is starting: a new client must not make the gateway look broken
+		if snapshot.Asleep || snapshot.Generation == 0 && time.Since(l.began) < startGrace {
+			continue // it is starting, or will be: a new client must not make the gateway look broken
 		}
 		worst = min(worst, snapshot.State)
 		alive++

@@ -19,7 +19,7 @@ func (f *front) awaitReady(status int) (now state) {
 	defer tick.Stop()
 	over := time.After(patience.Limit())
 	for {
-		response, err := http.Get("http://" + f.addr + readyPath)
+		response, err := http.Get("http://" + f.addr + ReadyPath)
 		if err != nil {
 			f.t.Fatal(err)
 		}

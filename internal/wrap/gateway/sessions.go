@@ -14,7 +14,8 @@ import (
 
 // life is the part that sessions of both eras share: an upstream of its own, and its current users.
 type life struct {
-	proxy *proxy.Session
+	peer  Peer
+	proxy *proxy.Session // the same, if it is a session with one server; else nil
 	stop  context.CancelFunc
 	began time.Time
 
@@ -28,22 +29,49 @@ type life struct {
 func (t *table) start(l *life, o proxy.Options, gone func()) {
 	ctx, stop := context.WithCancel(t.life)
 	o.Writes = &t.writes
-	l.proxy, l.stop = proxy.New(o), stop
+	if l.stop = stop; t.options.View != nil {
+		l.peer = t.options.View(o)
+	} else {
+		l.proxy = proxy.New(o)
+		l.peer = l.proxy
+	}
+	t.enter(l)
+	t.running.Go(func() {
+		defer stop()
+		// Why a server cannot be kept running is reported to every caller and in the events.
+		l.peer.Attend(ctx)
+		gone()
+		t.exit(l)
+	})
+}
+
+// enter counts a life that begins. The caller holds t.mu.
+func (t *table) enter(l *life) {
 	l.began = time.Now()
 	l.used = l.began
 	t.lives[l] = true
 	t.began++
-	t.running.Go(func() {
-		defer stop()
-		// Why a server cannot be kept running is reported to every caller and in the events.
-		l.proxy.Attend(ctx)
-		gone()
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		delete(t.lives, l)
+}
+
+// exit counts a life that has ended.
+func (t *table) exit(l *life) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.lives, l)
+	if l.proxy != nil {
 		add(&t.past, l.proxy.Counters())
 		t.seen.Add(l.proxy.Observe(true))
-	})
+	}
+}
+
+// servers returns the sessions with servers that have not ended. The caller holds t.mu.
+func (t *table) servers() (all []*proxy.Session) {
+	for l := range t.lives {
+		if l.proxy != nil {
+			all = append(all, l.proxy)
+		}
+	}
+	return all
 }
 
 // begin makes a session for a client that sent initialize.
@@ -75,11 +103,11 @@ func (t *table) begin(r *http.Request, who principal, id []byte) (*session, *ref
 
 // full returns the refusal of one more session.
 func (t *table) full(who principal, id []byte) *refusal {
-	detail := fmt.Sprintf("%d sessions are in use; --max-sessions allows %d", t.places.used, t.options.MaxSessions)
+	detail := fmt.Sprintf("%d of %d sessions are in use (--max-sessions)", t.places.used, t.options.MaxSessions)
 	switch {
 	case t.places.used >= t.options.MaxSessions:
 	case !t.places.allows(who, 1):
-		detail = fmt.Sprintf("this %[1]s has %[2]d sessions; --max-sessions allows %[3]d in total, some of which are reserved for other %[1]ss",
+		detail = fmt.Sprintf("this %[1]s already has %[2]d of the %[3]d sessions that --max-sessions allows; the others are in use by, or reserved for, other %[1]ss",
 			t.guard.credential(), t.places.by[who], t.options.MaxSessions)
 	default:
 		detail += fmt.Sprintf(", and %d more are still closing", t.processes.used-t.places.used)
@@ -130,7 +158,7 @@ func (t *table) longestUnused(who principal) (found *session) {
 func (t *table) find(r *http.Request, who principal) (*session, *refusal) {
 	ids := r.Header.Values(sessionHeader)
 	if len(ids) != 1 || ids[0] == "" {
-		return nil, plain(http.StatusBadRequest, "exactly one Mcp-Session-Id header is required: the response to initialize contains it")
+		return nil, plain(http.StatusBadRequest, "exactly one Mcp-Session-Id header is required: use the id from the response to initialize")
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

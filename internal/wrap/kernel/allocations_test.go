@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/wrap/kernel"
@@ -56,7 +57,7 @@ func BenchmarkASuccessfulCallAtTheStages(b *testing.B) {
 // A call that is forwarded, checked against its schema and counted allocates nothing on its way there and back.
 func TestAForwardedCallAllocatesNothing(t *testing.T) {
 	path, args, env := faultyserver.Command()
-	s := New(Options{Spec: launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}})
+	s := New(Options{Spec: launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}, Lazy: true, Idle: time.Hour})
 	s.Unchecked() // the check allocates
 	in, toSession := io.Pipe()
 	answered := make(chan struct{}, 1)

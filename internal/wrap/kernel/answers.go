@@ -257,6 +257,7 @@ func (v *server) noteAnswered(conn *upstream.Conn, c *Call, m *wire.Message) {
 	if c.task && c.token != "" && len(v.tasks) < maxTasks {
 		v.tasks[c.token] = true
 	}
+	v.s.sleep.noteTask(c, m)
 	v.s.quarantine.clear(c)
 	if m.Result != nil && v.remembers(c) {
 		v.s.learn(c, m.Result)
@@ -317,7 +318,7 @@ func (v *server) unexpected(conn *upstream.Conn, m *wire.Message) {
 // TooLong handles a message above the size limit, which may be the answer to a call.
 func (v *server) TooLong(conn *upstream.Conn, long *wire.TooLong) {
 	detail := fmt.Sprintf("%d bytes; the limit is %d", long.Length, v.s.config.Limits.MaxMessage)
-	if !v.spoilt(conn, idOfAnswer(long.Head, long.Tail), fault.ResponseTooLarge, detail) {
+	if !v.spoilt(conn, idOfAnswer(long.Head, long.Tail), fault.ResponseTooLarge, "an answer of "+detail) {
 		v.Stray(conn, []byte("(a line of "+detail+")"))
 	}
 }

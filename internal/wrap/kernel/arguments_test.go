@@ -179,14 +179,13 @@ func TestAbsentArguments(t *testing.T) {
 	s.want(event.Repaired, 0)
 }
 
-// After the server has announced new tools, no call is checked against the old ones. It is sent as it
-// came; the session lists the new ones meanwhile.
+// After the server has announced new tools, a call waits for their list and is checked against it.
 func TestNoCallIsCheckedAgainstToolsThatChanged(t *testing.T) {
 	t.Parallel()
-	s := beginPicky(t, quick())
+	s := beginPicky(t, waitsLong(quick()))
 	s.answer(s.start("change", `{}`))
 	s.notice("notifications/tools/list_changed", 1)
-	if got := s.call("book", `{"days":"7"}`); !strings.Contains(got, `{"days":"7"}`) {
+	if got := s.call("book", `{"city":"Oslo","days":5}`); !strings.Contains(got, `"days":"5"`) {
 		t.Errorf("%s", got)
 	}
 }

@@ -257,7 +257,8 @@ type Now struct {
 	Client   string
 	Health   health.Snapshot
 	Past     upstream.Past
-	Starting bool      // nothing is known of the server yet
+	Starting bool      // nothing is known of the server yet, or it is being woken
+	Asleep   bool      // nothing needs the server, and it is not running
 	Up       time.Time // since when the server is connected; zero: it is not
 	PID      int       // of the server's process; 0: none
 	Tools    map[string]Class
@@ -272,7 +273,8 @@ func (s *Session) Now() Now {
 	n := Now{Client: s.client.clientName(), Past: s.up.Past(), Health: s.up.Snapshot()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n.Starting = n.Health.Generation == 0 && n.Past.LastReason == "" && s.link.trouble == nil
+	n.Asleep = s.sleep.asleep
+	n.Starting = !n.Asleep && (n.Health.Generation == 0 && n.Past.LastReason == "" && s.link.trouble == nil || s.sleep.starting())
 	n.Tools = make(map[string]Class, len(s.catalog.tools))
 	for name, t := range s.catalog.tools {
 		n.Tools[name] = t.class

@@ -209,6 +209,7 @@ func (t *table) move(c *Call, to state) bool {
 	}
 	switch to {
 	case queued:
+		t.s.sleep.wake()
 		t.queue = append(t.queue, c)
 		t.queuedBytes += queuedSize(c)
 		if c.awaitsList {
@@ -226,6 +227,9 @@ func (t *table) move(c *Call, to state) bool {
 		if from != arrived {
 			t.forget(c)
 		}
+	}
+	if t.s.sleep.idle > 0 {
+		t.s.sleep.note(c)
 	}
 	t.freed = t.freed || from == sent || (from == queued || from == held) && to == done
 	return true
@@ -391,7 +395,7 @@ func (s *Session) reportRepetition(c *Call, conn *upstream.Conn) {
 	case c.past.loss.Delivery == fault.Unsent && conn.Remote():
 		detail = "it did not run"
 	case c.past.loss.Delivery == fault.Unsent:
-		detail = "the server never read it"
+		detail = upstream.NeverRead
 	}
 	s.emit(c, event.Event{Kind: event.Replayed, Generation: conn.Generation, Detail: detail})
 }

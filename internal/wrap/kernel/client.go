@@ -51,7 +51,7 @@ func (k *client) fromClient(line []byte, mirrors http.Header) {
 	}
 	m, rest, err := wire.Scan(line)
 	if err == nil && len(rest) > 0 {
-		err = errors.New("more than one message on a line")
+		err = errors.New("there is more than one message on the line")
 	}
 	if err != nil {
 		k.refuse(k.free(wire.LooseID(line)), fault.MessageInvalid, err.Error())
@@ -157,6 +157,9 @@ func (k *client) accept(c *Call, ruling *Ruling) {
 
 // refuseAs answers a call that a stage refuses, or lets another stage hold it.
 func (k *client) refuseAs(c *Call, ruling *Ruling) {
+	if k.s.catalog.remembered {
+		k.s.sleep.wake() // what the call was checked against may be out of date
+	}
 	if ruling.hold == nil || k.s.link.conn == nil || k.s.leaving.mute() {
 		k.s.fail(c, ruling.refusal)
 		return
@@ -245,7 +248,7 @@ func (k *client) answerWithoutServer(c *Call) bool {
 	if k.s.link.conn != nil {
 		return false
 	}
-	if k.fromCache(c) {
+	if k.fromCache(c) || k.s.sleep.asleep && k.s.sleep.answer(c) {
 		return true
 	}
 	if k.s.likeness.hopeless(c) {
@@ -364,7 +367,7 @@ func (k *client) tooLongFromClient(long *wire.TooLong) {
 	if at := requestTail.FindSubmatch(long.Tail); id == nil && at != nil {
 		id = at[1]
 	}
-	k.refuse(k.free(id), fault.RequestTooLarge, fmt.Sprintf("%d bytes; the limit is %d", long.Length, k.s.config.Limits.MaxMessage))
+	k.refuse(k.free(id), fault.RequestTooLarge, fmt.Sprintf("a message of %d bytes; the limit is %d", long.Length, k.s.config.Limits.MaxMessage))
 }
 
 // requestTail matches the id at the end of a request.

@@ -183,7 +183,7 @@ func TestACorrectedCallThatEndsTheServerHasOneAnswer(t *testing.T) {
 	i := openInn(t, &scripted{json: `{"arguments":{"city":"fatal","days":3}}`}, quick())
 	id := i.start("book", `{"city":"fatal","days":"1 + 2"}`)
 	got := i.wantFault(id, fault.OutcomeUnknown).raw
-	if i.ran() != "book fatal" || !strings.Contains(got, "The server had rejected the first call: ") {
+	if i.ran() != "book fatal" || !strings.Contains(got, "The server rejected the original call: ") {
 		t.Errorf("%s\nran %q", got, i.ran())
 	}
 	if i.await(event.Corrected, 1); i.answers(id) != 1 {

@@ -185,7 +185,7 @@ func TestWithoutACorrectionTheAnswerIsTheSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := quick()
 			if model.wait != nil {
-				o.ModelTimeout = 1
+				o.Waits.Model = 1
 			}
 			i := openInn(t, model, o)
 			if got := i.answer(i.start("book", threeDays)).raw; got != want {
@@ -258,7 +258,7 @@ func TestBothFailuresAreInOneAnswer(t *testing.T) {
 	if strings.Contains(got, "Use this form next time") || i.answers(id) != 1 || i.ran() != "" {
 		t.Errorf("%s\nran %q", got, i.ran())
 	}
-	if e := i.await(event.Corrected, 1); !strings.Contains(e.Detail, "failed as well") {
+	if e := i.await(event.Corrected, 1); !strings.Contains(e.Detail, "the corrected call also failed") {
 		t.Errorf("%+v", e)
 	}
 	i.answer(i.start("book", `{"city":"full","days":"1 + 2"}`))

@@ -431,7 +431,7 @@ func TestAnErrorThatSpeaksOfAClosedConnectionIsAnAnswer(t *testing.T) {
 	t.Parallel()
 	for _, era := range []string{"plain", "session", "modern"} {
 		a := startActing(t, era)
-		s := a.begin(t, func(o *Options) { o.Pause = func(context.Context) {} })
+		s := a.begin(t, func(o *Options) { o.Waits.Pause = func(context.Context) {} })
 		for _, r := range failures {
 			for tool, times := range map[string]int{"read": 2, "act": 1} {
 				key := tool + " " + r.name

@@ -207,7 +207,7 @@ func TestAnExaminedAnswerIsNotOvertaken(t *testing.T) {
 	t.Parallel()
 	q := &callQuack{begin: make(chan struct{})}
 	o := quick()
-	o.Calls, o.ExamineTimeout = q, patience.Limit()
+	o.Calls, o.Waits.Examine = q, patience.Limit()
 	s := beginListed(t, "parrot", o)
 	before := s.session.Counters().Answered
 	var sent []string
@@ -232,7 +232,7 @@ func TestASlowExaminationCostsNoAnswer(t *testing.T) {
 	t.Parallel()
 	q := &callQuack{begin: make(chan struct{})}
 	o := quick()
-	o.Calls, o.ExamineTimeout = q, time.Millisecond
+	o.Calls, o.Waits.Examine = q, time.Millisecond
 	s := beginListed(t, "parrot", o)
 	var sent []string
 	for range maxExamined {
@@ -259,7 +259,7 @@ func TestMuchBehindAnExaminedAnswerReleasesIt(t *testing.T) {
 	t.Parallel()
 	q := &callQuack{begin: make(chan struct{})}
 	o := quick()
-	o.Calls, o.ExamineTimeout = q, patience.Limit()
+	o.Calls, o.Waits.Examine = q, patience.Limit()
 	s := beginListed(t, "parrot", o)
 	failed := s.startSaying(saysDown)
 	s.examines(q, 1)
@@ -279,7 +279,7 @@ func TestAnExaminationDelaysTheEndOfItsSession(t *testing.T) {
 	t.Parallel()
 	q := &callQuack{begin: make(chan struct{})}
 	o := quick()
-	o.Calls, o.ExamineTimeout, o.Timing.FinishGrace = q, patience.Limit(), patience.Limit()
+	o.Calls, o.Waits.Examine, o.Timing.FinishGrace = q, patience.Limit(), patience.Limit()
 	s := beginListed(t, "parrot", o)
 	id := s.startSaying(saysDown)
 	s.examines(q, 1)
@@ -298,7 +298,7 @@ func TestAStopDoesNotWaitForAnExamination(t *testing.T) {
 	t.Parallel()
 	q := &callQuack{begin: make(chan struct{})}
 	o := quick()
-	o.Calls, o.ExamineTimeout = q, time.Hour
+	o.Calls, o.Waits.Examine = q, time.Hour
 	s := beginListed(t, "parrot", o)
 	before := s.session.Counters().Answered
 	sent := []string{s.startSaying(saysDown), s.startSaying(saysFine)}

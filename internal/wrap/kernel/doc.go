@@ -7,6 +7,7 @@
 //	client.go      messages from the client; listen.go: how they are read
 //	answers.go     messages from the server, and responses
 //	lost.go        a connection ends, or one HTTP exchange fails; decide.go says what becomes of its calls
+//	sleep.go       a server that nothing needs is not started, or stopped; tasks.go: what it must not be stopped for
 //	generation.go  a new connection, or none
 //	stage.go       what stages are, and what they can rule
 //	held.go        a call that a stage keeps for a while

@@ -133,3 +133,24 @@ func (s *Session) Up(c *upstream.Conn) { s.server.Up(c) }
 
 // Unchecked lets a session change without a check of its tables.
 func (s *Session) Unchecked() { s.check = nil }
+
+// PassIdle lets the time pass after which a server that nothing uses is stopped, and reports whether it sleeps.
+func (s *Session) PassIdle() (asleep bool) { return s.Pass(s.sleep.idle) }
+
+// Pass lets some time pass in which nothing uses the server, and reports whether it sleeps.
+func (s *Session) Pass(d time.Duration) (asleep bool) {
+	s.update(func() {
+		if s.sleep.timer != nil {
+			s.sleep.check(time.Now().Add(d))
+		}
+		asleep = s.sleep.asleep
+	})
+	return asleep
+}
+
+// Used returns when something last used the server.
+func (s *Session) Used() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sleep.used
+}

@@ -231,7 +231,7 @@ func TestFaultH06Stopped(t *testing.T) {
 		s.await(event.Died, 1)
 		detail, exit := "paused", "signal: terminated"
 		if runtime.GOOS == "windows" { // does not tell a stopped process, and cannot ask one to end
-			detail, exit = "does not respond", "exit status 1"
+			detail, exit = "is not responding", "exit status 1"
 		}
 		if e := s.await(event.Hung, 1); !strings.Contains(e.Detail, detail) {
 			t.Errorf("hung: %s", e.Detail)

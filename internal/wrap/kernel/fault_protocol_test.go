@@ -442,7 +442,7 @@ func TestFaultM17ToolsChangeUnderACall(t *testing.T) {
 	if got := s.call("extra", `{"text":"new"}`); got != "new" {
 		t.Errorf("%q", got)
 	}
-	if m := s.answer(s.start("get", `{"key":"k"}`)); m.Error == nil || !strings.Contains(m.Error.Message, "The server does not list a tool `get`") {
+	if m := s.answer(s.start("get", `{"key":"k"}`)); m.Error == nil || !strings.Contains(m.Error.Message, "it does not list a tool named `get`") {
 		t.Errorf("a tool that is gone: %s", m.raw)
 	}
 	s.wantOneAnswer(id)

@@ -20,7 +20,7 @@ func (v *server) Up(conn *upstream.Conn) {
 	}
 	v.s.update(func() {
 		if v.s.likeness.told != "" { // the session began a moment ago, and was not restored on this connection
-			conn.End("a session started without it", true)
+			conn.End("the session started without it", true)
 			return
 		}
 		v.s.link.use(conn)
@@ -31,6 +31,7 @@ func (v *server) Up(conn *upstream.Conn) {
 			// until they are listed. A process is asked before anything is repeated.
 			v.s.catalog.remembered = len(v.s.catalog.tools) > 0
 		}
+		v.s.sleep.begin()
 		v.s.restarting.endRestart(nil)
 		if v.s.memory.legacy {
 			v.s.restorer.greet(conn)

@@ -286,7 +286,7 @@ func TestAToolNameIsCorrectedAfterTheServerRejectedIt(t *testing.T) {
 	t.Parallel()
 	s := beginListed(t, "checking", quick())
 	ours := splitError(t, s.answer(s.start("mcp.read", `{"city":"Oslo"}`)), `"error":{"code":-32602,"message":"Unknown tool: mcp.read"}`)
-	if !strings.Contains(ours, "[gauze] The server does not list a tool `mcp.read`") || !strings.Contains(ours, "`read`") {
+	if !strings.Contains(ours, "[gauze] The server rejected the call: it does not list a tool named `mcp.read`") || !strings.Contains(ours, "`read`") {
 		t.Errorf("%s", ours)
 	}
 	r := s.result(s.start("mcp.read", `{"city":"Oslo"}`))

@@ -48,6 +48,7 @@ func (v *server) Down(conn *upstream.Conn) {
 			v.s.quarantine.last = inFlight
 		}
 		clear(v.late)
+		v.s.sleep.forget(conn)
 		if v.rootsEnd > 0 && conn.Delivery(v.rootsEnd) == fault.Unsent {
 			v.s.memory.rootsChanged = true
 		}
@@ -335,7 +336,7 @@ func (v *server) hintAfterGap(id []byte) {
 // Gap handles a gap in a legacy server's own stream: changes may have been missed.
 func (v *server) Gap(*upstream.Conn) {
 	v.s.update(func() {
-		v.s.catalog.change(v.s.order.sends) // that may have been announced in the gap
+		v.s.listing.change() // that may have been announced in the gap
 		var seen []string
 		for method := range v.s.catalog.lists {
 			seen = append(seen, method)

@@ -19,6 +19,8 @@ func (v *server) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 		about = v.about(conn, m)
 		pass := true
 		switch m.Method {
+		case "notifications/tasks/status", "notifications/tasks":
+			v.s.sleep.noteStatus(m.Params)
 		case "notifications/progress":
 			pass = v.progress(m)
 		case "notifications/cancelled":
@@ -33,11 +35,13 @@ func (v *server) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 			pass = !v.swallowed(m)
 			v.hintAfterGap(subscriptionOf(m.Params))
 		case "notifications/tools/list_changed":
-			v.s.catalog.change(v.s.order.sends)
+			v.s.listing.change()
+			v.s.sleep.outdate(m.Method)
 			if pass = v.notices.pass(m, time.Now()); pass && conn == v.s.link.conn {
 				v.s.restorer.askTools(conn) // until they are listed, nothing is repeated
 			}
 		case "notifications/prompts/list_changed", "notifications/resources/list_changed":
+			v.s.sleep.outdate(m.Method)
 			pass = v.notices.pass(m, time.Now())
 		}
 		if !pass {

@@ -35,6 +35,10 @@ type Options struct {
 	// place. Default: a counter of its own.
 	Writes *atomic.Uint64
 
+	// Idle is how long a server that nothing uses is kept running. Default: as long as the session. Server.Lazy
+	// leaves it asleep at first.
+	Idle time.Duration
+
 	// ReadTool reads what stages have to know of a tool that is listed, and Listed is told about some of these. May be nil.
 	ReadTool func(item []byte) any
 	Listed   func([]any)
@@ -81,7 +85,8 @@ type Timing struct {
 	// MaxHold is how long a call is held because of what others may do. Default 1s.
 	MaxHold time.Duration
 
-	// ListWait is how long a call waits for the list of the tools if the client has not asked for it.
+	// ListWait is how long a call waits for the list of the tools if the client has not asked for it, or
+	// if the server has announced other tools since.
 	// Default 2s.
 	ListWait time.Duration
 

@@ -8,8 +8,12 @@ import (
 
 // holdUntil returns until when a call is held while the server is down. It waits for the restart that follows
 // the loss of a server, however long that takes, within its patience. Once a restart has failed, it is held
-// only as long as a restart is likely to take: since the loss, or since the attempt that is in progress.
+// only as long as a restart is likely to take: since the loss, or since the attempt that is in progress. How
+// long the start of a server that was asleep may take is up to the restart rules.
 func (l *likeness) holdUntil(c *Call, now time.Time) time.Time {
+	if l.s.sleep.starting() {
+		return never
+	}
 	until := c.waitsSince().Add(l.s.config.Timing.Patience)
 	if l.s.link.trouble == nil || c.class == Start { // endStarts ends the wait for a session
 		return until

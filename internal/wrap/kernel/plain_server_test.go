@@ -332,6 +332,10 @@ func serveParrot(in io.Reader, out io.Writer, _ string) {
 				fmt.Fprintln(out, p.Arguments.Before)
 			}
 			answer(p.Arguments.Answer)
+		case "tasks/get", "tasks/result":
+			var p struct{ Answer string }
+			json.Unmarshal(m.Params, &p)
+			answer(p.Answer)
 		}
 	})
 }

@@ -127,7 +127,10 @@ func (l *likeness) unavailable(c *Call, t *upstream.Trouble) {
 // beginWithout begins a session without its server, which will be compared with its portrait as soon
 // as it is there.
 func (l *likeness) beginWithout(c *Call, t *upstream.Trouble) bool {
-	if l.s.config.Shelf == nil || l.s.memory.known() || !opens(c.msg.Method) || asksPerson(t) {
+	known := l.s.memory.known()
+	// A server that sleeps is introduced to each modern client that comes.
+	another := l.s.sleep.asleep && l.s.memory.modern && c.msg.Method == "server/discover"
+	if l.s.config.Shelf == nil || known && !another || !opens(c.msg.Method) || asksPerson(t) {
 		return false
 	}
 	whose := l.whoseOf(c)
@@ -140,12 +143,14 @@ func (l *likeness) beginWithout(c *Call, t *upstream.Trouble) bool {
 		return false
 	}
 	if c.state == sent {
-		l.s.watcher.replace(c.conn, "it did not answer "+c.msg.Method+", and a session started without it")
+		l.s.watcher.replace(c.conn, "it did not answer "+c.msg.Method+", and the session started without it")
 	}
 	result := announcing([]byte(p.Result))
 	l.s.learn(c, result)
 	l.whose, l.intro, l.told = whose, p.Result, p.Result
-	l.s.catalog.recall(p.Lists)
+	if !known {
+		l.s.catalog.recall(p.Lists)
+	}
 	l.s.counters.FromCache++
 	l.s.reply(c, result, OutcomeOK)
 	return true

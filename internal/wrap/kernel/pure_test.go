@@ -118,6 +118,35 @@ func TestTheSecondCallDoesNotWait(t *testing.T) {
 	}
 }
 
+// Calls wait once for each change of the tools, also if they are not listed any more.
+func TestACallWaitsForToolsThatChanged(t *testing.T) {
+	t.Parallel()
+	s := bare(launch.Spec{Command: "none"})
+	list := func() {
+		s.catalog.learn("tools/list", "", []byte(`{"tools":[{"name":"look"}]}`))
+		s.catalog.stale = false
+	}
+	c := &Call{id: []byte("1"), tool: "look", modern: true}
+	wants := func(when string, want bool) {
+		t.Helper()
+		if got := s.listing.awaitsList(c); got != want {
+			t.Errorf("%s: waits %v", when, got)
+		}
+	}
+	list()
+	wants("the tools are listed", false)
+	s.listing.change()
+	wants("they changed", true)
+	s.listing.since = time.Now().Add(-3 * time.Second)
+	wants("a call has waited", false)
+	s.listing.change()
+	wants("they changed again and were not listed", false)
+	list()
+	wants("they are listed again", false)
+	s.listing.change()
+	wants("they changed after that", true)
+}
+
 // A client that exchanges messages gets held responses in any order.
 func TestHeldResponsesAsMessages(t *testing.T) {
 	t.Parallel()

@@ -198,6 +198,7 @@ func (d *dialogue) answerFromClient(m *wire.Message) {
 			return
 		}
 		d.settleQuestion(string(m.ID), q)
+		d.s.sleep.used = time.Now()
 		d.s.ids.scratch = m.AppendWithID(d.s.ids.scratch[:0], q.id)
 		q.conn.Queue(d.s.ids.scratch)
 		if q.conn != d.s.link.conn {

@@ -17,7 +17,7 @@ type restarting struct {
 
 // Restart replaces the server because the user asked for it. It waits until no call is in flight and
 // then until the next server is ready, and gives up when ctx ends. Calls that arrive meanwhile wait
-// for the next server. A server that is down is tried immediately, and the result is that of the attempt.
+// for the next server. A server that is down or asleep is tried immediately, and the result is that of the attempt.
 func (s *Session) Restart(ctx context.Context) error {
 	result := make(chan error, 1)
 	s.update(func() {
@@ -53,6 +53,7 @@ func (r *restarting) restartIfIdle() {
 	case r.s.leaving.closing:
 		err = errors.New("not restarted: the session is ending")
 	case conn == nil:
+		r.s.sleep.wake()
 		r.s.later(r.s.up.TryNow)
 		r.replacing, r.restart = r.restart, nil
 		return

@@ -54,7 +54,7 @@ func (v *server) Prepare(ctx context.Context, conn *upstream.Conn) error {
 	healed := false
 	v.s.update(func() {
 		v.s.restorer.news = v.s.restorer.updated(m)
-		healed = begun && !v.s.restarting.restarted
+		healed = begun && !v.s.restarting.restarted && !v.s.sleep.woken
 	})
 	if healed {
 		v.s.emit(nil, event.Event{Kind: event.Restored, Generation: conn.Generation, PID: conn.PID(), Took: time.Since(began)})

@@ -13,8 +13,11 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
 )
 
-// StateStarting is the state before the first connection.
-const StateStarting = "starting"
+// States of a server beside those of its health.
+const (
+	StateStarting = "starting" // before the first connection
+	StateAsleep   = "asleep"   // nothing needs it, and no process runs: the next call starts it
+)
 
 // Session connects one client and one server. Its parts are in the files of their names; the lock guards all of
 // them, except for what guards itself.
@@ -43,6 +46,7 @@ type Session struct {
 	watcher    watcher
 	likeness   likeness
 	restarting restarting
+	sleep      sleep
 	leaving    leaving
 	work       work
 
@@ -100,6 +104,7 @@ func New(o Options) *Session {
 	s.server = server{s: s, tasks: map[string]bool{}, late: map[uint64]bool{}, notices: newNotices()}
 	s.dialogue = dialogue{s: s, questions: map[string]*question{}}
 	s.watcher = watcher{s: s, wake: make(chan struct{}, 1)}
+	s.sleep = sleep{s: s, idle: o.Idle, asleep: o.Server.Lazy, woken: o.Server.Lazy}
 	hurried := make(chan struct{})
 	s.leaving = leaving{s: s, hurried: hurried, hurry: sync.OnceFunc(func() { close(hurried) })}
 	s.out.failed, s.out.tell = make(chan struct{}), o.Tell
@@ -178,6 +183,7 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 	s.update(func() {
 		s.leaving.closing = true
 		s.restarting.endRestart(errors.New("not restarted: the session is ending"))
+		s.sleep.stop()
 		s.table.roomy.Broadcast()
 	})
 	cancel()

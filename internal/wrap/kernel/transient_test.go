@@ -125,8 +125,8 @@ func openFlaky(t *testing.T, o Options) *inn {
 	t.Helper()
 	dir := t.TempDir()
 	o.Spec = plainServer("flaky", dir)
-	if o.Pause == nil {
-		o.Pause = func(context.Context) {}
+	if o.Waits.Pause == nil {
+		o.Waits.Pause = func(context.Context) {}
 	}
 	return &inn{(&story{t: t, ended: make(chan error, 1)}).run(o).initialize(), dir, nil}
 }
@@ -153,7 +153,7 @@ func TestATransientErrorOfAReadIsRepeatedOnce(t *testing.T) {
 	if got := i.ran(); got != strings.TrimSuffix(ran, ", ") {
 		t.Errorf("ran %q\nwant %q", got, ran)
 	}
-	if e := i.await(event.Replayed, 1); !strings.Contains(e.Detail, "the tool answered with ") {
+	if e := i.await(event.Replayed, 1); !strings.Contains(e.Detail, "the tool reported ") {
 		t.Errorf("%+v", e)
 	}
 	if e := i.await(event.Saved, 1); e.Detail != kernel.SavedReplayed || e.Without <= 0 {
@@ -279,7 +279,7 @@ func TestACallIsRepeatedOnlyIfItsToolIsListedAgain(t *testing.T) {
 func paused(t *testing.T, o Options) (i *inn, resume func()) {
 	t.Helper()
 	wait := make(chan struct{})
-	o.Pause = func(ctx context.Context) {
+	o.Waits.Pause = func(ctx context.Context) {
 		select {
 		case <-wait:
 		case <-ctx.Done():

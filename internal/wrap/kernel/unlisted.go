@@ -13,9 +13,9 @@ import (
 
 // A call is checked against its tool's schema, and what the tool declares says whether it may be
 // repeated. A client that never listed the tools (a script, curl, a client with a cache) gets the same:
-// gauze lists them before the first call. The call waits in the queue, where nothing overtakes it, and
-// is sent unchecked if the list does not come soon. What --repair strict checks is never sent
-// unchecked: it waits longer, and is then refused.
+// gauze lists them before the first call, and again once the server has announced other tools. The call
+// waits in the queue, where nothing overtakes it, and is sent unchecked if the list does not come soon.
+// What --repair strict checks is never sent unchecked: it waits longer, and is then refused.
 
 // listing is how calls wait for the list of the tools.
 type listing struct {
@@ -38,16 +38,32 @@ func (l *listing) awaitsList(c *Call) bool {
 		return false
 	}
 	strict := l.isStrict(c)
-	if l.waiting == 0 && (l.s.catalog.listed || strict && !l.asking) {
-		*l = listing{s: l.s, asking: l.asking, checking: l.checking} // the tools have changed, or are asked for again
+	if strict && (l.s.catalog.listed || !l.asking) {
+		l.reset() // the tools have changed, or are asked for again
 	}
 	return strict || !l.hasWaited(c)
+}
+
+// change notes that the server announced different tools. Calls wait for their list, but not again while
+// it does not come.
+func (l *listing) change() {
+	if !l.s.catalog.stale {
+		l.reset()
+	}
+	l.s.catalog.change(l.s.order.sends)
+}
+
+// reset lets the next call wait for the list, if no other waits already.
+func (l *listing) reset() {
+	if l.waiting == 0 { // s stays: it is read without the lock
+		l.since, l.losses, l.failure, l.clients = time.Time{}, 0, nil, nil
+	}
 }
 
 // listsTool reports whether the list says what there is to know about the tool of a call.
 func (l *listing) listsTool(c *Call) bool {
 	_, known := l.s.catalog.tools[c.tool]
-	return (known || l.s.catalog.listed) && !(l.s.catalog.stale && l.isStrict(c))
+	return (known || l.s.catalog.listed) && !l.s.catalog.stale
 }
 
 // isStrict reports whether a call must not be sent unchecked.
@@ -217,7 +233,7 @@ func (l *listing) unlistedFault(c *Call) *fault.Fault {
 	case err != nil:
 		return &fault.Fault{Code: fault.ToolsUnlisted, Delivery: fault.Unsent, Detail: err.Error()}
 	case l.s.listing.losses >= maxListLosses:
-		return &fault.Fault{Code: fault.ToolsUnlisted, Delivery: fault.Unsent, Detail: "the server's connection closed each time gauze listed its tools"}
+		return &fault.Fault{Code: fault.ToolsUnlisted, Delivery: fault.Unsent, Detail: "the connection to the server was lost each time gauze tried to list its tools"}
 	}
 	return &fault.Fault{Code: fault.ToolsUnlisted, Delivery: fault.Unsent, Waited: time.Since(c.arrived),
 		Detail: fmt.Sprintf("the server did not answer tools/list within %v", l.s.config.Timing.Patience)}

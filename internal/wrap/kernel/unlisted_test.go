@@ -259,7 +259,7 @@ func TestStrictRefusesWhatItCannotCheck(t *testing.T) {
 	t.Parallel()
 	for lists, why := range map[string]string{
 		"never": "did not answer tools/list within 50ms", "rejected": "rejected tools/list",
-		"dies-always": "connection closed each time gauze listed its tools", "changing": "changed each time they were listed",
+		"dies-always": "lost each time gauze tried to list its tools", "changing": "changed each time they were listed",
 	} {
 		t.Run(lists, func(t *testing.T) {
 			t.Parallel()

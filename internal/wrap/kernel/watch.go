@@ -248,7 +248,7 @@ func (w *watcher) cutOff(c *Call, now time.Time) bool {
 	}
 	c.conn.Drop(c.end)
 	w.s.server.lose(c, exchangeLost, upstream.Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown,
-		Detail: fmt.Sprintf("the answer was cut off, and nothing followed within %v of the stream being resumed", limit)}, now)
+		Detail: fmt.Sprintf("the answer was cut off, and nothing more arrived in the %v after the stream was resumed", limit)}, now)
 	return true
 }
 
@@ -407,10 +407,10 @@ func (w *watcher) hung(conn *upstream.Conn, now time.Time) bool {
 	if !stopped && !(doubted && p.misses >= missesToKill) {
 		return false
 	}
-	why := "it does not respond and is not using the CPU"
+	why := "it is not responding and is not using the CPU"
 	switch {
 	case !p.vitals.Known:
-		why = "it does not respond"
+		why = "it is not responding"
 	case p.idleSince.IsZero() || now.Sub(p.idleSince) < w.s.config.Timing.HangGrace:
 		return false // it is working, perhaps with a helper process
 	case !p.stopped.IsZero() && now.Sub(p.stopped) < w.s.config.Timing.HangGrace:
@@ -451,9 +451,12 @@ func (w *watcher) refuseDiscover(c *Call) {
 		return
 	}
 	w.s.likeness.portrayLegacy(c)
+	asleep := w.s.sleep.asleep // then nothing has failed
 	w.s.later(func() {
 		w.s.end(c, string(fault.DiscoverUnanswered), time.Now())
-		w.s.emit(c, event.Event{Kind: event.Failed, Code: fault.DiscoverUnanswered})
+		if !asleep {
+			w.s.emit(c, event.Event{Kind: event.Failed, Code: fault.DiscoverUnanswered})
+		}
 		f := &fault.Fault{Code: fault.DiscoverUnanswered, Delivery: fault.Unknown, Server: w.s.config.Name, Name: w.s.config.Label, Method: c.msg.Method, At: time.Now()}
 		w.s.out.send(answer(c.id, reply(c.id, "error", f.RPCError())))
 	})

@@ -38,7 +38,7 @@ func HeaderFromEnv(text string, lookup func(string) (string, bool)) (h Header, e
 		value, set := lookup(variable)
 		switch {
 		case !closed || variable == "":
-			return h, fmt.Errorf("invalid --header-env %q: a reference must be ${VARIABLE}", text)
+			return h, fmt.Errorf("invalid --header-env %q: references must have the form ${VARIABLE}", text)
 		case (!set || value == "" && !IsHeaderVariable(variable)) && !optional:
 			return h, fmt.Errorf("invalid --header-env %s: the variable %s is not set", text, variable)
 		case value == "":

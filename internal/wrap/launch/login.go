@@ -123,6 +123,6 @@ func SignInOrWrap(wrap string) string {
 // LogInOrSendKey returns the advice for a server that does not say which credential it requires. run
 // begins the command that sends a key.
 func LogInOrSendKey(command, run string) string {
-	return "If the server has a login, log in with `" + command + "`. If it requires a key, set the environment variable NAME to it " +
+	return "If the server supports logging in, run `" + command + "`. If it requires a key, put the key in an environment variable NAME " +
 		"(with \"Bearer \" before it if the server requires that) and send it in a header: `" + run + " --header-env Authorization=NAME`"
 }

@@ -1,8 +1,10 @@
 package launch
 
 import (
+	"maps"
 	"net/netip"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -26,6 +28,9 @@ var runners = map[string]struct {
 	"dnx": {registry: "nuget"}, "dotnet": {}, "docker": {}, "podman": {}, "cargo": {},
 	"deno": {inside: true}, "go": {inside: true},
 }
+
+// Runners returns the names of the programs that may fetch a package before they run it, in order.
+func Runners() []string { return slices.Sorted(maps.Keys(runners)) }
 
 // Fetches reports whether name is the name of a program that may fetch a package before it runs it.
 func Fetches(name string) bool {

@@ -32,6 +32,7 @@ type Spec struct {
 
 	// Others are further fields of the server's entry, as NAME=JSON. gauze does not use them, but its
 	// client may, so the user who decides about the entry sees them. Only an entry as written has them.
+	// A server of gauze up has here which part of Env its entry sets, as NAME=VALUE.
 	Others []string
 }
 
@@ -72,7 +73,7 @@ func CheckHeader(name, value string) error {
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 		return fmt.Errorf("invalid value for header %s: it contains a line break or another control character", name)
 	case strings.HasPrefix(canonical, "Mcp-"), ourHeaders[canonical]:
-		return fmt.Errorf("gauze itself sets the %s header", name)
+		return fmt.Errorf("gauze itself sets the %s header: remove yours", name)
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ type lostError struct {
 	upstream.Loss
 }
 
-func (e *lostError) Error() string { return e.method + " did not get a response: " + e.Detail }
+func (e *lostError) Error() string { return e.method + " was not answered: " + e.Detail }
 
 // Run connects to a server once and goes as far as it can: locate, start, initialize, list the
 // tools. It runs only the command of spec, or contacts only its URL, and leaves nothing running.

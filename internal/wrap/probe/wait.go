@@ -58,7 +58,7 @@ func (a *attempt) giveUp(method string, wait *patience, elsewhere *lookout) (ans
 	a.atLimit(method, wait, true)
 	if a.r.Served = elsewhere.found; a.r.Served != nil {
 		a.r.Limit.Serves = a.r.Served.URL
-		return answered{}, fmt.Errorf("it responds at %s and not on stdout", a.r.Served.URL)
+		return answered{}, fmt.Errorf("it responds at %s, not on stdout", a.r.Served.URL)
 	}
 	if id := a.reader.unexpected(); id != "" {
 		return answered{}, a.invalid(fmt.Sprintf("its response to %s has the id %s, which gauze did not send", method, redact.Quote(id)))

@@ -43,6 +43,7 @@ type (
 const (
 	DefaultMaxMessage = kernel.DefaultMaxMessage
 	StateStarting     = kernel.StateStarting
+	StateAsleep       = kernel.StateAsleep
 	LookEvery         = kernel.LookEvery
 
 	Reads      = kernel.Reads
@@ -66,6 +67,9 @@ type Options struct {
 	Repair string            // off, silent, report or strict, for tools without a setting of their own
 	Timing Timing
 	Limits Limits
+
+	Lazy bool          // the server is started when something needs it
+	Idle time.Duration // how long a server that nothing uses is kept running; 0: as long as the session
 
 	// Explain words explanations; see repair.Gate. May be nil.
 	Explain func(repair.Explanation) string
@@ -96,17 +100,21 @@ type Options struct {
 	Opened     func(*Session) (closed func())  // called when the session begins, and closed when it has ended; may be nil
 	Tell       func(Told)                      // see kernel.Options
 	Models     func(string, Sampler) llm.Model // see correction.Stage; default: calls are not corrected
-	Pause      func(ctx context.Context)       // see repetition.Stage
+	Waits      Waits
+}
 
-	// ModelTimeout is how long the response to a rejected call waits for a model, unless a policy
-	// says otherwise. Default: as long as the model takes.
-	ModelTimeout time.Duration
-	// ExamineTimeout is how long the response to a failed call waits for its cause. Default 3s.
-	ExamineTimeout time.Duration
+// Waits says what the response to a call that failed may wait for.
+type Waits struct {
+	// Model is how long the response to a rejected call waits for a model, unless a policy says otherwise.
+	// Default: as long as the model takes.
+	Model time.Duration
+	// Examine is how long the response to a failed call waits for its cause. Default 3s.
+	Examine time.Duration
+	Pause   func(ctx context.Context) // see repetition.Stage
 }
 
 func (o Options) withDefaults() Options {
-	o.ExamineTimeout = cmp.Or(o.ExamineTimeout, 3*time.Second)
+	o.Waits.Examine = cmp.Or(o.Waits.Examine, 3*time.Second)
 	o.Name = cmp.Or(o.Name, o.Spec.Shown())
 	if o.OpenBrowser == nil {
 		o.OpenBrowser = login.OpenBrowser
@@ -133,9 +141,9 @@ func New(o Options) *Session {
 	s := &Session{Options: o, stages: newStages(&o, label, w)}
 	k := kernel.Options{
 		Name: o.Name, Label: label, Stages: s.stages.inOrder(), Others: Policy{}.kernel(o.Repair), Timing: o.Timing, Limits: o.Limits, Events: o.Events, Words: w,
-		LastID: o.LastID, Writes: o.Writes, ReadTool: gate.ReadTool, Listed: gate.Prepare, Disown: disown, ReaderGone: o.ReaderGone, Tell: o.Tell,
+		LastID: o.LastID, Writes: o.Writes, ReadTool: gate.ReadTool, Listed: gate.Prepare, Disown: disown, Idle: o.Idle, ReaderGone: o.ReaderGone, Tell: o.Tell,
 		Server: upstream.Options{
-			Spec: o.Spec, Remote: o.Remote, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout, ConfirmAfter: o.ConfirmAfter, MaxMessage: cmp.Or(o.Limits.MaxMessage, DefaultMaxMessage),
+			Spec: o.Spec, Lazy: o.Lazy, Remote: o.Remote, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout, ConfirmAfter: o.ConfirmAfter, MaxMessage: cmp.Or(o.Limits.MaxMessage, DefaultMaxMessage),
 			Stderr: o.Stderr, Events: o.Events, Health: o.Health, Doctor: w.consult(o.Doctor),
 		},
 	}

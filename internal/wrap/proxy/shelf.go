@@ -101,14 +101,16 @@ func anyString(value any, is func(string) bool) bool {
 	return false
 }
 
-// account returns what the same server may answer differently for: its directory and its secrets.
+// account returns what the same server may answer differently for: its directory and its secrets. Other
+// variables do not count: many of them are new in each terminal.
 func account(spec launch.Spec) []string {
-	all := []string{spec.Fingerprint()}
 	if spec.URL != "" {
-		return all
+		return []string{spec.Fingerprint()}
 	}
+	named := spec
+	named.Env = nil
 	here, _ := os.Getwd()
-	all = append(all, cmp.Or(spec.Dir, here))
+	all := []string{named.Fingerprint(), cmp.Or(spec.Dir, here)}
 	for _, pair := range slices.Sorted(slices.Values(spec.Environment())) {
 		if name, value, _ := strings.Cut(pair, "="); redact.NamesSecret(name, value) || len(redact.InnerSecrets(value)) > 0 {
 			all = append(all, pair)

@@ -30,7 +30,7 @@ func newStages(o *Options, label string, words *words) *stages {
 	policy := func(tool string) correct.Policy { return o.Tools[tool].Correct.Over(o.Tools[AllTools].Correct) }
 	s := &stages{
 		login:      &login.Stage{Label: label, OpenBrowser: o.OpenBrowser, Mode: mode, Redact: words.Redact},
-		repetition: &repetition.Stage{Mode: mode, Policy: policy, Redact: words.Redact, Pause: o.Pause},
+		repetition: &repetition.Stage{Mode: mode, Policy: policy, Redact: words.Redact, Pause: o.Waits.Pause},
 		gate:       gate.New(o.Explain),
 	}
 	s.gate.Mode, s.gate.Redact = mode, words.Redact
@@ -43,11 +43,11 @@ func newStages(o *Options, label string, words *words) *stages {
 		s.trace = &trace.Stage{Tracer: o.Tracer, Server: o.Name, Session: o.SessionID}
 	}
 	if o.Calls != nil {
-		s.diagnosis = &diagnosis.Stage{Doctor: o.Calls, Spec: o.Spec, Mode: mode, Redact: words.Redact, Timeout: o.ExamineTimeout}
+		s.diagnosis = &diagnosis.Stage{Doctor: o.Calls, Spec: o.Spec, Mode: mode, Redact: words.Redact, Timeout: o.Waits.Examine}
 		s.diagnosis.Remember()
 	}
 	if o.Models != nil {
-		s.correction = &correction.Stage{Gate: s.gate, Diagnosis: s.diagnosis, Policy: policy, Redact: words.Redact, Models: o.Models, Timeout: o.ModelTimeout}
+		s.correction = &correction.Stage{Gate: s.gate, Diagnosis: s.diagnosis, Policy: policy, Redact: words.Redact, Models: o.Models, Timeout: o.Waits.Model}
 	}
 	return s
 }

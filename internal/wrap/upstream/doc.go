@@ -3,6 +3,7 @@
 //	upstream.go   the supervisor: start, prepare, publish, wait for the end, restart
 //	restart.go    when to retry, when to wait, when to give up; pure
 //	conn.go       one generation of one connection: once broken, never reused
+//	asked.go      what is asked of the supervisor: another attempt, a server that sleeps
 //	past.go       why connections ended, and how long the server was away
 //	failures.go   the last failures, as they are shown
 //	unreached.go  a server at a URL that is waited for

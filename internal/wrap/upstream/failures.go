@@ -42,8 +42,10 @@ func (u *Upstream) failed(e Evidence, p plan, at time.Time) {
 	secrets := u.Spec.Secrets()
 	f := health.Failure{At: at, Kind: kindOf(e, p.code), Detail: secrets.Passage(e.Sentence()), Output: secrets.Quote(e.Telling()), Ran: e.Ran}
 	u.mu.Lock()
-	defer u.mu.Unlock()
 	u.tracker.Failed(f)
+	from, to := u.news()
+	u.mu.Unlock()
+	u.changed(u.tracker.Snapshot().Generation, from, to)
 }
 
 // retrying records why the last generation failed, as far as the doctor knows, and what happens next.

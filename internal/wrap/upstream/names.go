@@ -44,6 +44,7 @@ const (
 const (
 	ClientLeft  = life.ClientLeft
 	UserRestart = life.UserRestart
+	NotNeeded   = life.NotNeeded
 )
 
 // What a process and a URL can be relied on for.

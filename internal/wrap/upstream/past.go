@@ -19,14 +19,18 @@ const (
 	ReasonLogin       = "login"        // a person has to log in to the server at a URL
 	ReasonStartFailed = "start-failed" // the server sent no message, or the session could not be restored
 	ReasonRestart     = "restart"      // the user asked for a restart
+	ReasonIdle        = "idle"         // nothing used the server; the next call starts it
 	ReasonStopped     = "stopped"      // the client left
 )
 
 // reasonTexts are the reasons in words.
 var reasonTexts = map[string]string{
 	ReasonExit: "it exited", ReasonSignal: "it was killed", ReasonHung: "it hung", ReasonConnection: "not reachable", ReasonSession: "session lost",
-	ReasonRefused: "rejects requests", ReasonLogin: "login required", ReasonStartFailed: "did not start", ReasonRestart: "you restarted it", ReasonStopped: "stopped",
+	ReasonRefused: "rejects requests", ReasonLogin: "login required", ReasonStartFailed: "did not start", ReasonRestart: "you restarted it", ReasonIdle: "not in use", ReasonStopped: "stopped",
 }
+
+// NeverRead is why a call is sent again that was still in the pipe to a server that ended.
+const NeverRead = "the server never read it"
 
 // ReasonText returns a reason in words that follow the number of restarts.
 func ReasonText(reason string) string { return reasonTexts[reason] }
@@ -38,6 +42,8 @@ func reasonOf(e Evidence, ready bool) string {
 		return ReasonStopped
 	case e.ByUs == UserRestart:
 		return ReasonRestart
+	case e.ByUs == NotNeeded:
+		return ReasonIdle
 	case e.Refused != nil:
 		return ReasonRefused
 	case e.Gone:
@@ -58,7 +64,7 @@ func reasonOf(e Evidence, ready bool) string {
 type Past struct {
 	Closures   map[string]uint64 // ended connections by reason
 	Recovery   health.Histogram  // how long the server was away
-	LastReason string            // why the last connection ended, other than because the client left
+	LastReason string            // why the last connection ended, other than because the client left or nothing used it
 	LastDeath  time.Time         // when
 }
 
@@ -67,7 +73,7 @@ const maxRecoveries = 10_000
 // outages records when the server was away.
 type outages struct {
 	past       Past
-	died       time.Time // when the last generation ended; zero if none has, or if the user asked for a restart
+	died       time.Time // when the last generation ended; zero if none has, or if gauze stopped it on purpose
 	recoveries []health.Recovery
 }
 
@@ -77,10 +83,10 @@ func (o *outages) began(reason string, at time.Time) {
 		o.past.Closures = map[string]uint64{}
 	}
 	o.past.Closures[reason]++
-	if reason != ReasonStopped {
+	if reason != ReasonStopped && reason != ReasonIdle {
 		o.past.LastReason, o.past.LastDeath = reason, at
 	}
-	if o.died = at; reason == ReasonRestart {
+	if o.died = at; reason == ReasonRestart || reason == ReasonIdle {
 		o.died = time.Time{} // what follows is not a recovery
 	}
 }

@@ -60,6 +60,8 @@ type Trouble struct {
 // Options configures an Upstream. The zero value of each field is a sensible default.
 type Options struct {
 	Spec launch.Spec
+	// Lazy leaves the server asleep until Wake is called.
+	Lazy bool
 	// Remote is shared with other upstreams that use the same URL. Default: one of its own.
 	Remote  *Remote
 	Name    string // shown to users; default the command line
@@ -82,9 +84,8 @@ type Options struct {
 // connection.
 type Upstream struct {
 	Options
-	user User
-	wake chan struct{}
-	now  chan struct{} // see TryNow
+	user  User
+	asked asked
 
 	ownRemote bool // Remote is not shared
 	// Used only by the goroutine that runs Serve.
@@ -118,7 +119,12 @@ func New(o Options, user User) *Upstream {
 	if o.Stderr == nil {
 		o.Stderr = io.Discard
 	}
-	return &Upstream{Options: o, user: user, wake: make(chan struct{}, 1), now: make(chan struct{}, 1), tracker: health.New(o.Health)}
+	u := &Upstream{Options: o, user: user, asked: newAsked(), tracker: health.New(o.Health)}
+	if o.Lazy {
+		u.asked.asleep.Store(true)
+		u.tracker.Rested(time.Now())
+	}
+	return u
 }
 
 // defaultStartTimeout is how long common clients wait for the response to initialize.
@@ -182,7 +188,10 @@ func (u *Upstream) Serve(ctx context.Context) error {
 	var since time.Time // when the trouble began
 	attempts := 0
 	for generation := 1; ; generation++ {
-		drain(u.now) // this is the attempt
+		if !u.untilNeeded(ctx) {
+			return nil
+		}
+		drain(u.asked.now) // this is the attempt
 		evidence, ready, err := u.generation(ctx, generation, &watchdog, logs)
 		u.unreached = unreached(evidence)
 		now := time.Now()
@@ -195,7 +204,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 		if evidence.ByUs == ClientLeft || u.wasLast(evidence) {
 			return nil // it read the end of its input, and exited
 		}
-		if evidence.ByUs == UserRestart {
+		if evidence.ByUs == UserRestart || evidence.ByUs == NotNeeded || u.asked.asleep.Load() {
 			since, attempts = time.Time{}, 0
 			history.credit(evidence)
 			continue
@@ -246,7 +255,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 			}
 			continue
 		}
-		if !pause.Until(ctx, next.wait, u.now) {
+		if !pause.Until(ctx, next.wait, u.asked.now) {
 			return nil
 		}
 	}
@@ -391,7 +400,7 @@ const maxOutputLine = 300
 
 // lastOutput returns what a server printed before it failed, without secrets; nil if it was to stop.
 func (u *Upstream) lastOutput(reason string, e Evidence) (lines []string) {
-	if reason == ReasonStopped || reason == ReasonRestart {
+	if reason == ReasonStopped || reason == ReasonRestart || reason == ReasonIdle {
 		return nil
 	}
 	secrets := u.Spec.Secrets()
@@ -415,7 +424,7 @@ func (u *Upstream) emit(e event.Event) {
 // untilAsked waits for Ask, and at least for retryWhenAsked. A new login ends the wait if one is
 // missing.
 func (u *Upstream) untilAsked(ctx context.Context, since time.Time, login bool) error {
-	drain(u.wake) // asked before gauze gave up
+	drain(u.asked.again) // asked before gauze gave up
 	var stored, renewed <-chan struct{}
 	if login {
 		waiting, cancel := context.WithCancel(ctx)
@@ -430,10 +439,10 @@ func (u *Upstream) untilAsked(ctx context.Context, since time.Time, login bool) 
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-early.C:
-			wake = u.wake
+			wake = u.asked.again
 		case <-wake:
 			return nil
-		case <-u.now:
+		case <-u.asked.now:
 			return nil
 		case <-stored:
 			return nil
@@ -444,25 +453,11 @@ func (u *Upstream) untilAsked(ctx context.Context, since time.Time, login bool) 
 }
 
 // Ask reports that a client needs the server although gauze gave up on it.
-func (u *Upstream) Ask() { signal(u.wake) }
+func (u *Upstream) Ask() { signal(u.asked.again) }
 
 // TryNow ends the wait for the next attempt to connect, however long it would be: a person or a program
 // asked for one.
-func (u *Upstream) TryNow() { signal(u.now) }
-
-func signal(to chan struct{}) {
-	select {
-	case to <- struct{}{}:
-	default:
-	}
-}
-
-func drain(from chan struct{}) {
-	select {
-	case <-from:
-	default:
-	}
-}
+func (u *Upstream) TryNow() { signal(u.asked.now) }
 
 // connected records that a connection is ready for calls.
 func (u *Upstream) connected(c *Conn) {
@@ -490,11 +485,16 @@ func (u *Upstream) recovered(c *Conn) {
 func (u *Upstream) closed(c *Conn, reason string) {
 	ended := c.rec.Ended()
 	u.mu.Lock()
-	u.tracker.Closed(c.Generation, ended)
 	u.conn = nil
 	u.outages.began(reason, ended)
-	if reason == ReasonRestart {
+	switch reason {
+	case ReasonIdle:
+		u.tracker.Rested(ended)
+	case ReasonRestart:
+		u.tracker.Closed(c.Generation, ended)
 		u.tracker.Renew()
+	default:
+		u.tracker.Closed(c.Generation, ended)
 	}
 	from, to := u.news()
 	u.mu.Unlock()
@@ -573,7 +573,7 @@ func (u *Upstream) Snapshot() health.Snapshot {
 	u.mu.Lock()
 	s, conn := u.tracker.Snapshot(), u.conn
 	u.mu.Unlock()
-	s.NextTry = Soonest(s.NextTry, time.Now())
+	s.NextTry, s.Asleep = Soonest(s.NextTry, time.Now()), u.asked.asleep.Load()
 	if s.State > health.Unresponsive && conn != nil && conn.Halted() {
 		s.State = health.Unresponsive
 	}

@@ -58,7 +58,7 @@ func membersOf(text []byte) (map[string]json.RawMessage, error) {
 		return nil, err
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		return nil, errors.New("text after the JSON object")
+		return nil, errors.New("unexpected text after the JSON object")
 	}
 	return members, nil
 }

@@ -45,7 +45,7 @@ type TooLong struct {
 	Endless    bool // no newline within endlessFactor times the limit
 }
 
-func (e *TooLong) Error() string { return fmt.Sprintf("line of %d bytes is too long", e.Length) }
+func (e *TooLong) Error() string { return fmt.Sprintf("the line is too long: %d bytes", e.Length) }
 
 const (
 	maxTooLongKept = 1 << 10

@@ -96,7 +96,7 @@ func refEnvelope(line []byte) (m Message, end int, err error) {
 	m.dropNulls()
 	switch {
 	case m.Method != "" && (m.Result != nil || m.Error != nil):
-		return m, i, syntaxError(i, "the message has both a method and a result or an error")
+		return m, i, syntaxError(i, "the message has a method together with a result or an error")
 	case m.Method != "" && m.ID == nil:
 		m.Kind = Notification
 	case m.Method != "" && string(m.ID) != "null":

@@ -20,7 +20,7 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Reason, e.At) }
 
 func syntaxError(at int, reason string) error { return &SyntaxError{Reason: reason, At: at} }
-func truncated(at int) error                  { return syntaxError(at, "unexpected end inside a value") }
+func truncated(at int) error                  { return syntaxError(at, "unexpected end of JSON") }
 
 // scanValue validates the JSON value that starts at or after b[i] and returns the
 // index after it. Strings are not checked for valid UTF-8. isError, if not nil, is

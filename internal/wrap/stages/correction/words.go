@@ -35,8 +35,8 @@ func (s *Stage) Add(c *kernel.Call, r *kernel.Response, added *kernel.Addition) 
 	case r.Message != nil:
 		k.addTo(added, r)
 	case k.sent:
-		added.Blocks = append(added.Blocks, fault.ModelMark+"] This is about the call with corrected arguments. Corrected by a model: "+k.changed()+
-			"\nThe server had rejected the first call: "+redact.Quote(k.call.Rejection.Text))
+		added.Blocks = append(added.Blocks, fault.ModelMark+"] This result is for a corrected call. A model corrected the arguments: "+k.changed()+
+			"\nThe server rejected the original call: "+redact.Quote(k.call.Rejection.Text))
 	}
 }
 
@@ -89,7 +89,7 @@ func (s *Stage) reportUncorrected(k *correction, err error) {
 // How a corrected call ended.
 const (
 	succeeded   = ""
-	failedAgain = "; the corrected call failed as well"
+	failedAgain = "; the corrected call also failed"
 	cancelled   = "; the client cancelled the corrected call"
 )
 

@@ -68,7 +68,7 @@ func awaitConsent(ctx context.Context, p login.Page, accepted <-chan struct{}) e
 func (s *Stage) message(p login.Page) string {
 	text := "The MCP server " + s.Label + " requires a login: " + p.Who()
 	if len(p.Doubts) > 0 {
-		return text + " " + p.Warning() + " Open this address only if that is what you want."
+		return text + " " + p.Warning() + " Open this address only if you agree to this."
 	}
 	return text + " Open this address to log in."
 }

@@ -13,7 +13,7 @@ import (
 
 // noteRenewal is added to the answer of a call that failed because of the token.
 const noteRenewal = fault.ModelMark + "] The server no longer accepts the login's access token. Gauze will renew the login before the next call. " +
-	"This call was not sent again, because its tool may write. If the error means that it did not run, send it again."
+	"This call was not sent again, because the tool may have written something. If the error shows that the call did not run, send it again."
 
 // maxClaimedLen is the length of the longest result that claims success and may be an error.
 const maxClaimedLen = 800

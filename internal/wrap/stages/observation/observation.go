@@ -17,7 +17,7 @@ import (
 // and secrets are masked.
 type Observation struct {
 	Client    string
-	State     string    // State is a health state, or StateStarting.
+	State     string    // State is a health state, StateStarting or StateAsleep.
 	Up        time.Time // Up is since when the server is connected; zero: it is not.
 	PID       int       // PID is the server's process; 0: none.
 	ToolCount int
@@ -31,7 +31,7 @@ type Observation struct {
 	Restarts   uint64
 	Closures   map[string]uint64 // Closures counts ended connections by reason.
 	Recovery   health.Histogram
-	LastReason string // LastReason is why the last connection ended, other than because the client left.
+	LastReason string // LastReason is why the last connection ended, other than because the client left or nothing used it.
 	LastDeath  time.Time
 	Health     health.Snapshot // Health is what led to State.
 
@@ -66,7 +66,10 @@ func (s *Stage) Observe(detail bool) Observation {
 		Restarts: snapshot.Restarts, Closures: past.Closures, Recovery: past.Recovery, LastReason: past.LastReason, LastDeath: past.LastDeath, Health: snapshot,
 	}
 	o.Health.LastCause = redact.Quote(o.Health.LastCause)
-	if now.Starting {
+	switch {
+	case now.Asleep:
+		o.State = kernel.StateAsleep
+	case now.Starting:
 		o.State = kernel.StateStarting
 	}
 	if at, needed := s.NeedsLogin(); needed {

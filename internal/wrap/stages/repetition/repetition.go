@@ -54,7 +54,7 @@ func (s *Stage) Respond(c *kernel.Call, r *kernel.Response) kernel.Ruling {
 	repetitionOf.Keep(c, again)
 	return kernel.Hold(func(ctx context.Context, h *kernel.Held) {
 		s.pause(ctx)
-		if h.StillReads(ctx) && h.SendAgain("the tool answered with "+kind.Describe(), func() { again.sent = true }) {
+		if h.StillReads(ctx) && h.SendAgain("the tool reported "+kind.Describe(), func() { again.sent = true }) {
 			return
 		}
 		h.Pass()

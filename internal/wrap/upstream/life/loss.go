@@ -58,15 +58,15 @@ func LoginCause(n *login.Needed, failed error) fault.Cause {
 			c.Remedy = before + "run: `" + strings.TrimSuffix(command, ".") + "`"
 		}
 	case n.Grant == launch.GrantClient:
-		c.Remedy = "Check the client ID and client secret that gauze was started with: --client-id, and --client-secret-env or --client-secret-file."
+		c.Remedy = "Check the client ID and client secret that gauze was started with (--client-id, and --client-secret-env or --client-secret-file)."
 	case n.Grant == launch.GrantAssertion:
-		c.Remedy = "Check the workload's token in the file that gauze was started with: --assertion-file."
+		c.Remedy = "Check the workload's token in the file that gauze was started with (--assertion-file)."
 	case n.Partial:
-		c.Remedy = "Check in the service whether the account has permission for this request. If other requests fail as well, log in again: `" + command + "`"
+		c.Remedy = "In the service, check whether the account has permission for this request. If other requests fail as well, log in again: `" + command + "`"
 	case n.Unasked:
 		c.Remedy = launch.LogInOrSendKey(command, shell.Here().Line("gauze", "run", "--url", server))
 	case launch.IsClientAccount(n.Account):
-		c.Remedy = "Log in with a client that opens login pages (elicitation in URL mode). Otherwise, ask the operator of gauze serve to log in for you: `" + command + "`"
+		c.Remedy = "Log in with a client that can open login pages (URL-mode elicitation), or ask the operator of gauze serve to log in for you: `" + command + "`"
 	default:
 		c.Remedy = launch.LogIn(command)
 	}

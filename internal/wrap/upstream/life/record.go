@@ -115,6 +115,7 @@ func (s *strays) add(line string) {
 const (
 	ClientLeft  = "the client disconnected"
 	UserRestart = "the user asked for a restart" // the next generation follows immediately
+	NotNeeded   = "it was not in use"            // the next generation follows when it is needed
 )
 
 // End asks for the end of the connection for the given reason; now skips the wait for a voluntary

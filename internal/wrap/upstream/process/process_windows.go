@@ -39,13 +39,13 @@ func (g *group) adopt(cmd *exec.Cmd) error {
 		err = handleErr
 	}
 	if err != nil {
-		return fmt.Errorf("adopting the process: %w", err)
+		return fmt.Errorf("cannot get a handle to the server process: %w", err)
 	}
 	// Without a job, kill ends the processes one by one.
 	g.job, _ = newJob(g.process)
 	if status, _, _ := ntResumeProcess.Call(uintptr(g.process)); status != 0 {
 		g.kill()
-		return fmt.Errorf("resuming the process: %w", windows.NTStatus(status))
+		return fmt.Errorf("cannot resume the server process: %w", windows.NTStatus(status))
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func interpreterLine(batch string, args []string) (string, error) {
 	words := []string{`"` + keepPercent(batch) + `"`}
 	for i, arg := range args {
 		if strings.ContainsAny(arg, "\r\n\x00") {
-			return "", fmt.Errorf("argument %d, %q, contains a line break or a NUL: a batch file (%s) cannot receive it",
+			return "", fmt.Errorf("argument %d (%q) contains a line break or a NUL character, which cannot be passed to a batch file (%s)",
 				i+1, arg, filepath.Base(batch))
 		}
 		words = append(words, quoteForBatch(arg))

@@ -404,7 +404,7 @@ var (
 	acceptsBoth = []string{"application/json, text/event-stream"}
 )
 
-var errSentOnce = errors.New("the connection failed, and gauze does not resend the request")
+var errSentOnce = errors.New("the connection failed, and gauze did not send the request again")
 
 var errSlowHeader = errors.New("the response header did not arrive in time")
 
@@ -544,7 +544,7 @@ func (x *exchange) refused(res *http.Response) (reported bool) {
 	loss := s.remote.refusal(res, body, time.Now())
 	if moved {
 		loss.Code = fault.OutcomeUnknown
-		loss.Detail += "; gauze sends later calls there"
+		loss.Detail += "; gauze will send later calls there"
 	}
 	if named && x.looksForgotten(res, body) {
 		loss.Final = false

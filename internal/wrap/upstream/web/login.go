@@ -188,7 +188,7 @@ func (l *Logins) Begin(n *login.Needed) (a *LoginAttempt, begun bool) {
 var errLoginTimeout = errors.New("the login was not completed within " + loginTimeout.String())
 
 // errUnused ends an attempt that no session waits for any more.
-var errUnused = errors.New("the sessions that required the login are closed")
+var errUnused = errors.New("the sessions that required the login were closed")
 
 // Run asks a person with show and waits until there is a login: that of the person, or one that a
 // different process stores meanwhile.

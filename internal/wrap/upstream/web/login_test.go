@@ -240,7 +240,7 @@ func TestALoginDoesNotFollowARedirectToADifferentPath(t *testing.T) {
 				t.Errorf("%+v: the target received %q", c, got)
 			}
 		}
-		if loss := w.remote.refusal(res, nil, time.Now()); !c.follows && !strings.Contains(loss.Detail, "the login is not for that address") {
+		if loss := w.remote.refusal(res, nil, time.Now()); !c.follows && !strings.Contains(loss.Detail, "the login is not valid for that address") {
 			t.Errorf("%+v: %+v", c, loss)
 		}
 	}

@@ -48,7 +48,7 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) life.Lo
 		l.Code = fault.RedirectRefused
 		l.Detail = fmt.Sprintf("HTTP %d redirect to %s", status, redact.Quote(target(res)))
 		if res.Request != nil && redirect(res.Request.URL, res) != nil && r.redirected(res.Request.URL, res) == nil {
-			l.Detail += "; the login is not for that address"
+			l.Detail += "; the login is not valid for that address"
 		}
 	case status >= 200 && status < 300:
 		// It may have run. Of an unexpected body only the media type is reported.

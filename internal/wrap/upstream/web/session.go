@@ -132,7 +132,7 @@ func (s *Session) Serve() {
 	case <-s.failed:
 		e.Spawn, e.Gone, e.Refused = s.failure.err, s.failure.gone, s.failure.refused
 	default:
-		if e.ByUs == life.ClientLeft || e.ByUs == life.UserRestart {
+		if e.ByUs == life.ClientLeft || e.ByUs == life.UserRestart || e.ByUs == life.NotNeeded {
 			s.leave(session)
 		} else {
 			s.remote.Close() // the connections may be dead, and not the server
