@@ -13,7 +13,7 @@ import (
 const reserve = 32
 
 // errFew means that few files are left.
-var errFew = errors.New("the limit on open files is low, and the server needs them")
+var errFew = errors.New("the limit on open files is low, and the remaining file descriptors are reserved for the server")
 
 // CheckLimit returns an error unless this process may open many more files. It protects what a wrap
 // needs from what it can do without: the journal and the announcement open files only while enough

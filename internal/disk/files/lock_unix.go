@@ -9,14 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock locks f alone or shared, or returns ErrLocked.
-func tryLock(f *os.File, alone bool) error {
+// lock locks f alone or shared. If another process has it locked, lock waits or returns ErrLocked.
+func lock(f *os.File, alone, wait bool) error {
 	how := unix.LOCK_SH
 	if alone {
 		how = unix.LOCK_EX
 	}
+	if !wait {
+		how |= unix.LOCK_NB
+	}
 	for {
-		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+		err := unix.Flock(int(f.Fd()), how)
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue

@@ -7,9 +7,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock locks f alone or shared, or returns ErrLocked.
-func tryLock(f *os.File, alone bool) error {
-	how := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
+// lock locks f alone or shared. If another process has it locked, lock waits or returns ErrLocked.
+func lock(f *os.File, alone, wait bool) error {
+	how := uint32(0)
+	if !wait {
+		how |= windows.LOCKFILE_FAIL_IMMEDIATELY
+	}
 	if alone {
 		how |= windows.LOCKFILE_EXCLUSIVE_LOCK
 	}

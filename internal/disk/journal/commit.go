@@ -38,7 +38,7 @@ func (j *Journal) Append(ctx context.Context, task string, after int, entries ..
 	}
 	for _, e := range entries {
 		if len(e.Data) > maxDataLen {
-			return 0, fmt.Errorf("entry %q of task %s has %d bytes: at most %d are stored", e.Kind, task, len(e.Data), maxDataLen)
+			return 0, fmt.Errorf("entry %q of task %s is too large: %d bytes (limit: %d)", e.Kind, task, len(e.Data), maxDataLen)
 		}
 	}
 	r := &request{task: task, after: after, entries: entries, done: make(chan struct{})}

@@ -160,8 +160,8 @@ func checkVersion(ctx context.Context, path string, db *sql.DB) error {
 	case header != stored || header < 1:
 		return ErrDamaged
 	case header > formatVersion:
-		return &Problem{Path: path, Err: ErrNewer, Next: "update gauze, or set GAUZE_STATE_DIR to a different directory",
-			What: fmt.Sprintf("was written by a newer version of gauze (format %d; this gauze supports %d)", header, formatVersion)}
+		return &Problem{Path: path, Err: ErrNewer, Next: "update gauze, or set GAUZE_STATE_DIR to another directory",
+			What: fmt.Sprintf("was written by a newer version of gauze (format %d; this version supports %d)", header, formatVersion)}
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func scan(rows *sql.Rows, columns ...any) error {
 // panicError is a panic of the database, which a damaged file may cause.
 type panicError struct{ value any }
 
-func (p *panicError) Error() string { return fmt.Sprint("the database failed: ", p.value) }
+func (p *panicError) Error() string { return fmt.Sprint("the database panicked: ", p.value) }
 
 // guard runs f. A panic becomes an error.
 func guard(f func() error) (err error) {

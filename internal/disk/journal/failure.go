@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	ErrChanged = errors.New("the task was continued elsewhere") // the last entry is not the expected one
-	ErrRunning = errors.New("the task is already running")      // a different process has the lock
-	ErrNewer   = errors.New("the journal has a newer format")
+	ErrChanged = errors.New("another process has continued the task") // the last entry is not the expected one
+	ErrRunning = errors.New("the task is already running")            // a different process has the lock
+	ErrNewer   = errors.New("the journal was written by a newer version of gauze")
 	ErrClosed  = errors.New("the journal is closed")
 	ErrMissing = errors.New("the journal was removed while it was open")
 	ErrDamaged = errors.New("the journal is damaged") // a row is missing or does not match its checksum
@@ -56,7 +56,7 @@ func failure(path string, err error) error {
 		p.What = fmt.Sprintf("cannot be written: another gauze process has been writing for more than %v", busyTimeout)
 		p.Next = "check whether that process is paused or waiting for a disk, then try again"
 	case broken(err):
-		p.What, p.Next = "is damaged", "repair it with gauze history, which keeps what is intact"
+		p.What, p.Next = "is damaged", "run gauze history, which repairs the journal and keeps the intact entries"
 		p.Err = fmt.Errorf("%w: %w", ErrDamaged, err)
 	default:
 		p.What = "cannot be used: " + err.Error()

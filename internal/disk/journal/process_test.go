@@ -262,7 +262,7 @@ func TestAJournalOfANewerVersionIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(path)
-	wantProblem(t, err, path, "newer version of gauze (format 9; this gauze supports 1)", "next: update gauze")
+	wantProblem(t, err, path, "newer version of gauze (format 9; this version supports 1)", "next: update gauze")
 	if !errors.Is(err, ErrNewer) {
 		t.Error(err)
 	}

@@ -65,7 +65,7 @@ func (r *Recorder) Close() (done <-chan struct{}) {
 
 // Abandon warns that the rest is not written, because the process exits.
 func (r *Recorder) Abandon() {
-	r.report(&Problem{Path: r.path, Next: "check whether that process is paused or waiting for a disk",
+	r.report(&Problem{Path: r.path, Next: "check whether another gauze process is paused or waiting for a disk",
 		What: "cannot be written in time: the disk is slow, or another gauze process is writing"})
 }
 
@@ -176,7 +176,8 @@ func (r *Recorder) flush(b *batch) {
 // write adds records to the journal at path. It opens the journal and closes it again.
 func write(path string, records []Record) error {
 	if err := files.CheckLimit(); err != nil {
-		return &Problem{Path: path, What: "is not written: " + err.Error(), Next: "raise the limit, such as with ulimit -n 256", Err: err}
+		return &Problem{Path: path, What: "cannot be written: " + err.Error(),
+			Next: "raise the limit, for example with ulimit -n 256", Err: err}
 	}
 	j := &Journal{path: path}
 	defer j.release()

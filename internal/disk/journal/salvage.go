@@ -43,11 +43,11 @@ func (s *Salvage) String() string {
 		fmt.Fprintf(&b, "\ntask %s lost %s", loss.Task, loss.entries())
 	}
 	if s.LostEvents > 0 {
-		fmt.Fprintf(&b, "\n%s of the history lost", counted(s.LostEvents, "event", "events"))
+		fmt.Fprintf(&b, "\n%s lost from the history", counted(s.LostEvents, "event", "events"))
 	}
 	switch {
 	case s.Unsure:
-		b.WriteString("\nIt is unknown whether more is missing.")
+		b.WriteString("\nMore may be missing.")
 	case len(s.Losses) == 0 && s.LostEvents == 0:
 		b.WriteString(" Nothing is missing.")
 	}
@@ -69,8 +69,8 @@ const (
 func salvage(path, log string, alone, lost bool) (*Salvage, error) {
 	if !alone {
 		return nil, &Problem{Path: path, Err: ErrDamaged, What: "is damaged, and another gauze process is using it",
-			Next: "stop the other gauze processes (tasks, gauze top, gauze dashboard), then repeat the command: " +
-				"gauze then keeps what is intact"}
+			Next: "stop the other gauze processes (tasks, gauze top, gauze dashboard), then run the command again: " +
+				"gauze will repair the journal and keep the intact entries"}
 	}
 	heads := readHeads(path)
 	s := &Salvage{File: asideName(path), Unsure: len(heads) == 0}

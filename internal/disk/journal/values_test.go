@@ -39,7 +39,7 @@ var canaries = event.Event{
 	Told:   `days: "Trondheim" became 5; password=hunter2`,
 	Changes: []event.Change{
 		{Path: "days", Rule: "string to number", Reason: "the schema requires a number", Before: `"Trondheim"`, After: "5"},
-		{Path: "note", Rule: "spelling of a key", Before: `"password=hunter2"`, After: `"token=hunter2"`},
+		{Path: "note", Rule: "key spelling", Before: `"password=hunter2"`, After: `"token=hunter2"`},
 	},
 }
 

@@ -32,9 +32,12 @@ func In(state string) *Shelf { return &Shelf{filepath.Join(state, "servers"), ma
 // Seen returns the shelf of what the user has seen of one kind.
 func Seen(state, kind string) *Shelf { return &Shelf{filepath.Join(state, "seen", kind), maxSeen} }
 
+// Dir returns the directory of the shelf, which exists if something was ever kept.
+func (s *Shelf) Dir() string { return s.dir }
+
 // Limits on what is kept: the files that were written longest ago are removed.
 const (
-	maxServers = 100
+	maxServers = 1000
 	maxSeen    = 1000
 	maxBytes   = 4 << 20
 	keyFile    = "key"

@@ -1,0 +1,71 @@
+package attach
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/gauze-mcp/gauze/internal/disk/sockets"
+)
+
+// Dial attaches to the gauze up of a place. The error is ErrNotRunning if there is none, a
+// *VersionError if it is of a version that this one cannot talk to, and a *Refusal if it does not
+// accept the client.
+func Dial(ctx context.Context, p Place, h Hello) (*Conn, error) {
+	text, err := encodeHello(h)
+	if err != nil {
+		return nil, err
+	}
+	var conn *Conn
+	err = p.reach(ctx, func(raw net.Conn, about announcement) error {
+		if err := greet(raw, about, text); err != nil {
+			return err
+		}
+		conn = newConn(raw, nil)
+		return nil
+	})
+	return conn, err
+}
+
+// probe returns nil if a gauze up answers.
+func (p Place) probe(ctx context.Context) error {
+	return p.reach(ctx, func(raw net.Conn, about announcement) error {
+		defer raw.Close()
+		_, _, err := open(raw, about)
+		return err
+	})
+}
+
+// reach connects to the socket of a place, and calls greet, whose time is limited. The connection is
+// closed if that fails.
+func (p Place) reach(ctx context.Context, greet func(net.Conn, announcement) error) error {
+	about, err := p.read()
+	if err != nil {
+		return err
+	}
+	late := fmt.Errorf("gauze up (pid %d) did not answer within %v", about.PID, greetingTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, greetingTimeout, late)
+	defer cancel()
+	raw, err := new(net.Dialer).DialContext(ctx, about.Network, about.Address)
+	if err == nil {
+		if err = sockets.CheckPeer(raw); err == nil {
+			unlimited := context.AfterFunc(ctx, func() { raw.Close() })
+			err = greet(raw, about)
+			if !unlimited() && err == nil {
+				err = context.Cause(ctx)
+			}
+		}
+		if err != nil {
+			raw.Close()
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case sockets.IsRefused(err) || sockets.IsClosed(err): // or it is about to end
+		return fmt.Errorf("%w: %w", ErrNotRunning, err)
+	}
+	return err
+}

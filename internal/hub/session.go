@@ -1,0 +1,108 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/gauze-mcp/gauze/internal/hub/upfile"
+	"github.com/gauze-mcp/gauze/internal/hub/view"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
+)
+
+// Client is where a session comes from: processes of servers get its directory and its environment, never those of another
+// client. The zero value is gauze itself.
+type Client struct {
+	Dir       string
+	Env       []string
+	Principal string // who it is, if clients are different users
+}
+
+// spec returns how a server is started or reached for the client.
+func (c Client) spec(s *upfile.Server) (launch.Spec, error) {
+	if c.Env == nil {
+		return s.At("", os.Environ())
+	}
+	return s.At(c.Dir, c.Env)
+}
+
+// viewSession is a session with several servers, for changes of the file.
+type viewSession struct {
+	profile string
+	client  Client
+}
+
+// Serve serves a client on in and out: everything, a profile, or one server, whose names are then as it has them.
+func (h *Hub) Serve(ctx context.Context, from Client, server, profile string, in io.Reader, out io.Writer) error {
+	if server != "" {
+		return h.serveOne(ctx, from, server, in, out)
+	}
+	v, closed, err := h.view(profile, from, nil)
+	if err != nil {
+		return err
+	}
+	defer closed()
+	return v.Serve(ctx, in, out)
+}
+
+// serveOne serves a client with one server.
+func (h *Hub) serveOne(ctx context.Context, from Client, key string, in io.Reader, out io.Writer) error {
+	joined, err := h.joinOne(from, key)
+	if err != nil {
+		return err
+	}
+	return joined.Serve(ctx, in, out)
+}
+
+func (h *Hub) joinOne(from Client, key string) (*session, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.servers[key]
+	if s == nil {
+		p, _ := h.profile("")
+		return nil, fmt.Errorf("%s has no server %q%s", h.file.Path, key, didYouMean(key, p.Servers))
+	}
+	switch {
+	case s.Pending != "":
+		return nil, fmt.Errorf("the server %q is not started: %s", key, s.Pending)
+	case filters(s.Tools):
+		return nil, fmt.Errorf("only some tools of the server %q are allowed (tools in %s), and gauze connect %s would have all of them: use a profile instead (gauze connect --profile NAME)", key, h.file.Path, key)
+	}
+	spec, err := from.spec(&s.Server)
+	if err != nil {
+		return nil, err
+	}
+	return s.join(spec, from.Principal, nil), nil
+}
+
+// view returns the session of a client with the servers of a profile, and a function to call when it has ended.
+func (h *Hub) view(profile string, from Client, tell func(proxy.Told)) (v *view.View, closed func(), err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p, ok := h.profile(profile)
+	if !ok {
+		var known []string
+		for _, p := range h.file.Profiles {
+			known = append(known, p.Name)
+		}
+		return nil, nil, fmt.Errorf("%s has no profile %q%s", h.file.Path, profile, didYouMean(profile, known))
+	}
+	v = view.New(view.Options{Members: h.members(profile, from), Software: h.options.Software, List: p.List, Tell: tell})
+	h.open[v] = &viewSession{profile: profile, client: from}
+	return v, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.open, v)
+	}, nil
+}
+
+// didYouMean returns the end of a sentence that names what a misspelled word may stand for.
+func didYouMean(word string, known []string) string {
+	if near := plaintext.Nearest(word, known); len(near) > 0 {
+		return fmt.Sprintf("; did you mean %q?", near[0])
+	}
+	return ""
+}

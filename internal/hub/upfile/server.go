@@ -1,0 +1,173 @@
+package upfile
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/gauze-mcp/gauze/internal/hub/names"
+	"github.com/gauze-mcp/gauze/internal/tasks/task"
+	"github.com/gauze-mcp/gauze/internal/text/document"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/workshop/trust"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+)
+
+// place is where a server is written.
+type place struct {
+	shown string // in a message
+	entry bool   // it is an entry of a client's file
+}
+
+// servers reads the section servers.
+func (r *reader) servers(n *document.Node) { r.named(n, "servers", "servers", r.server) }
+
+// server reads one server.
+func (r *reader) server(f document.Field) {
+	before := len(r.Problems)
+	r.tried = append(r.tried, f.Name)
+	r.checkKey(f)
+	s := Server{Key: f.Name, Source: fmt.Sprintf("%s:%d", filepath.Base(r.file.Path), f.Line)}
+	settings := r.settings(&s)
+	switch from, has := r.from(f, settings); {
+	case !has:
+		r.given(f, &s, settings)
+	case from != nil:
+		r.fromEntry(&s, from)
+	}
+	if len(r.Problems) == before {
+		r.add(s, place{shown: fmt.Sprintf("servers.%s (line %d)", redact.Quote(f.Name), f.Line)}, f.Position)
+	}
+}
+
+// fromEntry makes a server that of the entry that a reference names.
+func (r *reader) fromEntry(s *Server, from *document.Node) {
+	text, _ := from.Scalar.(string)
+	ref := r.refer(text)
+	if ref.name == "" {
+		r.Report(from.Position, "a server must be CLIENT/NAME such as cursor/notes, FILE#NAME such as ./servers.json#notes, {command: [...]} or {url: ...}, not %q", redact.Quote(text))
+		return
+	}
+	if entry, why := r.find(ref, from.Position); entry != nil || why != "" {
+		r.ofEntry(s, entry, why, ref)
+	}
+}
+
+// checkKey checks the key of a server.
+func (r *reader) checkKey(f document.Field) {
+	switch key := redact.Quote(f.Name); {
+	case names.ValidKey(f.Name):
+	case len(f.Name) > names.MaxKeyLen:
+		r.Report(f.Position, "the key %q is too long: tools are named KEY__tool in at most %d characters, so a key has at most %d; use a shorter one, such as %q", key, names.MaxLen, names.MaxKeyLen, names.Key(f.Name))
+	default:
+		r.Report(f.Position, "invalid key %q: must have only a-z, 0-9 and -, and begin with a letter or digit; use %q", key, names.Key(f.Name))
+	}
+}
+
+// from returns the reference of a server to a client's entry, and whether it has one, after it has read
+// the settings beside it. The reference is nil if it has a problem.
+func (r *reader) from(f document.Field, settings map[string]func(*document.Node)) (from *document.Node, has bool) {
+	if _, ok := f.Value.Scalar.(string); ok {
+		return f.Value, true
+	}
+	if !slices.ContainsFunc(f.Value.Fields, func(f document.Field) bool { return f.Name == "from" }) {
+		return nil, false
+	}
+	keys := map[string]func(*document.Node){"from": func(n *document.Node) {
+		if r.Text(n, "from") != "" {
+			from = n
+		}
+	}}
+	for _, name := range anyServer {
+		keys[name] = settings[name]
+	}
+	r.FieldsOf(f.Value, "a server with from", keys)
+	return from, true
+}
+
+// given reads a server that the file itself has.
+func (r *reader) given(f document.Field, s *Server, settings map[string]func(*document.Node)) {
+	o, before := &s.origin, len(r.Problems)
+	o.given = task.ReadServer(&r.Reader, f, settings)
+	if o.given.Cwd != "" && !filepath.IsAbs(o.given.Cwd) {
+		o.given.Cwd = filepath.Join(filepath.Dir(r.file.Path), o.given.Cwd)
+	}
+	if has := func(name string) bool {
+		return slices.ContainsFunc(f.Value.Fields, func(f document.Field) bool { return f.Name == name })
+	}; len(o.given.Command) > 0 && (has("headers") || has("login")) {
+		r.Report(f.Position, "headers and login apply only to a url: remove them")
+	}
+	if runsConnect(o.given.Command) {
+		r.Report(valueOf(f.Value, "command").Position, "gauze connect connects to gauze up itself: use the command of a server")
+	}
+	if o.given.URL != "" && len(r.Problems) == before {
+		if err := launch.CheckURL(o.given.URL); err != nil {
+			r.Report(valueOf(f.Value, "url").Position, "%v", err)
+		}
+	}
+}
+
+// valueOf returns the value of a key that a mapping has.
+func valueOf(n *document.Node, name string) *document.Node {
+	i := slices.IndexFunc(n.Fields, func(f document.Field) bool { return f.Name == name })
+	if i < 0 {
+		return n
+	}
+	return n.Fields[i].Value
+}
+
+// add adds a server, whose key must be new.
+func (r *reader) add(s Server, at place, from document.Position) {
+	environ := r.fleet.Home.Environ
+	s.origin.fleet, s.origin.file = r.fleet, r.file.Path
+	if r.foreign {
+		s.origin.where = filepath.Dir(r.file.Path)
+	}
+	s.Unset = s.origin.unset(environ)
+	s.Spec, _ = s.At("", environ) // Unset has what is missing
+	if len(s.origin.things()) > 0 {
+		r.watch(r.fleet.Seen.Dir(trust.ServerEntry))
+	}
+	s.Pending = r.pending(&s)
+	if other, taken := r.places[s.Key]; taken {
+		r.collision(s, at, other, from)
+		return
+	}
+	r.places[s.Key] = at
+	r.file.Servers = append(r.file.Servers, s)
+}
+
+// collision reports two servers with one key, unless both are the same server of two clients. Then the
+// first counts, or the one that may be started. Of two entries, a missing one does not count.
+func (r *reader) collision(s Server, at, other place, from document.Position) {
+	first := r.file.Server(s.Key)
+	if at.entry && other.entry && (s.origin.missing() || first.origin.missing()) {
+		if first.origin.missing() {
+			*first, r.places[s.Key] = s, at
+		}
+		return
+	}
+	if at.entry && other.entry && s.origin.sameAs(&first.origin) {
+		if first.Pending != "" && s.Pending == "" {
+			*first, s = s, *first
+		}
+		r.file.Skipped = append(r.file.Skipped, Skip{s.Source, "the same server as " + first.Source})
+		return
+	}
+	entry := s
+	if !at.entry {
+		entry = *first
+	}
+	r.Report(from, "%s and %s have the same key %q; give one of them another key under servers, as in %s: %s",
+		other.shown, at.shown, s.Key, r.freeKey(s.Key), redact.Quote(entry.Source))
+}
+
+// freeKey returns a key that no server has.
+func (r *reader) freeKey(key string) string {
+	for i := 2; ; i++ {
+		free := fmt.Sprintf("%s-%d", key[:min(len(key), names.MaxKeyLen-4)], i)
+		if _, taken := r.places[free]; !taken {
+			return free
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package upfile
+
+import (
+	"strings"
+	"testing"
+)
+
+// A client of gauze connect need not have the tokens of those who come over HTTP.
+func TestAFileIsValidWithoutTheTokensThemselves(t *testing.T) {
+	p := newPerson(t)
+	p.write("up.yaml", "servers:\n  notes: {command: [notes]}\ntokens:\n  ci: {env: NOT_SET}\n")
+	f := p.mustRead("up.yaml")
+	if len(f.Servers) != 1 || len(f.Tokens) != 1 {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestPinned(t *testing.T) {
+	const own = "servers:\n  notes: {command: [notes]}\nprofiles: {p: {servers: [notes]}}\ntokens:\n"
+	values := map[string]string{"GOOD": token, "SAME": " " + token + "\n", "SHORT": "kZ3n0Qw9xT7vL2mB8rH", "GUESS": strings.Repeat("a", 40), "SPACE": token + " " + token[3:], "EMPTY": ""}
+	for name, test := range map[string]struct{ tokens, want string }{
+		"none":      {"  {}\n", ""},
+		"one":       {"  ci: {env: GOOD, profile: p}\n", ""},
+		"not set":   {"  ci: {env: NOT_SET}\n", "5: tokens.ci.env: the environment variable NOT_SET is not set: set it to a random value, such as the output of openssl rand -hex 32"},
+		"empty":     {"  ci: {env: EMPTY}\n", "5: tokens.ci.env: the environment variable EMPTY is not set: set it to a random value, such as the output of openssl rand -hex 32"},
+		"short":     {"  ci: {env: SHORT}\n", "5: tokens.ci.env: the token in SHORT is weak: it must have at least 20 random characters; set it to a random value, such as the output of openssl rand -hex 32"},
+		"guessable": {"  ci: {env: GUESS}\n", "5: tokens.ci.env: the token in GUESS is weak: it must have at least 20 random characters; set it to a random value, such as the output of openssl rand -hex 32"},
+		"spaces":    {"  ci: {env: SPACE}\n", "5: tokens.ci.env: the token in SPACE contains spaces: remove them"},
+		"twice":     {"  ci: {env: GOOD}\n  me: {env: SAME}\n", `6: tokens.me.env: the token in SAME is also that of "ci": set it to a random value, such as the output of openssl rand -hex 32`},
+		"all of them": {"  ci: {env: NOT_SET}\n  me: {env: SPACE}\n", "5: tokens.ci.env: the environment variable NOT_SET is not set: set it to a random value, such as the output of openssl rand -hex 32\n" +
+			"6: tokens.me.env: the token in SPACE contains spaces: remove them"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPerson(t)
+			path := p.write("up.yaml", own+test.tokens)
+			pinned, err := p.mustRead("up.yaml").Pinned(func(name string) string { return values[name] })
+			if test.want == "" {
+				if profile, has := pinned[token]; err != nil || has != (name == "one") || has && profile != "p" {
+					t.Errorf("%v, %v", pinned, err)
+				}
+				return
+			}
+			if err == nil || pinned != nil {
+				t.Fatalf("%v, %v", pinned, err)
+			}
+			checkProblems(t, err, path, own+test.tokens)
+			got := strings.ReplaceAll(err.Error(), path+":", "")
+			if got != test.want {
+				t.Errorf("got\n%s\nwant\n%s", got, test.want)
+			}
+			if strings.Contains(got, token) {
+				t.Errorf("a token is shown:\n%s", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,131 @@
+package view
+
+import (
+	"bytes"
+
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
+	"github.com/gauze-mcp/gauze/internal/wrap/wire"
+)
+
+// question is a request of a server to the client.
+type question struct {
+	member *member
+	id     []byte // raw, at the server
+	token  []byte // the server's raw progress token; may be nil
+}
+
+// told handles a message of a server. Messages of one server come one at a time.
+func (v *View) told(m *member, t proxy.Told) {
+	msg, _, err := wire.Scan(bytes.Clone(t.Line))
+	if err != nil {
+		return // cannot happen: it was scanned before, or gauze made it
+	}
+	switch msg.Kind {
+	case wire.Response:
+		v.response(&msg, t)
+	case wire.Request:
+		v.question(m, &msg, t)
+	case wire.Notification:
+		v.news(m, &msg, t)
+	}
+}
+
+// response passes a response on to the client, or to us.
+func (v *View) response(msg *wire.Message, t proxy.Told) {
+	v.mu.Lock()
+	c := v.calls[string(msg.ID)]
+	if c == nil {
+		v.mu.Unlock()
+		return // cancelled
+	}
+	v.finish(c)
+	if c.tool && v.owners.learn(msg.Result, c.member) && c.token != nil && len(v.lasting) < maxOwned {
+		v.lasting[string(c.sent)] = c // the task goes on, and so does its progress
+	}
+	v.mu.Unlock()
+	if c.done != nil {
+		c.done(msg)
+		return
+	}
+	v.out.pass(proxy.Told{Line: wire.Replace(nil, msg.Raw, wire.Edit{Old: msg.ID, New: c.id}), About: c.id, Answer: true, Status: t.Status})
+}
+
+// about returns the client's raw id of the request that a message belongs to; nil: none. The caller holds the lock.
+func (v *View) about(t proxy.Told) []byte {
+	if c := v.calls[string(t.About)]; c != nil {
+		return c.id
+	}
+	return nil
+}
+
+// question passes a request of a server on to the client, under an id that no other server can use.
+func (v *View) question(m *member, msg *wire.Message, t proxy.Told) {
+	v.mu.Lock()
+	if v.emptied != nil { // the client has left, and will not answer
+		m.send(unanswered(msg.ID))
+		v.mu.Unlock()
+		return
+	}
+	q := &question{member: m, id: msg.ID}
+	id := v.nextID()
+	edits := []wire.Edit{{Old: msg.ID, New: id}}
+	meta, _ := wire.Field(msg.Params, "_meta")
+	if q.token, _ = wire.Field(meta, "progressToken"); q.token != nil {
+		edits = append(edits, wire.Edit{Old: q.token, New: id})
+	}
+	v.questions[string(id)] = q
+	about := v.about(t)
+	v.mu.Unlock()
+	v.out.pass(proxy.Told{Line: wire.Replace(nil, msg.Raw, edits...), About: about, Question: true})
+}
+
+// news handles a notification of a server.
+func (v *View) news(m *member, msg *wire.Message, t proxy.Told) {
+	v.mu.Lock()
+	about, line := v.about(t), msg.Raw
+	switch msg.Method {
+	case "notifications/progress":
+		token, _ := wire.Field(msg.Params, "progressToken")
+		c := v.calls[string(token)]
+		if c == nil {
+			c = v.lasting[string(token)]
+		}
+		if c == nil || c.token == nil || c.member != m {
+			line = nil
+			break
+		}
+		about, line = c.id, wire.Replace(nil, msg.Raw, wire.Edit{Old: token, New: c.token})
+	case "notifications/cancelled":
+		line = v.withdrawn(m, msg)
+	default:
+		if methods := announced[msg.Method]; methods != nil {
+			line = nil
+			for _, method := range methods {
+				m.lists[method].version++
+				v.announce(method, true)
+			}
+		}
+	}
+	v.mu.Unlock()
+	if line != nil {
+		v.out.pass(proxy.Told{Line: line, About: about})
+	}
+}
+
+// unanswered is the answer to a question of a server whose client has left.
+func unanswered(id []byte) []byte {
+	line := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	return append(line, `,"error":{"code":-32603,"message":"the client has left"}}`...)
+}
+
+// withdrawn returns the line that withdraws a question of a server, or nil. The caller holds the lock.
+func (v *View) withdrawn(m *member, msg *wire.Message) []byte {
+	raw, _ := wire.Field(msg.Params, "requestId")
+	for id, q := range v.questions {
+		if q.member == m && string(q.id) == string(raw) {
+			delete(v.questions, id)
+			return wire.Replace(nil, msg.Raw, wire.Edit{Old: raw, New: []byte(id)})
+		}
+	}
+	return nil
+}
