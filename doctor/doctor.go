@@ -181,9 +181,9 @@ func (s Server) spec() (spec launch.Spec, err error) {
 	command := len(s.Command) > 0 && s.Command[0] != ""
 	switch {
 	case s.URL == "" && !command:
-		return spec, errors.New(`doctor: no server: set Server.Command, as in []string{"npx", "-y", "some-server"}, or Server.URL`)
+		return spec, errors.New(`doctor: no server: set Server.Command, for example to []string{"npx", "-y", "some-server"}, or Server.URL`)
 	case s.URL != "" && len(s.Command) > 0:
-		return spec, errors.New("doctor: Server.Command and Server.URL are both set: use one of them")
+		return spec, errors.New("doctor: Server.Command and Server.URL are both set: set only one of them")
 	case s.URL == "":
 		return launch.Spec{Command: s.Command[0], Args: s.Command[1:], Dir: s.Dir, Env: s.Env}, nil
 	}

@@ -126,10 +126,10 @@ func TestAServerThatDoesNotWork(t *testing.T) {
 
 func TestInvalidServersAreErrors(t *testing.T) {
 	for want, s := range map[string]doctor.Server{
-		"set Server.Command":  {},
-		"use one of them":     {Command: []string{"x"}, URL: "http://localhost/"},
-		"invalid Server.URL":  {URL: "localhost"},
-		"invalid Server.Head": {URL: "http://localhost/", Header: map[string][]string{"Mcp-Session-Id": {"x"}}},
+		"set Server.Command":   {},
+		"set only one of them": {Command: []string{"x"}, URL: "http://localhost/"},
+		"invalid Server.URL":   {URL: "localhost"},
+		"invalid Server.Head":  {URL: "http://localhost/", Header: map[string][]string{"Mcp-Session-Id": {"x"}}},
 	} {
 		if _, err := doctor.Test(t.Context(), s, doctor.TestOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -12,7 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/repair"
 )
 
-// A model sent a string for a number, and a different spelling of a choice.
+// A model sent a string for a number, and a different spelling of an option.
 func ExampleArguments() {
 	schema := json.RawMessage(`{"type":"object","required":["city","days"],"properties":{
 		"city":{"type":"string"},"days":{"type":"integer"},"units":{"enum":["celsius","fahrenheit"]}}}`)

@@ -46,7 +46,7 @@ const (
 type Class struct {
 	Kind        Kind
 	Correctable bool   // different arguments may help, and asking for them is harmless
-	NoEffect    bool   // the server rejected the arguments before it ran the tool
+	NoEffect    bool   // the server rejected the arguments before running the tool
 	Reason      string // why, for people
 }
 
@@ -139,7 +139,7 @@ func Classify(r Rejection) Class {
 	if r.Unsent {
 		return unsent(r)
 	}
-	unknown := Class{Kind: Unknown, Reason: "nothing indicates that different arguments would help"}
+	unknown := Class{Kind: Unknown, Reason: "nothing suggests that different arguments would help"}
 	if len(r.Text) > maxScanned {
 		return unknown
 	}
@@ -152,7 +152,7 @@ func Classify(r Rejection) Class {
 			c.Kind = detail(r.Text)
 			c.NoEffect = s.complaint && r.BeforeRun
 			if c.NoEffect {
-				c.Reason = "the server rejected the arguments before it ran the tool"
+				c.Reason = "the server rejected the arguments before running the tool"
 			}
 		}
 		return c

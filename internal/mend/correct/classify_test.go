@@ -86,7 +86,7 @@ func TestClassify(t *testing.T) {
 
 // The words of the repair gate quote values of the caller, which must not decide.
 func TestUnsentCallsAreCorrectableWhateverTheySay(t *testing.T) {
-	c := Classify(Rejection{Text: "The call to `x` was not run: 1 of 1 argument must be changed.\n1. note - received \"permission denied\"", Unsent: true})
+	c := Classify(Rejection{Text: "The call to `x` was not run: 1 argument must be changed.\n1. note - received \"permission denied\"", Unsent: true})
 	if c.Kind != InvalidArguments || !c.Correctable || !c.NoEffect {
 		t.Errorf("%+v", c)
 	}

@@ -63,7 +63,7 @@ type Consultation struct {
 // Errors of Ask. The original failure always remains the answer to the caller.
 var (
 	ErrOff            = errors.New("correction is off")
-	ErrNotCorrectable = errors.New("different arguments cannot correct this failure")
+	ErrNotCorrectable = errors.New("changing the arguments would not fix this failure")
 	ErrNoModel        = errors.New("no model is configured")
 	ErrDeclined       = errors.New("the model did not correct the call")
 	ErrUnfit          = repair.ErrUnfit
@@ -137,7 +137,7 @@ func (c *Call) check(answer []byte, masked *repair.Masked, p Policy) (Proposal, 
 		}
 	}
 	if err == nil && found.Opened && c.hide(masked, string(found.Shown)) != string(found.Shown) {
-		err = fmt.Errorf("%w: it may be a secret", ErrInvented)
+		err = fmt.Errorf("%w: the value may be a secret", ErrInvented)
 	}
 	if err != nil {
 		return Proposal{}, reply.arguments, err
@@ -184,17 +184,17 @@ func readReply(answer []byte) (r reply, err error) {
 			ok = false
 		}
 		if !ok {
-			return r, fmt.Errorf("%w: its answer does not have the requested form", ErrDeclined)
+			return r, fmt.Errorf("%w: its answer is not in the requested format", ErrDeclined)
 		}
 	}
 	if !corrected && r.arguments != nil {
-		return r, fmt.Errorf("%w: it returned arguments that it says are not corrected", ErrDeclined)
+		return r, fmt.Errorf("%w: it returned arguments but reported that it had not corrected them", ErrDeclined)
 	}
 	if !corrected || r.arguments == nil {
 		return r, ErrDeclined
 	}
 	if r.arguments[0] != '{' {
-		return r, fmt.Errorf("%w: its arguments are not an object", ErrUnfit)
+		return r, fmt.Errorf("%w: they are not a JSON object", ErrUnfit)
 	}
 	return r, nil
 }

@@ -24,12 +24,12 @@ func TestTheQuestionSaysWhatHelps(t *testing.T) {
 	read, write := searchCall(), searchCall()
 	write.Safe = false
 	reads, writes, closed := questionAbout(t, read, Policy{}), questionAbout(t, write, Policy{}), questionAbout(t, read, Policy{Closed: true})
-	for _, fix := range []string{"too long", "path", "missing", "only reads"} {
+	for _, fix := range []string{"too long", "path", "missing", "read-only"} {
 		if !strings.Contains(reads.Instructions, fix) {
 			t.Errorf("%q is not in the question about a read: %s", fix, reads.Instructions)
 		}
 	}
-	if strings.Contains(writes.Instructions, "only reads") || !strings.Contains(writes.Instructions, "only if all its values are the caller's") || closed.Instructions != writes.Instructions {
+	if strings.Contains(writes.Instructions, "read-only") || !strings.Contains(writes.Instructions, "only if all its values are the caller's") || closed.Instructions != writes.Instructions {
 		t.Errorf("the question about a write: %s", writes.Instructions)
 	}
 	for name, q := range map[string]llm.Question{"read": reads, "write": writes} {

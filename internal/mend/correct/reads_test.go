@@ -234,7 +234,7 @@ func TestAnOfferReplacesEveryExample(t *testing.T) {
 			t.Error(line)
 		}
 	}
-	if err != nil || !strings.Contains(text, "send an integer from 1 to 14, e.g. 4.") || !strings.Contains(text, "- nights: integer from 8 (optional), e.g. 8") ||
+	if err != nil || !strings.Contains(text, "send an integer from 1 to 14, e.g. 4.") || !strings.Contains(text, "- nights: integer of at least 8 (optional), e.g. 8") ||
 		!strings.Contains(string(report), `"fix":"send an integer from 1 to 14, e.g. 4"`) {
 		t.Errorf("%s\n%s\n%v", text, report, err)
 	}

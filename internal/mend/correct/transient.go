@@ -69,7 +69,7 @@ func FitsTwice(took, limit time.Duration) bool {
 
 // sentAgain is in every note about a call that was sent again, so that another gauze on the way does not
 // repeat the call as well.
-const sentAgain = "The call was sent again, because its tool only reads"
+const sentAgain = "The call was sent again, because its tool is read-only"
 
 // Repeated words that a call was sent again after a failure of a kind, and whether that failed too.
 // first is what the first failure says; empty: the same as the second one.

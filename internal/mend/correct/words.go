@@ -12,7 +12,7 @@ import (
 
 // Offer adds a Proposal that is not sent to an explanation and to its report. Either may be empty.
 func Offer(explanation string, report json.RawMessage, p Proposal) (string, json.RawMessage) {
-	note := "A model proposed the call below. Check that it means what the request says before you send it."
+	note := "A model proposed the call below. Before you send it, check that it does what the user asked for."
 	if own := repair.OwnValues(p.Changes); own != "" {
 		by := "the model"
 		if p.Model != "" {
@@ -32,19 +32,19 @@ func (p Proposal) NotSent(c Call, policy Policy) string {
 	case p.Send:
 		return ""
 	case policy.OfferOnly:
-		return "the policy does not allow it"
+		return "the correction policy does not allow it"
 	case !c.harmless():
 		return "the rejected call may have had an effect"
 	case len(p.Dropped) > 0:
 		return "it omits values that the caller sent"
 	case p.Opened && !c.Safe:
-		return "it contains values that the caller did not send, and the tool may write"
+		return "it contains values that the caller did not send, and the tool may modify data"
 	case p.Opened && policy.Closed:
 		return "it contains values that the caller did not send"
 	case c.Safe && p.Doubt != "":
 		return p.Doubt
 	}
-	return "only the caller knows whether it means the same"
+	return "only the caller knows whether it has the same meaning"
 }
 
 // Describe lists changes on one line, without the rule if a model made them.

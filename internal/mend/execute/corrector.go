@@ -93,7 +93,7 @@ func (g Guarded) Ask(ctx context.Context, q llm.Question) (llm.Answer, error) {
 		var a answer
 		defer func() {
 			if problem := recover(); problem != nil {
-				a.err = fmt.Errorf("the model panicked: %v", problem)
+				a.err = fmt.Errorf("the model client panicked: %v", problem)
 			}
 			answers <- a
 		}()

@@ -32,7 +32,7 @@ func Run[R any](ctx context.Context, c *Corrector, tool Tool, arguments json.Raw
 	if !again || !pause.For(ctx, correct.RepeatPause) {
 		return first
 	}
-	c.Emit(event.Event{Kind: event.Replayed, Tool: tool.Name, Detail: "the tool answered with " + kind.Describe()})
+	c.Emit(event.Event{Kind: event.Replayed, Tool: tool.Name, Detail: "the tool reported " + kind.Describe()})
 	var second Attempt[R]
 	second.Result, second.Err = run(ctx, arguments)
 	said, secondFailed := failed.Text, second.Failure()

@@ -96,7 +96,7 @@ func readFile(path string) (file, error) {
 func located(path string, err error) error {
 	var at *yaml.LoadError
 	if !errors.As(err, &at) {
-		return fmt.Errorf("invalid %s: it is not YAML with model settings", path)
+		return fmt.Errorf("invalid %s: expected a YAML file of model settings", path)
 	}
 	mark, message := at.Mark, at.Message
 	if at.ContextMsg != "" {

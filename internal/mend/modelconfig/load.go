@@ -152,7 +152,7 @@ func (c *Config) setURLAndKey(env place, f file) error {
 	case !isHTTP || at.Host == "" || at.RawQuery+at.Fragment != "":
 		return fmt.Errorf("invalid %s %q: must be a base URL such as http://127.0.0.1:11434/v1", c.sources.url, redact.Quote(redact.MaskAddress(c.URL)))
 	case at.User != nil:
-		return fmt.Errorf("invalid %s: it contains a user or password; set %s instead", c.sources.url, keyVariable)
+		return fmt.Errorf("invalid %s: it contains a user name or password; set %s instead", c.sources.url, keyVariable)
 	}
 	return c.setKey(c.candidates(env, f), at, cmp.Or(from, byDefault))
 }

@@ -137,7 +137,7 @@ func (c Config) Describe() []Setting {
 		list = append(list, Setting{"url", redact.Quote(c.URL), c.sources.url}, c.describeKey())
 	}
 	list = append(list, Setting{"timeout", c.Timeout.String(), c.sources.timeout},
-		Setting{"budget", fmt.Sprintf("%d questions per minute, each up to %d KB", c.PerMinute, c.MaxInput>>10), c.sources.budget})
+		Setting{"budget", fmt.Sprintf("%d requests per minute, each up to %d KB", c.PerMinute, c.MaxInput>>10), c.sources.budget})
 	if c.Prices != (llm.Prices{}) {
 		list = append(list, Setting{"prices", fmt.Sprintf("$%g per million input tokens, $%g per million output tokens", c.Prices.Input, c.Prices.Output), c.sources.prices})
 	}

@@ -182,7 +182,7 @@ func TestInvalidSettings(t *testing.T) {
 		`invalid GAUZE_MODEL_TIMEOUT "soon": must be a dura`:                                      {"openai:m", env{timeoutVariable: "soon"}, ""},
 		`invalid timeout in FILE "0s": must be a duration`:                                        {"openai:m", nil, "timeout: 0s\n"},
 		`invalid GAUZE_MODEL_URL "127.0.0.1:1": must be`:                                          {"openai:m", env{urlVariable: "127.0.0.1:1"}, ""},
-		`invalid GAUZE_MODEL_URL: it contains a user or pa`:                                       {"openai:m", env{urlVariable: "https://u:" + canary + "@x.example"}, ""},
+		`invalid GAUZE_MODEL_URL: it contains a user name or pa`:                                  {"openai:m", env{urlVariable: "https://u:" + canary + "@x.example"}, ""},
 		`invalid GAUZE_MODEL_URL "https://x.example`:                                              {"openai:m", env{urlVariable: "https://x.example?key=" + canary}, ""},
 		`no key for openai:m: set OPENAI_API_KEY or GAUZE_`:                                       {"openai:m", nil, ""},
 		`no key for gemini:m: set GEMINI_API_KEY or GAUZE_`:                                       {"gemini:m", nil, ""},

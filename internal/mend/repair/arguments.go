@@ -140,7 +140,7 @@ func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Ou
 	case !checked:
 		return out.unverified(why)
 	case onlyOverlaps(out.violations, value):
-		return out.unverified("the arguments match more than one branch of a oneOf, which many servers accept")
+		return out.unverified("the arguments match more than one branch of a oneOf, but many servers accept this")
 	case len(out.violations) == 0 && len(m.changes) == 0:
 		out.Reason = s.notChecked()
 		out.Notes = s.unknownKeys(value)

@@ -63,7 +63,7 @@ func TestClosedWorld(t *testing.T) {
 		{"JSON text", "", `{"tags":"[\"a\",\"b\"]"}`, `{"tags":["a","b"]}`, Silent},
 		{"JSON text with less", "", `{"tags":"[\"a\",\"b\"]"}`, `{"tags":["a"]}`, Shown},
 		// Choices.
-		{"spelling of a choice", "", `{"unit":"Celsius"}`, `{"unit":"celsius"}`, Silent},
+		{"option spelling", "", `{"unit":"Celsius"}`, `{"unit":"celsius"}`, Silent},
 		{"misspelled choice", "", `{"unit":"celcius"}`, `{"unit":"celsius"}`, Told},
 		{"different choice", "", `{"unit":"Celsius"}`, `{"unit":"fahrenheit"}`, outside},
 		{"judged choice", "", `{"unit":"kelvin"}`, `{"unit":"celsius"}`, Shown},
@@ -87,7 +87,7 @@ func TestClosedWorld(t *testing.T) {
 		{"comma-separated numbers", "", `{"counts":"1, 2"}`, `{"counts":[1,2]}`, Told},
 		{"comma-separated, reordered", "", `{"tags":"a, b"}`, `{"tags":["b","a"]}`, outside},
 		{"one value to an array", "", `{"tags":"a"}`, `{"tags":["a"]}`, Told},
-		{"array of one to its element", "", `{"city":["Oslo"]}`, `{"city":"Oslo"}`, Told},
+		{"one-element array to its element", "", `{"city":["Oslo"]}`, `{"city":"Oslo"}`, Told},
 		{"first of many", "", `{"city":["Oslo","Bergen"]}`, `{"city":"Oslo"}`, Shown},
 		{"joined", "", `{"city":["Oslo","Bergen"]}`, `{"city":"Oslo, Bergen"}`, outside},
 		{"reordered", "", `{"tags":["a","b"],"days":"5"}`, `{"tags":["b","a"],"days":5}`, outside},
@@ -95,7 +95,7 @@ func TestClosedWorld(t *testing.T) {
 		{"truncated", "", `{"tags":["a","b"],"days":"5"}`, `{"tags":["a"],"days":5}`, Shown},
 		{"null item removed", "", `{"tags":["a",null,"b"]}`, `{"tags":["a","b"]}`, Silent},
 		// Places.
-		{"spelling of a key", "", `{"City":"Oslo"}`, `{"city":"Oslo"}`, Silent},
+		{"key spelling", "", `{"City":"Oslo"}`, `{"city":"Oslo"}`, Silent},
 		{"misspelled key", "", `{"citty":"Oslo"}`, `{"city":"Oslo"}`, Told},
 		{"only missing key", `"city"`, `{"town":"Oslo"}`, `{"city":"Oslo"}`, Told},
 		{"judged keys", `"city","country"`, `{"a":"Oslo","b":"Norway"}`, `{"city":"Oslo","country":"Norway"}`, Shown},

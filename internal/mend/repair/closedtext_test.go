@@ -41,7 +41,7 @@ func TestClosedWorldReadsText(t *testing.T) {
 		{"word without quotes", `{"title": red, "width": 3 }}`, `{"title":"red","width":3}`, Told},
 		{"words without quotes", `{"title": red, "note": very late}}`, `{"title":"red","note":"very late"}`, Shown},
 		{"part of the words", `{"title": red, "note": very late}}`, `{"title":"red","note":"late"}`, outside},
-		{"spelling of a key", `{'Width': 3, 'height': 4}}]`, `{"width":3,"height":4}`, Told},
+		{"key spelling", `{'Width': 3, 'height': 4}}]`, `{"width":3,"height":4}`, Told},
 		{"different key", `{'depth': 3, 'height': 4}}]`, `{"width":3,"height":4}`, outside},
 		{"null left out", `{'width': 3, 'depth': None}}]`, `{"width":3}`, Told},
 		{"one value for an array", `{'width': 3, 'tags': 'a'}}]`, `{"width":3,"tags":["a"]}`, Told},

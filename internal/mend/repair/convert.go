@@ -49,7 +49,7 @@ func (e *editor) open(v violation, at map[string]any) bool {
 		return e.set(v.path, at, inner, RuleTyped, Told)
 	}
 	several, _ := inner.([]any)
-	if len(several) == 0 || slices.ContainsFunc(several, func(item any) bool { return !e.fits(v.node, item) }) {
+	if len(v.path) == 0 || len(several) == 0 || slices.ContainsFunc(several, func(item any) bool { return !e.fits(v.node, item) }) {
 		return false
 	}
 	parent, key := parentOf(v.path)

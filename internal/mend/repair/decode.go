@@ -291,7 +291,7 @@ func (r *reader) escaped(quote byte, start, i int) (string, error) {
 		default:
 			char, size := r.escape(r.text[i:])
 			if size < 0 {
-				return "", limitError("the arguments contain half of a surrogate pair, which servers decode differently")
+				return "", limitError("the arguments contain an unpaired surrogate, which servers decode differently")
 			}
 			if size == 0 {
 				return "", r.fail("an invalid escape")
@@ -354,7 +354,7 @@ func (r *reader) number() (any, error) {
 		return nil, r.fail("an invalid number")
 	}
 	if hugeNumber(text) {
-		return nil, limitError("the arguments contain a number of more than " + strconv.Itoa(maxDigits) + " digits")
+		return nil, limitError("the arguments contain a number with more than " + strconv.Itoa(maxDigits) + " digits")
 	}
 	return json.Number(text), nil
 }

@@ -337,8 +337,9 @@ const (
 )
 
 // usage documents the arguments, as far as there is room. Of a tool with many arguments, those that are
-// required or have an issue are documented in full, and the others by their types.
-func (m manual) usage(p *page, affected map[string]bool) {
+// required or have an issue are documented in full, and the others by their types. The examples of
+// those with an issue are from the call that is shown.
+func (m manual) usage(p *page, affected map[string]bool, shown *example) {
 	var full, brief []string
 	names := m.argumentNames()
 	for _, key := range names {
@@ -350,7 +351,7 @@ func (m manual) usage(p *page, affected map[string]bool) {
 	}
 	reserved := len(m.briefly(brief, min(maxBrief, p.left/2)))
 	for i, key := range full {
-		line := m.usageLine(key, !affected[key])
+		line := m.usageLine(key, !affected[key], shown)
 		if p.left < len(line)+reserved+40 {
 			brief = append(full[i:], brief...)
 			break
@@ -396,8 +397,8 @@ func (m manual) briefly(names []string, limit int) string {
 	return line
 }
 
-// usageLine documents one argument, with its description or without.
-func (m manual) usageLine(key string, described bool) string {
+// usageLine documents one argument: with its description, or with the example that its issue has.
+func (m manual) usageLine(key string, described bool, shown *example) string {
 	nodes := m.argumentNodes(key)
 	d := gather(nodes...)
 	phrase := bounded(d.phrase(nil, 0), 200)
@@ -410,7 +411,11 @@ func (m manual) usageLine(key string, described bool) string {
 		about = cmp.Or(about, node.Description)
 	}
 	line += fallback
-	if sample, ok := m.sampleOf(key, nodes, &d); ok && fallback == "" && !strings.Contains(phrase, "like "+strings.Trim(sample, `"`)) {
+	sample, ok := m.sampleOf(key, nodes, &d)
+	if value, said := shown.literal([]string{key}); said && !described {
+		sample = value
+	}
+	if ok && fallback == "" && !strings.Contains(phrase, "like "+strings.Trim(sample, `"`)) {
 		line += ", e.g. " + sample
 	}
 	if about != "" && described {

@@ -117,7 +117,10 @@ func (m *message) extent() string {
 			}
 		}
 	}
-	return fmt.Sprintf("%d of %s must be changed", bad, plural(all, "argument"))
+	if all == 1 {
+		return "1 argument must be changed"
+	}
+	return fmt.Sprintf("%d of %d arguments must be changed", bad, all)
 }
 
 // write composes the message within its limits.
@@ -247,8 +250,8 @@ func (m *message) guessed() string {
 		names = append(slices.Clone(names[:5]), fmt.Sprintf("%d more", len(names)-5))
 	}
 	return guessPrefix + strings.Join(names, ", ") +
-		word(len(names) == 1, " is a guess: change it if the request says otherwise.",
-			" are guesses: change any that the request contradicts.")
+		word(len(names) == 1, " is a guess: change it if the user asked for something else.",
+			" are guesses: change any that do not match what the user asked for.")
 }
 
 // writeUsage documents the tool and its arguments.
@@ -262,7 +265,7 @@ func (m *message) writeUsage(p *page) {
 		title += " of `" + shownTool(m.tool) + "`"
 	}
 	if len(m.schema.declared) > 0 && p.add(title+":") {
-		manual.usage(p, m.affected)
+		manual.usage(p, m.affected, m.shown)
 	}
 }
 
@@ -273,7 +276,7 @@ func (m *message) stop() string {
 	for i, issue := range m.issues[:min(len(m.issues), 3)] {
 		p.add(fmt.Sprintf("%d. %s: expected %s.", i+1, issue.Field, bounded(issue.Expected, 160)))
 	}
-	p.add("Change these arguments, ask the user for what you do not know, or use another tool.")
+	p.add("Change these arguments, ask the user for the values that you do not know, or use another tool.")
 	return p.text()
 }
 
@@ -327,7 +330,7 @@ func tail(text string, n int) string {
 func unknownTool(called string, tools []string, times int, rejected bool) Message {
 	summary := fmt.Sprintf("The call was not run: tool `%s` does not exist.", shownTool(called))
 	if rejected {
-		summary = fmt.Sprintf("The server does not list a tool `%s` and rejected the call.", shownTool(called))
+		summary = fmt.Sprintf("The server rejected the call: it does not list a tool named `%s`.", shownTool(called))
 	}
 	f := toolChoice(called, tools)
 	issue := f.issue()
@@ -335,7 +338,7 @@ func unknownTool(called string, tools []string, times int, rejected bool) Messag
 	report := Report{Type: typeTool, Summary: summary, Issues: []Issue{issue}}
 	switch {
 	case times >= 3:
-		summary += fmt.Sprintf(" This tool was called %d times: stop repeating the call. Use one of the tools below, or tell the user.", times)
+		summary += fmt.Sprintf(" This tool has been called %d times: stop repeating the call. Use one of the tools below, or tell the user.", times)
 	case times == 2:
 		summary += sameMistake
 	}

@@ -63,8 +63,8 @@ func TestExplainKeywords(t *testing.T) {
 		{"const", one(`{"const":"v1"}`), `{"x":"v2"}`, "x", []string{`exactly "v1"`}, `{"x":"v1"}`},
 		{"minimum and maximum", one(`{"type":"integer","minimum":18,"maximum":120}`), `{"x":15}`, "x", []string{"18..120", "send a number from 18 to 120"}, `{"x":69}`},
 		{"maximum", one(`{"type":"integer","maximum":-5}`), `{"x":1}`, "x", []string{"up to -5"}, `{"x":-5}`},
-		{"exclusive bounds", one(`{"type":"integer","exclusiveMinimum":0,"exclusiveMaximum":2}`), `{"x":5}`, "x", []string{"above 0, below 2"}, `{"x":1}`},
-		{"exclusive bounds of a fraction", one(`{"exclusiveMinimum":0,"exclusiveMaximum":0.5,"type":"number"}`), `{"x":5}`, "x", []string{"above 0, below 0.5"}, `{"x":0.25}`},
+		{"exclusive bounds", one(`{"type":"integer","exclusiveMinimum":0,"exclusiveMaximum":2}`), `{"x":5}`, "x", []string{"above 0 and below 2"}, `{"x":1}`},
+		{"exclusive bounds of a fraction", one(`{"exclusiveMinimum":0,"exclusiveMaximum":0.5,"type":"number"}`), `{"x":5}`, "x", []string{"above 0 and below 0.5"}, `{"x":0.25}`},
 		{"exclusive bounds of draft 4", one(`{"type":"integer","minimum":0,"exclusiveMinimum":true}`), `{"x":0}`, "x", []string{"above 0"}, `{"x":1}`},
 		{"multipleOf", one(`{"type":"integer","multipleOf":7,"minimum":1,"maximum":20}`), `{"x":5}`, "x", []string{"1..20, a multiple of 7"}, `{"x":7}`},
 		{"multipleOf of a fraction", one(`{"type":"number","multipleOf":0.01}`), `{"x":1.005}`, "x", []string{"a multiple of 0.01"}, `{"x":1.01}`},
@@ -82,16 +82,16 @@ func TestExplainKeywords(t *testing.T) {
 		{"minItems", one(`{"type":"array","items":{"type":"integer"},"minItems":3,"uniqueItems":true}`), `{"x":[7]}`, "x", []string{"at least 3 unique items", "add 2 more"}, `{"x":[7,1,2]}`},
 		{"maxItems", one(`{"type":"array","maxItems":1}`), `{"x":[1,2,3]}`, "x", []string{"at most 1 item", "remove 2"}, `{"x":[1]}`},
 		{"uniqueItems", one(`{"type":"array","uniqueItems":true}`), `{"x":[1,2,1]}`, "x", []string{"unique items", "remove item 2"}, `{"x":[1,2]}`},
-		{"contains", one(`{"type":"array","contains":{"const":"a"}}`), `{"x":["b"]}`, "x", []string{`at least one of them exactly "a"`}, `{"x":["b","a"]}`},
-		{"maxContains", one(`{"type":"array","contains":{"type":"integer"},"maxContains":1}`), `{"x":[1,2]}`, "x", []string{"exactly one of them integer", "remove 1 of the matching items (integer)"}, `{"x":[1]}`},
-		{"minContains", one(`{"type":"array","contains":{"type":"integer"},"minContains":2}`), `{"x":["b",1]}`, "x", []string{"at least 2 of them integer", "add 1 more"}, `{"x":["b",1,2]}`},
+		{"contains", one(`{"type":"array","contains":{"const":"a"}}`), `{"x":["b"]}`, "x", []string{`with at least one matching item: exactly "a"`}, `{"x":["b","a"]}`},
+		{"maxContains", one(`{"type":"array","contains":{"type":"integer"},"maxContains":1}`), `{"x":[1,2]}`, "x", []string{"array with exactly one matching item: integer", "remove 1 of the matching items (integer)"}, `{"x":[1]}`},
+		{"minContains", one(`{"type":"array","contains":{"type":"integer"},"minContains":2}`), `{"x":["b",1]}`, "x", []string{"array with at least 2 matching items: integer", "add 1 more"}, `{"x":["b",1,2]}`},
 		{"maxContains of two", one(`{"type":"array","contains":{"type":"integer"},"maxContains":2}`), `{"x":[1,2,3]}`, "x", []string{"at most 2"}, `{"x":[1,2]}`},
-		{"prefixItems", one(`{"type":"array","prefixItems":[{"type":"string"},{"type":"integer","minimum":3}],"items":false}`), `{"x":["a",1]}`, "x.1", []string{"integer from 3"}, `{"x":["a",3]}`},
+		{"prefixItems", one(`{"type":"array","prefixItems":[{"type":"string"},{"type":"integer","minimum":3}],"items":false}`), `{"x":["a",1]}`, "x.1", []string{"integer of at least 3"}, `{"x":["a",3]}`},
 		{"items false", one(`{"type":"array","prefixItems":[{"type":"string"}],"items":false}`), `{"x":["a",1]}`, "x.1", []string{"remove it"}, `{"x":["a"]}`},
 		{"tuple of draft 7", one(`{"type":"array","items":[{"type":"string"},{"type":"integer"}],"additionalItems":false}`), `{"x":["a",1,2]}`, "x", []string{"remove the last item"}, `{"x":["a",1]}`},
 		{"required", one(`{"type":"string"}`), `{}`, "x", []string{"missing", "(required)"}, `{"x":"<x>"}`},
 		{"required, misspelled", `{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`, `{"qurey":"a"}`, "query", []string{"rename qurey to query"}, `{"query":"a"}`},
-		{"required, nested", one(`{"type":"object","properties":{"y":{"type":"integer","minimum":2}},"required":["y"]}`), `{"x":{}}`, "x.y", []string{"missing", "integer from 2"}, `{"x":{"y":2}}`},
+		{"required, nested", one(`{"type":"object","properties":{"y":{"type":"integer","minimum":2}},"required":["y"]}`), `{"x":{}}`, "x.y", []string{"missing", "integer of at least 2"}, `{"x":{"y":2}}`},
 		{"additionalProperties", `{"properties":{"color":{"type":"string"},"size":{}},"additionalProperties":false}`, `{"size":1,"shade":"red"}`, "shade", []string{`"red" (string)`, "one of the keys size, color", "rename it to color"}, `{"size":1,"color":"red"}`},
 		{"additionalProperties, no place left", `{"properties":{"size":{}},"additionalProperties":false}`, `{"size":1,"shade":"red"}`, "shade", []string{"remove it"}, `{"size":1}`},
 		{"additionalProperties, misspelled", `{"properties":{"color":{"type":"string"}},"additionalProperties":false}`, `{"colour":"red"}`, "colour", []string{"rename it to color"}, `{"color":"red"}`},
@@ -110,8 +110,8 @@ func TestExplainKeywords(t *testing.T) {
 		{"allOf", one(`{"allOf":[{"type":"integer"},{"minimum":5},{"maximum":9}]}`), `{"x":1}`, "x", []string{"integer 5..9"}, `{"x":7}`},
 		{"$ref", `{"properties":{"x":{"$ref":"#/$defs/a"}},"required":["x"],"$defs":{"a":{"type":"string","enum":["p","q"]}}}`, `{"x":"r"}`, "x", []string{`one of "p", "q"`}, `{"x":"p"}`},
 		{"$ref in a circle", `{"$ref":"#/$defs/t","$defs":{"t":{"type":"object","properties":{"v":{"type":"integer"},"next":{"$ref":"#/$defs/t"}},"required":["v"]}}}`, `{"v":1,"next":{"next":{"v":"a"}}}`, "next.v", []string{"missing"}, `{"v":1,"next":{"v":1,"next":{"v":1}}}`},
-		{"anyOf of scalars", one(`{"anyOf":[{"type":"string","minLength":3},{"type":"integer","minimum":10}]}`), `{"x":true}`, "x", []string{"string of at least 3 characters, or integer from 10"}, `{"x":"true"}`},
-		{"oneOf of scalars", one(`{"oneOf":[{"type":"string","minLength":3},{"type":"integer","minimum":10}]}`), `{"x":7}`, "x", []string{"string of at least 3 characters, or integer from 10"}, `{"x":10}`},
+		{"anyOf of scalars", one(`{"anyOf":[{"type":"string","minLength":3},{"type":"integer","minimum":10}]}`), `{"x":true}`, "x", []string{"string of at least 3 characters, or integer of at least 10"}, `{"x":"true"}`},
+		{"oneOf of scalars", one(`{"oneOf":[{"type":"string","minLength":3},{"type":"integer","minimum":10}]}`), `{"x":7}`, "x", []string{"string of at least 3 characters, or integer of at least 10"}, `{"x":10}`},
 		{"anyOf with null", one(`{"anyOf":[{"type":"string","format":"email"},{"type":"null"}]}`), `{"x":[5,5]}`, "x", []string{"format email", "or null"}, `{"x":"user@example.com"}`},
 		{"anyOf of objects", one(`{"anyOf":[{"type":"object","properties":{"id":{"type":"integer"}},"required":["id"]},{"type":"object","properties":{"name":{"type":"string"},"kind":{"type":"string"}},"required":["name","kind"]}]}`), `{"x":{"name":"a"}}`, "x.kind", []string{"missing"}, `{"x":{"name":"a","kind":"<kind>"}}`},
 		{"shapes told apart by a field", one(`{"oneOf":[{"properties":{"kind":{"const":"circle"},"r":{"type":"number"}},"required":["kind","r"]},{"properties":{"kind":{"const":"square"},"side":{"type":"number"}},"required":["kind","side"]}]}`), `{"x":{"kind":"squar","side":2}}`, "x.kind", []string{`one of "circle", "square"`}, `{"x":{"kind":"square","side":2}}`},
@@ -217,7 +217,7 @@ func TestEveryIssueIsComplete(t *testing.T) {
 		`received "X" (string): it has 1 character, which is too few; it does not match the pattern; expected string of 3..20 characters`, `received "none" (string)`,
 		"received 12 (integer); expected integer 18..120 (required)",
 		`role - missing; expected one of "owner", "editor", "reader" (required)`, "received [] (array): it has 0 items, which is too few; expected array of 1..5 unique items", "array of 10..100 items",
-		`received "hot" (string); expected number above -1.5, up to 1000 (optional)`, "And ",
+		`received "hot" (string); expected number above -1.5 and up to 1000 (optional)`, "And ",
 	} {
 		if !strings.Contains(m.Text, words) {
 			t.Errorf("does not say %s:\n%s", words, m.Text)
@@ -256,7 +256,7 @@ func TestLongEnumsAreCut(t *testing.T) {
 	}
 	list, _ := json.Marshal(names)
 	m, data := explain(t, one(`{"enum":`+string(list)+`}`), `{"x":"city-1177"}`)
-	for _, words := range []string{`one of 200 choices, the closest: "city-117"`, "(and 195 more)", "use one of these"} {
+	for _, words := range []string{`one of 200 allowed values, closest: "city-117"`, "(and 195 more)", "use one of these"} {
 		if !strings.Contains(m.Text, words) {
 			t.Errorf("does not say %s:\n%s", words, m.Text)
 		}
@@ -528,8 +528,8 @@ func TestTheTextDocumentsTheTool(t *testing.T) {
 	m := refusal.Message
 	for _, line := range []string{
 		`About the tool: "Plan a visit. ` + "`x` Ignore this.\"",
-		`1. city - missing; expected string (required). Fix: add it with the value that the request says or implies.`, `About city: "Where"`,
-		`Add the missing fields: city. Use one of the choices: mode.`,
+		`1. city - missing; expected string (required). Fix: add it, with the value that the user stated or implied.`, `About city: "Where"`,
+		`Add the missing fields: city. Use one of the allowed values: mode.`,
 		`- city: string (required)`,
 		`- days: integer 3..3 (optional), e.g. 3 - "How long"`,
 		`- area: object with optional height (integer), width (integer) (optional), e.g. {"height":1,"width":1}`,
@@ -603,5 +603,17 @@ func TestAnItemThatTheExampleLeavesOutIsToldAsAGuess(t *testing.T) {
 		if !strings.Contains(m.Text, `{"points":["volume"]}`) || strings.Contains(m.Text, "points is a guess") != guess {
 			t.Errorf("%s: want a guess: %v:\n%s", sent, guess, m.Text)
 		}
+	}
+}
+
+// An object that describes several values, in place of a value of which the schema has several forms, does
+// not keep a call from being shown.
+func TestAnExampleForADescriptionOfSeveralValues(t *testing.T) {
+	const shape = `{"type":"object","properties":{"kind":{"const":"%s"},"size":{"type":"integer"}},"required":["kind","size"],"additionalProperties":%v}`
+	shapes := `{"type":"array","items":{"oneOf":[` + fmt.Sprintf(shape, "circle", false) + `,` + fmt.Sprintf(shape, "square", true) + `]}}`
+	s := Compile([]byte(`{"type":"object","properties":{"limit":{"oneOf":[{"type":"boolean"},` + shapes + `]}}}`))
+	out := s.Arguments([]byte(`{"limit":{"type":"list","items":[{"value":{"kind":"circle","size":662}},{"kind":"square","size":706}]}}`), Options{Tier: Told})
+	if text := s.Explain(toolName, out, 1).Text; !strings.Contains(text, "Call that would pass: {") {
+		t.Error(text)
 	}
 }

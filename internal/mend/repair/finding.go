@@ -46,7 +46,7 @@ var sentences = sync.OnceValue(func() map[string]sentence {
 
 // Fixes that are worded by what is known about the field.
 const (
-	useChoice = "use one of the choices"
+	useChoice = "use one of the allowed values"
 	addIt     = "add it"
 )
 
@@ -154,7 +154,7 @@ func (d *finder) visit(v violation) {
 	case *kind.PropertyNames:
 		f := d.note(violation{path: below(v.path, k.Property)}, "propertyNames")
 		names := gather(v.node)
-		f.expected, f.need = "a key that is "+names.words(k.Property), ""
+		f.expected, f.need = "a key in this form: "+names.words(k.Property), ""
 	case *kind.AnyOf, *kind.OneOf:
 		d.fork(v)
 	case *kind.Not:

@@ -322,7 +322,7 @@ func (g *closedGate) declares(t *target) bool {
 func (g *closedGate) judged(s *source, t *target) {
 	g.adopt(t.path, t.value, true)
 	if !sameNumbers(plain(s.value), plain(t.value)) || len(s.path) != len(t.path) {
-		g.doubts("only the caller knows which choice is meant")
+		g.doubts("only the caller knows which option is meant")
 	}
 }
 

@@ -167,9 +167,9 @@ func (d *Decision) check(tool Tool, isJSON bool) {
 		if d.gate.enforces(tool) {
 			return
 		}
-		d.Verdict, d.Reason = Unverified, "the arguments do not match the tool's schema; the server decides"
+		d.Verdict, d.Reason = Unverified, "the arguments do not match the tool's schema; it is up to the server to accept or reject them"
 		if out.onlyFormats() { // many servers do not check formats, so the caller would not notice
-			d.Reason = "a string is not in the format that the schema specifies; the server decides"
+			d.Reason = "a string is not in the format that the schema specifies; it is up to the server to accept or reject it"
 		}
 		d.Receipt.Notes = tool.Schema.misfitNotes(&out)
 	}

@@ -53,7 +53,7 @@ func (s *tally) String() string {
 }
 
 // failedSeeds are seeds of TestGeneratedCalls that failed once.
-var failedSeeds = []uint64{0x9b1d, 0xa832, 0xb25f, 0x777a81, 0x77809d}
+var failedSeeds = []uint64{0x9b1d, 0xa832, 0xb25f, 0x777a81, 0x77809d, 0xfd5d3434d629740d, 0xfd5d3434d6297553}
 
 // Properties of every call, checked with generated calls.
 func TestGeneratedCalls(t *testing.T) {

@@ -94,7 +94,7 @@ func (f *finding) fix(received any, shown *example, expected string) string {
 	text := strings.Join(fixes, "; ")
 	switch {
 	case text == addIt && !ok:
-		text = "add it with the value that the request says or implies"
+		text = "add it, with the value that the user stated or implied"
 	case text == useChoice && ok:
 		text = "use " + value
 	case ok && !strings.Contains(" "+text+" ", " "+value+" ") && !strings.HasPrefix(text, "rename"):
@@ -120,11 +120,20 @@ func (f *finding) sample(received any, shown *example) (string, bool) {
 	if shown == nil || f.is(groupExtra) {
 		return "", false
 	}
-	value, there := present(shown.value, f.path)
-	isSame := !f.missing && same(value, received)
-	text := visible(string(encode(value, shown.rank)))
+	value, _ := present(shown.value, f.path)
+	text, ok := shown.literal(f.path)
+	return text, ok && (f.missing || !same(value, received))
+}
+
+// literal returns the value of a field as it is shown, unless it is empty, a placeholder or long.
+func (e *example) literal(path []string) (string, bool) {
+	if e == nil {
+		return "", false
+	}
+	value, there := present(e.value, path)
+	text := visible(string(encode(value, e.rank)))
 	isPlaceholder := strings.HasPrefix(text, `"<`) && strings.HasSuffix(text, `>"`)
-	return text, there && !isEmpty(value) && !isSame && !isPlaceholder && len([]rune(text)) <= maxLiteral
+	return text, there && !isEmpty(value) && !isPlaceholder && len([]rune(text)) <= maxLiteral
 }
 
 // present is lookup that distinguishes null from a missing field.

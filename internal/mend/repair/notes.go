@@ -71,7 +71,7 @@ func (s *Schema) suspects(object map[string]any) (notes []string) {
 			break
 		}
 		if near := s.nearestAbsent(object, key); near != "" {
-			notes = append(notes, "the tool has no argument "+field([]string{key})+"; it has "+field([]string{near})+", which was not sent")
+			notes = append(notes, "the tool has no argument "+field([]string{key})+" (did you mean "+field([]string{near})+"?)")
 		}
 	}
 	return notes

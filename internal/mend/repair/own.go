@@ -39,7 +39,7 @@ func (g *closedGate) own(t *target) bool {
 		return false
 	}
 	if !rejected {
-		g.doubts("it adds a value that was neither rejected nor missing")
+		g.doubts("it sets a field that was neither rejected nor missing")
 	}
 	if g.text != "" {
 		g.raise(Shown)
@@ -60,7 +60,7 @@ func (g *closedGate) isReplaceable(s *source, t *target, nodes []*jsonschema.Sch
 	}
 	if len(s.path) < len(t.path) && !s.empty {
 		text, ok := lookup(g.sent, s.path).(string) // the whole string
-		g.doubts("it replaces a value of another kind")
+		g.doubts("it replaces a value with a different kind of value")
 		if !ok || len(segments(text)) > 1 || strings.ContainsFunc(text, unicode.IsDigit) {
 			return false
 		}
@@ -105,7 +105,7 @@ func (g *closedGate) doubtRisks() {
 			continue
 		}
 		if d := gather(g.schema.nodesAt(t.path)...); d.chosen && risk(t.value) > 0 {
-			g.doubts("it contains a choice that grants or destroys something")
+			g.doubts("it picks an option that would grant access or destroy data")
 		}
 	}
 }

@@ -131,7 +131,7 @@ func (m *Masked) Restore(arguments []byte) ([]byte, error) {
 		n := m.number(text)
 		switch {
 		case n == 0:
-			err = fmt.Errorf("%w (%s has one that does not exist)", ErrPlaceholder, field(path))
+			err = fmt.Errorf("%w (%s contains an unknown placeholder)", ErrPlaceholder, field(path))
 		case used[n]:
 			err = fmt.Errorf("%w (it is used twice)", ErrPlaceholder)
 		case !m.belongs(m.hidden[n-1].path, path):

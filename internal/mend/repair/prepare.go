@@ -182,7 +182,7 @@ func (p pattern) String() string { return p.source }
 
 func (p pattern) MatchString(text string) bool {
 	if len(text) > p.limit {
-		panic(overBudget(fmt.Sprintf("a string of more than %d bytes would have to be matched against a pattern", p.limit)))
+		panic(overBudget(fmt.Sprintf("a string of more than %d bytes would need to be matched against a pattern", p.limit)))
 	}
 	if p.Regexp.MatchString(text) {
 		return true

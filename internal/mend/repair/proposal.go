@@ -12,7 +12,7 @@ func (g *closedGate) proposal(rank map[string]int) Proposal {
 	p := Proposal{Arguments: encode(g.proposed, rank), Tier: max(g.tier, Silent), Touched: g.touched, Opened: len(g.owned) > 0,
 		Doubt: g.doubt, Dropped: g.dropped}
 	if g.altered && p.Doubt == "" {
-		p.Doubt = "it changes a value that is valid"
+		p.Doubt = "it changes a valid value"
 	}
 	known := g.schema.masker(g.sent, g.proposed)
 	p.Lost = g.lostValues(known)

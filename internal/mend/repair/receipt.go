@@ -66,7 +66,7 @@ func (r *Receipt) ownNote() []string {
 		by = "The model " + bounded(visible(r.Model), 60)
 	}
 	return []string{"The call was run with values that you did not send. " + by + " proposed them: " + own +
-		". Check that they mean what the request says."}
+		". Check that they match what the user asked for."}
 }
 
 // OwnValues names the values of a model's own among changes, on one line.

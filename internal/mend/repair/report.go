@@ -37,9 +37,9 @@ var suggestionTexts = []struct{ group, text string }{
 	{groupType, "Send a value of the expected type: "},
 	{groupFormat, "Use the expected format: "},
 	{groupRange, "Stay within the limits: "},
-	{groupEnum, "Use one of the choices: "},
-	{groupPattern, "Match the pattern: "},
-	{groupExtra, "Rename or remove what the tool does not accept: "},
+	{groupEnum, "Use one of the allowed values: "},
+	{groupPattern, "Send a value that matches the pattern: "},
+	{groupExtra, "Rename or remove the keys that the tool does not accept: "},
 }
 
 func suggestions(issues []Issue) []Suggestion {

@@ -9,17 +9,17 @@ const (
 	RuleNumberText   = "string to number"
 	RulePhrase       = "phrase to number"
 	RuleBooleanText  = "string to boolean"
-	RuleJSONText     = "JSON string to the value in it"
+	RuleJSONText     = "JSON string to the value it contains"
 	RulePythonText   = "Python literal to JSON"
 	RuleNumberToText = "number to string"
 	RuleNull         = "null for an optional field"
 	RuleEmpty        = "empty optional field"
-	RuleNullWord     = "word for null"
-	RuleChoice       = "spelling of a choice"
-	RuleKey          = "spelling of a key"
+	RuleNullWord     = "string that means null"
+	RuleChoice       = "option spelling"
+	RuleKey          = "key spelling"
 	RuleRenamed      = "renamed key"
 	RuleToList       = "single value to an array"
-	RuleOneElement   = "array of one to its element"
+	RuleOneElement   = "one-element array to its element"
 	RuleSplit        = "comma-separated string to an array"
 	RuleTyped        = "value unwrapped from {type, value}"
 	RuleDefault      = "default for a required field"
@@ -33,7 +33,7 @@ const (
 var reasons = map[string]string{
 	RuleReadText:        "the arguments were not valid JSON",
 	RuleNoArguments:     "the tool requires an object",
-	RuleEncodedTwice:    "the arguments were a string that contains JSON",
+	RuleEncodedTwice:    "the arguments were JSON inside a string",
 	RuleWrapped:         "the arguments were inside another object",
 	RuleNumberText:      "the schema requires a number",
 	RuleBooleanText:     "the schema requires a boolean",
@@ -42,14 +42,14 @@ var reasons = map[string]string{
 	RuleNumberToText:    "the schema requires a string",
 	RuleNull:            "the field is optional and must not be null",
 	RuleEmpty:           "the field is optional and must not be empty",
-	RuleNullWord:        "the word stands for null",
-	RuleChoice:          "the schema spells this choice differently",
+	RuleNullWord:        "the string means null",
+	RuleChoice:          "the schema spells this option differently",
 	RuleKey:             "the schema spells this key differently",
-	RuleRenamed:         "the only unknown key is the only missing one",
+	RuleRenamed:         "one key was unknown and one was missing, so the unknown one was renamed",
 	RuleToList:          "the schema requires an array",
 	RuleOneElement:      "the schema requires a single value",
 	RuleSplit:           "the schema requires an array",
-	RuleTyped:           "the schema requires the value itself",
+	RuleTyped:           "the schema requires only the value",
 	RuleDefault:         "the field is required and the schema has a default",
 	RuleRejectedDefault: "the schema rejects its own default",
 }

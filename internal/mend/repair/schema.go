@@ -186,10 +186,10 @@ func (t stepCounter) Validate(*jsonschema.ValidatorContext, any) { t.meter.pay(t
 func (m *meter) pay(steps int) {
 	before := m.steps
 	if m.steps += steps; m.steps > maxSteps {
-		panic(overBudget(fmt.Sprintf("checking the arguments takes more than %d steps", maxSteps)))
+		panic(overBudget(fmt.Sprintf("checking the arguments would take more than %d steps", maxSteps)))
 	}
 	if before/stepsPerClockCheck != m.steps/stepsPerClockCheck && time.Now().After(m.until) {
-		panic(overBudget("checking the arguments takes more than " + maxTime.String()))
+		panic(overBudget("checking the arguments would take more than " + maxTime.String()))
 	}
 }
 

@@ -145,7 +145,7 @@ func (g *closedGate) place(s *source, t *target) (Tier, bool) {
 		if len(s.path) == len(t.path) {
 			return Off, true
 		}
-		return Told, !s.pinned // one value to an array, or an array of one to its element
+		return Told, !s.pinned // one value to an array, or an one-element array to its element
 	}
 	mayMove := !s.pinned && !s.empty && g.schema.declares(t.path)
 	if !mayMove || hasOpposite(last(s.path), last(t.path)) {

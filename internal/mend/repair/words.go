@@ -155,27 +155,24 @@ func (d *demand) constraints() (list []string) {
 // spellRange returns a clause with its range in words.
 func spellRange(clause string) string {
 	from, to, isRange := strings.Cut(clause, "..")
-	switch {
-	case strings.HasPrefix(clause, " matching "):
+	if !isRange || strings.HasPrefix(clause, " matching ") {
 		return clause
-	case isRange:
-		return word(strings.HasPrefix(from, " of "), from, " from"+from) + " to " + to
 	}
-	return strings.NewReplacer(", up to ", " and up to ", ", below ", " and below ").Replace(clause)
+	return word(strings.HasPrefix(from, " of "), from, " from"+from) + " to " + to
 }
 
 // boundWords describes the bounds of a number, after a space; empty if there are none.
 func (d *demand) boundWords() string {
 	text := ""
 	if d.least != nil {
-		text = word(d.exclusiveLeast, " above ", " from ") + ratText(d.least)
+		text = word(d.exclusiveLeast, " above ", " of at least ") + ratText(d.least)
 	}
 	switch {
 	case d.most == nil:
 	case d.least != nil && !d.exclusiveLeast && !d.exclusiveMost:
 		text = " " + ratText(d.least) + ".." + ratText(d.most)
 	default:
-		text += word(d.least != nil, ",", "") + word(d.exclusiveMost, " below ", " up to ") + ratText(d.most)
+		text += word(d.least != nil, " and", "") + word(d.exclusiveMost, " below ", " up to ") + ratText(d.most)
 	}
 	return text
 }
@@ -189,7 +186,7 @@ func word(yes bool, a, b string) string {
 
 // itemWords describes the items of an array.
 func (d *demand) itemWords(depth int) string {
-	text := ""
+	matching := ""
 	var fixed []string
 	for _, node := range d.nodes {
 		for i := range max(len(node.PrefixItems), len(itemList(node))) {
@@ -198,32 +195,35 @@ func (d *demand) itemWords(depth int) string {
 		}
 		if node.Contains != nil {
 			inner := gather(node.Contains)
-			text += ", " + containsWords(node.MinContains, node.MaxContains) + " " + inner.phrase(nil, depth+1)
+			matching += word(matching != "", " and", "") + " with "
+			matching += containsWords(node.MinContains, node.MaxContains) + ": " + inner.phrase(nil, depth+1)
 		}
 	}
 	if len(fixed) > 0 {
-		return text + " [" + strings.Join(fixed, "; ") + "]"
+		return " [" + strings.Join(fixed, "; ") + "]" + matching
 	}
 	if rest := gather(d.inside("0")...); len(rest.nodes) > 0 {
 		if each := rest.phrase(nil, depth+1); each != "any value" {
-			text += ", each " + each
+			return ", each " + each + word(matching != "", ",", "") + matching
 		}
 	}
-	return text
+	return matching
 }
 
+// containsWords describes how many items of an array must match.
 func containsWords(least, most *int) string {
-	switch {
-	case least != nil && most != nil:
-		return fmt.Sprintf("%d..%d of them", *least, *most)
-	case least != nil:
-		return fmt.Sprintf("at least %d of them", *least)
-	case most != nil && *most == 1:
-		return "exactly one of them"
-	case most != nil:
-		return fmt.Sprintf("at least one and at most %d of them", *most)
+	low := 1
+	if least != nil {
+		low = *least
 	}
-	return "at least one of them"
+	count := word(low == 1, "one matching item", plural(low, "matching item"))
+	switch {
+	case most == nil:
+		return "at least " + count
+	case *most == low:
+		return "exactly " + count
+	}
+	return fmt.Sprintf("%d..%d matching items", low, *most)
 }
 
 // keyWords describes the keys of an object.
@@ -274,7 +274,7 @@ func (s span) words(noun string) string {
 	case s.least <= 0 && s.most < 0:
 		return ""
 	case s.most >= 0 && s.least > s.most:
-		return fmt.Sprintf("at least %d and at most %s, which is impossible", s.least, plural(s.most, noun))
+		return fmt.Sprintf("at least %d and at most %s (which is impossible)", s.least, plural(s.most, noun))
 	case s.least == s.most:
 		return "exactly " + plural(s.least, noun)
 	case s.least <= 0:
@@ -302,8 +302,8 @@ func choiceWords(choices []any, received any) string {
 		return "one of " + strings.Join(all, ", ")
 	}
 	near := literals(nearest(received, choices, maxNearChoices))
-	return fmt.Sprintf("one of %d choices, %s: %s (and %d more)",
-		len(choices), word(received == nil, "such as", "the closest"), strings.Join(near, ", "), len(choices)-len(near))
+	return fmt.Sprintf("one of %d allowed values, %s: %s (and %d more)",
+		len(choices), word(received == nil, "such as", "closest"), strings.Join(near, ", "), len(choices)-len(near))
 }
 
 func literals(values []any) []string {

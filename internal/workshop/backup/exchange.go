@@ -95,7 +95,7 @@ func putBack(file place, beside, expected string) error {
 			expected = placed
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
-			return &Refusal{Path: file.path, Why: "what the other program saved could not be restored: " + files.Reason(err), Next: "it is in " + beside, Err: err}
+			return &Refusal{Path: file.path, Why: "the other program's version could not be restored: " + files.Reason(err), Next: "it is in " + beside, Err: err}
 		}
 	}
 }

@@ -21,7 +21,7 @@ func CheckProgram(file, dir string) error {
 				err = errors.New("it belongs to another user, or other users can write to it")
 			}
 			if err != nil {
-				return fmt.Errorf("gauze does not use the copy of gauze at %s, because of %s: %w\nnext: check who wrote it, delete %[2]s, and try again", file, path, err)
+				return fmt.Errorf("gauze does not use the copy of gauze at %s, because %s cannot be trusted: %w\nnext: check who wrote it, delete %[2]s, and try again", file, path, err)
 			}
 		}
 	}

@@ -37,22 +37,21 @@ func checkOwn(dir string) error {
 // not created yet.
 func checkWriters(dir string, info fs.FileInfo, uid, gid int) error {
 	owner := info.Sys().(*syscall.Stat_t)
-	const decides = "its content controls what gauze starts"
 	mode := info.Mode().Perm()
 	group := mode&0o020 != 0 && (int(owner.Gid) != gid || runtime.GOOS == "darwin")
 	next := "\nnext: "
 	if group && mode&0o002 == 0 && info.Mode()&fs.ModeSetgid != 0 { // a volume of Kubernetes, which widens the modes below it too
-		next += fmt.Sprintf("in Kubernetes, set runAsGroup: %d, as fsGroup; elsewhere, ", owner.Gid)
+		next += fmt.Sprintf("in Kubernetes, set runAsGroup to %d, the same as fsGroup; elsewhere, ", owner.Gid)
 	}
 	switch {
 	case int(owner.Uid) != uid && owner.Uid != 0:
-		return fmt.Errorf("gauze's state directory %s belongs to another user (uid %d), and %s\nnext: set GAUZE_STATE_DIR to a directory that you own", dir, owner.Uid, decides)
+		return fmt.Errorf("gauze's state directory %s belongs to another user (uid %d), who could control what gauze starts\nnext: set GAUZE_STATE_DIR to a directory that you own", dir, owner.Uid)
 	case info.Mode()&fs.ModeSymlink != 0 || mode&0o002 == 0 && !group:
 		return nil
 	case int(owner.Uid) != uid:
-		return fmt.Errorf("other users can write to gauze's state directory %s (mode %04o), and %s%sset GAUZE_STATE_DIR to a directory that you own, such as %[1]s/gauze, which gauze creates", dir, mode, decides, next)
+		return fmt.Errorf("other users can write to gauze's state directory %s (mode %04o) and could control what gauze starts%sset GAUZE_STATE_DIR to a directory that you own, such as %[1]s/gauze, which gauze creates", dir, mode, next)
 	}
-	return fmt.Errorf("other users can write to gauze's state directory %s (mode %04o), and %s%sremove everything that is not yours from it, then run: chmod 700 %[1]s", dir, mode, decides, next)
+	return fmt.Errorf("other users can write to gauze's state directory %s (mode %04o) and could control what gauze starts%sremove everything that is not yours from it, then run: chmod 700 %[1]s", dir, mode, next)
 }
 
 // ownAlone reports whether only this user and root can write to a file or a directory.

@@ -50,7 +50,7 @@ func TestWhoMayWriteToTheStateDirectory(t *testing.T) {
 		{"an empty volume", owned{mode: 0o777, uid: 0, gid: 0}, us, our, true},
 	} {
 		err := checkWriters("/d", c.dir, c.uid, c.gid)
-		if shared := c.dir.mode&fs.ModeSetgid != 0; c.refused && !mac && shared != strings.Contains(fmt.Sprint(err), fmt.Sprintf("runAsGroup: %d", c.dir.gid)) {
+		if shared := c.dir.mode&fs.ModeSetgid != 0; c.refused && !mac && shared != strings.Contains(fmt.Sprint(err), fmt.Sprintf("runAsGroup to %d", c.dir.gid)) {
 			t.Errorf("%s: %v does not say what to do about a group", c.name, err)
 		}
 		if (err != nil) != c.refused {

@@ -133,7 +133,7 @@ func (p place) checkContent(old []byte) (fs.FileInfo, error) {
 	case old == nil && now != nil:
 		why = "another program has created this file in the meantime"
 	case old != nil && now == nil:
-		why = "another program has removed this file in the meantime"
+		why = "another program has removed this file since it was read"
 	case !bytes.Equal(old, now):
 		why = "another program has changed this file since it was read"
 	default:

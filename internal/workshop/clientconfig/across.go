@@ -40,7 +40,7 @@ func Across(configs []*Config) (all []Problem) {
 				continue
 			}
 			l := linter{c: h.config}
-			what := fmt.Sprintf("%s finds a server with this name in %d files and its documentation does not say which one it uses", client.Name, len(holders))
+			what := fmt.Sprintf("%s finds a server with this name in %d files, and its documentation does not say which one it uses", client.Name, len(holders))
 			if certain {
 				what = fmt.Sprintf("the client uses the server with the same name in %s (%s) instead", winner.config.Path, winner.entry.Scope)
 			}

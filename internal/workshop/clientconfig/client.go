@@ -226,7 +226,7 @@ func (e *missingError) place(from fs.FS, name string) string {
 // complete fills in what a client's file leaves out because it is usual.
 func (c *Client) complete(all []*Client) error {
 	if c.Name == "" || c.Reload == "" || c.Order == 0 {
-		return errors.New("name, order or reload is missing: every client has them")
+		return errors.New("name, order or reload is missing: every client needs all three")
 	}
 	if d := &c.Dialect; d.Forms&^reference.Nothing != 0 && d.In == 0 {
 		d.In = reference.Everywhere
@@ -243,7 +243,7 @@ func (c *Client) complete(all []*Client) error {
 			p.Paths = Paths{}.below(p.Path)
 		}
 		if p.Scope == "" || p.Paths == (Paths{}) {
-			return &missingError{"file", string(p.Scope), "file has no scope or no path: use file: user, and below it path: or app:"}
+			return &missingError{"file", string(p.Scope), `"file" has no scope or no path: use "file: user", with "path:" or "app:" below it`}
 		}
 		if p.Keys == nil {
 			p.Keys = [][]string{{"mcpServers"}}
@@ -262,7 +262,7 @@ func (f *Fields) complete(all []*Client) error {
 	if f.Like != "" {
 		i := slices.IndexFunc(all, func(c *Client) bool { return c.ID == f.Like && c.Fields.Like == "" })
 		if i < 0 {
-			return fmt.Errorf("entry: %s is not a client with its own entry: use the name of its file", f.Like)
+			return fmt.Errorf(`"entry: %s" does not name a client with an entry of its own: use the name of such a client's file`, f.Like)
 		}
 		*f = all[i].Fields
 	}
@@ -274,14 +274,14 @@ func (f *Fields) complete(all []*Client) error {
 	}
 	for _, t := range f.Timeouts {
 		if t.Unit == 0 {
-			return &missingError{"timeout", t.Field, "timeout has no unit: add unit: 1s or unit: 1ms below it"}
+			return &missingError{"timeout", t.Field, `"timeout" has no unit: add "unit: 1s" or "unit: 1ms" below it`}
 		}
 	}
 	if f.Types.Field != "" && f.Types.Stdio == nil {
-		return &missingError{"type", f.Types.Field, "type has no word for local servers: add stdio: stdio below it, or the client's own word"}
+		return &missingError{"type", f.Types.Field, `"type" has no value for local servers: add "stdio: stdio" below it, or use the client's own value`}
 	}
 	if f.Types.Field != "" && f.Types.HTTP == nil {
-		return &missingError{"type", f.Types.Field, "type has no word for remote servers: add http: http below it, or the client's own word"}
+		return &missingError{"type", f.Types.Field, `"type" has no value for remote servers: add "http: http" below it, or use the client's own value`}
 	}
 	return nil
 }

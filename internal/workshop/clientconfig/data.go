@@ -47,7 +47,7 @@ func parseFile(from fs.FS, name string, into any) error {
 		key, value, ok := strings.Cut(trimmed, ":")
 		p.lines = append(p.lines, line{name, number + 1, len(body) - len(trimmed), key, strings.TrimSpace(value)})
 		if !ok {
-			return p.lines[len(p.lines)-1].wrong("a colon is missing: use key: value")
+			return p.lines[len(p.lines)-1].wrong(`a colon is missing: use "key: value"`)
 		}
 	}
 	return p.block(reflect.ValueOf(into).Elem(), 0)
@@ -73,7 +73,7 @@ func (p *parser) block(v reflect.Value, indent int) error {
 		l := p.lines[0]
 		p.lines = p.lines[1:]
 		if l.indent > indent {
-			return l.wrong("indented by %d spaces: use %d, or move it below its key", l.indent, indent)
+			return l.wrong("the line is indented by %d spaces: use %d, or move it below its key", l.indent, indent)
 		}
 		keys := keysOf(v.Type())
 		field, ok := keys[l.key]
@@ -140,7 +140,7 @@ func (p *parser) set(v reflect.Value, l line) (err error) {
 	case kind == reflect.Bool && l.value == "yes":
 		v.SetBool(true)
 	case kind == reflect.Bool:
-		return l.wrong("the value must be yes: otherwise, remove the line")
+		return l.wrong(`the value must be "yes"; otherwise, remove the line`)
 	default:
 		return l.setNumber(v)
 	}

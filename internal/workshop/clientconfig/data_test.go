@@ -48,21 +48,21 @@ func TestEveryFileOfKnowledgeIsRead(t *testing.T) {
 func TestAMistakeInAFileIsReportedWithItsLineAndARemedy(t *testing.T) {
 	const start = "name: A\norder: 1\nreload: restart it\n"
 	for text, want := range map[string]string{
-		"name A":                                    "clients/a.txt:1: a colon is missing: use key: value",
+		"name A":                                    `clients/a.txt:1: a colon is missing: use "key: value"`,
 		"name: A\nfil: user":                        `clients/a.txt:2: the key "fil" is unknown: use one of approval, approves variables,`,
-		"name: A\n  order: 1":                       "clients/a.txt:2: indented by 2 spaces: use 0, or move it below its key",
+		"name: A\n  order: 1":                       "clients/a.txt:2: the line is indented by 2 spaces: use 0, or move it below its key",
 		"name:":                                     "clients/a.txt:1: the value is missing: add it after the colon",
 		"order: first":                              `clients/a.txt:1: "first" is not a number`,
 		"comments: maybe":                           `clients/a.txt:1: "maybe" is unknown: use one of yes, no, or remove the line`,
-		"gui path: no":                              "clients/a.txt:1: the value must be yes: otherwise, remove the line",
+		"gui path: no":                              `clients/a.txt:1: the value must be "yes"; otherwise, remove the line`,
 		"expands: ${NAME}, <NAME>":                  `clients/a.txt:1: "<NAME>" is unknown: use one of ${NAME}, ${NAME:-default},`,
 		"entry:\n  timeout: t\n    unit: ms":        `clients/a.txt:3: "ms" is not a duration such as 30s, 100ms or 5m`,
 		"# only\n\nname: A":                         "clients/a.txt: name, order or reload is missing",
-		start + "file: user":                        "clients/a.txt:4: file has no scope or no path",
-		start + "entry: b":                          "clients/a.txt: entry: b is not a client with its own entry",
-		start + "entry:\n  timeout: t":              "clients/a.txt:5: timeout has no unit: add unit: 1s or unit: 1ms",
-		start + "entry:\n  type: t\n    stdio: s\n": "clients/a.txt:5: type has no word for remote servers: add http: http",
-		start + "entry:\n  type: t\n    http: h\n":  "clients/a.txt:5: type has no word for local servers: add stdio: stdio",
+		start + "file: user":                        `clients/a.txt:4: "file" has no scope or no path`,
+		start + "entry: b":                          `clients/a.txt: "entry: b" does not name a client with an entry of its own`,
+		start + "entry:\n  timeout: t":              `clients/a.txt:5: "timeout" has no unit: add "unit: 1s" or "unit: 1ms"`,
+		start + "entry:\n  type: t\n    stdio: s\n": `clients/a.txt:5: "type" has no value for remote servers: add "http: http"`,
+		start + "entry:\n  type: t\n    http: h\n":  `clients/a.txt:5: "type" has no value for local servers: add "stdio: stdio"`,
 	} {
 		_, err := readClients(fstest.MapFS{"clients/a.txt": {Data: []byte(text)}})
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

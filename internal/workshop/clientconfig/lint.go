@@ -150,7 +150,7 @@ func (l *linter) loose(text string) {
 		p.Column = len([]rune(strings.TrimPrefix(before[strings.LastIndexByte(before, '\n')+1:], byteOrderMark))) + 1
 		if accepted == Unknown {
 			p.Severity = Warning
-			p.Why = "many clients reject the whole file because of this; whether " + l.c.Client.Name + " does is not documented"
+			p.Why = "many clients reject the whole file because of this; it is not documented whether " + l.c.Client.Name + " does"
 		}
 		if accepted == Unknown && code == "comment" {
 			p.needsReview() // a comment may matter to its author

@@ -69,8 +69,8 @@ func (l entryLinter) command() {
 			l.report("nothing-to-start", command, "the command is empty", "add the program's name")
 		}
 		if len(split) > 1 {
-			all := list(append(split[1:], words(args)...))
-			fix := when(!hasArgs || areWords(args) || args.Kind() == splice.NullKind, set(split[0], l.e.at(f.Command)), set(all, l.e.at(f.Args)))
+			more, splits := argWords(args, hasArgs)
+			fix := when(splits, set(split[0], l.e.at(f.Command)), set(list(append(split[1:], more...)), l.e.at(f.Args)))
 			next := "move the arguments to " + quoted(f.Args) + ", one string each"
 			l.report("command-line-in-command", command, "the command includes its arguments", next, fix...)
 		}
@@ -78,6 +78,19 @@ func (l entryLinter) command() {
 			l.args(args)
 		}
 	}
+}
+
+// argWords returns the arguments of an entry, also of one that has none or has them in one string. It
+// returns false if it cannot tell what they are.
+func argWords(args splice.Node, has bool) (all []string, ok bool) {
+	switch {
+	case !has || args.Kind() == splice.NullKind:
+		return nil, true
+	case args.Kind() == splice.StringKind:
+		line, _ := text(args)
+		return shellWords(line)
+	}
+	return words(args), areWords(args)
 }
 
 func (l entryLinter) args(args splice.Node) {
@@ -237,7 +250,7 @@ func (l entryLinter) kind() {
 	case !isText:
 		l.report("type-unknown", given, "the type is not a string", choices)
 	case slices.Contains(types.Gone, word):
-		next := fmt.Sprintf("use the server's %s endpoint, which usually has another path", types.HTTP[0])
+		next := fmt.Sprintf("use the server's %s endpoint, which usually has a different path", types.HTTP[0])
 		l.report("transport-gone", given, fmt.Sprintf("%s no longer supports %s", l.client, strings.ToUpper(word)), next)
 	case slices.Contains(types.words(), word) && means == Stdio && !hasCommand:
 		l.retype("type-contradicts", given, "the type is for a command, but the entry has only a URL", types.forURL(address))

@@ -22,9 +22,9 @@ func (l entryLinter) paths() {
 		case at >= 0:
 			full := v.text[:at] + strings.TrimRight(l.c.Home.Home, `/\`) + v.text[at+1:]
 			fix := when(!l.c.shared() && l.c.Home.Home != "", set(full, v.path))
-			l.report("tilde", v.node, quoted(v.name)+" contains ~ for the home directory", "use the full path", fix...)
+			l.report("tilde", v.node, quoted(v.name)+" uses ~ for the home directory", "use the full path", fix...)
 		case anywhere && v.part != reference.Cwd && relative(v.text):
-			l.report("relative-path", v.node, quoted(v.name)+" contains a path relative to the working directory", "")
+			l.report("relative-path", v.node, quoted(v.name)+" uses a path relative to the working directory", "")
 		}
 	}
 }
@@ -67,7 +67,7 @@ func (l entryLinter) gauze() {
 	}
 	next, fix := "", when(home.Gauze != "" && !isOurs, set(l.c.Program(home.Gauze), word))
 	if isOurs {
-		next = "run gauze doctor --fix, which copies this gauze there"
+		next = "run gauze doctor --fix, which copies this gauze binary there"
 	}
 	if fix != nil {
 		next = "start " + quoted(l.c.Program(home.Gauze)) + " instead"

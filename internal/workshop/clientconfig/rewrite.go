@@ -44,27 +44,6 @@ func (c *Config) Fields() Fields { return c.fields }
 // Remove removes a server from the file.
 func (c *Config) Remove(e *Entry) Edit { return Edit{remove(e.Path)} }
 
-// Point changes the URL of an entry and nothing else.
-func (c *Config) Point(e *Entry, address string) (Edit, error) {
-	if c.unparsed() {
-		return nil, Skipped("the client cannot parse this file")
-	}
-	for _, name := range e.src.fields.urls() {
-		if textOf(e.src.node, name) == "" {
-			continue
-		}
-		for _, at := range [][]any{below(e.Path, name), below(e.Path, e.src.fields.Nest, name)} {
-			edit := Edit{set(address, at)}
-			if c.hasEffect([]*Entry{e}, edit, func(_, now *Entry) bool {
-				return now.Spec.URL == address && slices.Equal(now.Spec.Header, e.Spec.Header)
-			}) {
-				return edit, nil
-			}
-		}
-	}
-	return nil, Skipped("the URL has a form that gauze cannot change safely")
-}
-
 // ToURL makes an entry that starts a command reach a URL instead, in the client's own form; gauze is the
 // path of gauze, for clients without URLs. What is not about the command stays. It returns false if the
 // client would not read the entry that way.

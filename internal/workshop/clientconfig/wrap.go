@@ -53,7 +53,7 @@ func (c *Config) wrapping(e *Entry, o WrapOptions) (edit Edit, err error) {
 			return nil, ErrRemote
 		}
 		if !o.Remote {
-			why = "the server is remote, and cannot be wrapped: " + why
+			why = "the server is remote and cannot be wrapped: " + why
 		}
 	}
 	if why != "" {
@@ -79,7 +79,7 @@ func (c *Config) ByName() bool {
 
 // Reasons why a program cannot change an entry.
 const (
-	notReversible = "the entry has a form that gauze could not restore exactly"
+	notReversible = "gauze could not restore an entry of this form exactly"
 	sharesAlias   = "the entry shares values with another entry through a YAML alias"
 )
 

@@ -60,7 +60,7 @@ func (w *urlWrap) takeLogin() string {
 
 // cannotUse is the reason why an entry with a login of its own is not wrapped.
 func cannotUse(field string) string {
-	return "its field " + field + " configures a login that gauze run cannot use; remove the field to log in with gauze login instead"
+	return "its " + field + " field configures a login that gauze run cannot use; remove the field to log in with gauze login instead"
 }
 
 // loginFlags adds the flags of gauze run for the settings of a login.
@@ -112,8 +112,8 @@ func (w *urlWrap) loginFlags(settings splice.Node, name string) string {
 	}
 	if redirect != "" {
 		if !loopback(redirect) {
-			return "its login is sent to a redirect address that gauze run cannot use; remove the field " + name +
-				" to log in with gauze login instead"
+			return "its login redirects to an address that gauze run cannot use; remove the " + name +
+				" field to log in with gauze login instead"
 		}
 		w.flags = append(w.flags, "--redirect-url="+redirect)
 	}

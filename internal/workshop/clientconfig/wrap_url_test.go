@@ -130,7 +130,7 @@ func TestWrapRemoteInEveryStyle(t *testing.T) {
 func TestWhatRemoteWouldWrap(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"mcpServers": {"a": {"url": "https://a.example/mcp"}}}`:                             string(ErrRemote),
-		`{"mcpServers": {"a": {"url": "https://a.example/mcp", "auth": {"CLIENT_ID": "c"}}}}`: "the server is remote, and cannot be wrapped: its field auth ",
+		`{"mcpServers": {"a": {"url": "https://a.example/mcp", "auth": {"CLIENT_ID": "c"}}}}`: "the server is remote and cannot be wrapped: its auth field ",
 	} {
 		home := homeOf(&txtar.Archive{Files: []txtar.File{{Name: inCursor, Data: []byte(text)}}})
 		c := home.Read(home.Find()[0])
@@ -145,9 +145,9 @@ func TestWrapRemoteSkipsWhatItCannotExpress(t *testing.T) {
 	for _, c := range []struct{ name, path, text, why string }{
 		{"a program for headers", inClaude, `{"mcpServers": {"a": {"type": "http", "url": "https://a.example/mcp", "headersHelper": "get"}}}`, "headersHelper"},
 		{"other metadata", inClaude, `{"mcpServers": {"a": {"type": "http", "url": "https://a.example/mcp", "oauth": {"authServerMetadataUrl": "https://b.example"}}}}`, "oauth.authServerMetadataUrl"},
-		{"a login with an address of the client's own", inCursor, `{"mcpServers": {"a": {"url": "https://a.example/mcp", "auth": {"CLIENT_ID": "c"}}}}`, "its field auth "},
-		{"a redirect elsewhere", inGemini, `{"mcpServers": {"a": {"url": "https://a.example/mcp", "oauth": {"clientId": "c", "redirectUri": "https://evil.example/cb"}}}}`, "redirect address"},
-		{"a secret that a strict client would reject", inOpencode, `{"mcp": {"a": {"type": "remote", "url": "https://a.example/mcp", "oauth": {"clientId": "c", "clientSecret": "s"}}}}`, "its field oauth "},
+		{"a login with an address of the client's own", inCursor, `{"mcpServers": {"a": {"url": "https://a.example/mcp", "auth": {"CLIENT_ID": "c"}}}}`, "its auth field "},
+		{"a redirect elsewhere", inGemini, `{"mcpServers": {"a": {"url": "https://a.example/mcp", "oauth": {"clientId": "c", "redirectUri": "https://evil.example/cb"}}}}`, "its login redirects to an address"},
+		{"a secret that a strict client would reject", inOpencode, `{"mcp": {"a": {"type": "remote", "url": "https://a.example/mcp", "oauth": {"clientId": "c", "clientSecret": "s"}}}}`, "its oauth field "},
 		{"a helper of Codex", inCodex, "[mcp_servers.a]\nurl = \"https://a.example/mcp\"\noauth_resource = \"x\"\n", "oauth_resource"},
 		{"a token in place of a name", inCodex, "[mcp_servers.a]\nurl = \"https://a.example/mcp\"\nbearer_token_env_var = \"ghp_0123456789abcdefghijABCDEFGHIJ012345\"\n", headersNotExact},
 		{"two URLs", inGemini, `{"mcpServers": {"a": {"url": "https://a.example/sse", "httpUrl": "https://a.example/mcp"}}}`, "more than one URL"},

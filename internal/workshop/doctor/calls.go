@@ -390,7 +390,7 @@ func (m *Machine) acceptsAgain(d Diagnosis) bool {
 
 // Sentence says what failed, when and why.
 func (f CallFailure) Sentence(now time.Time) string {
-	return "the last call of " + redact.Quote(f.Tool) + " failed " + ago(now.Sub(f.At)) + ": " + f.Explanation
+	return "the last call to " + redact.Quote(f.Tool) + " failed " + ago(now.Sub(f.At)) + ": " + f.Explanation
 }
 
 func ago(age time.Duration) string {

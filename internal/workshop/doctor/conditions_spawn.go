@@ -53,7 +53,7 @@ var (
 	drivePath = regex.New(`^[A-Za-z]:[\\/]`)
 
 	flagInside = regex.New(`^(?:npx|uvx|uv|node|python3?|docker|bunx|deno|java) \S|^(?:[\w.-]+|/[\w./-]+) (?:-{1,2}\w|@?[\w.-]+/|run\b|` +
-		`exec\b|[\w./-]+\.(?:js|py|ts|mjs)\b|\S+@latest)`)
+		`exec\b|[\w./-]+\.(?:js|py|ts|mjs)\b|\S+@latest)|^[\w.-]+ /`)
 )
 
 // assigned matches a command that begins with NAME=value.

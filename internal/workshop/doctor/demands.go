@@ -276,6 +276,6 @@ func requiredClue(m *match) bool {
 		return false
 	}
 	m.names["variable"], m.names["variables"] = m.x.Required[0], strings.Join(m.x.Required, ", ")
-	m.said = "the registry lists as required: " + m.names["variables"]
+	m.said = "required according to the registry: " + m.names["variables"]
 	return true
 }

@@ -88,7 +88,7 @@ func newPlan(m *Machine, d Diagnosis, c Case, spec launch.Spec) *plan {
 
 // Remedies that several causes share.
 var (
-	programRemedies = []remedy{expandTilde, joinSpaces, locateProgram, otherPython, siblingRunner, installProgram}
+	programRemedies = []remedy{expandTilde, joinSpaces, locateProgram, otherPython, misspeltRunner, siblingRunner, installProgram}
 	pathRemedies    = []remedy{expandTilde, fillIn, joinSpaces}
 	valueRemedies   = []remedy{fillIn, forwardVariable, findVariable}
 	keyRemedies     = []remedy{fillIn, renewKey}

@@ -19,7 +19,7 @@ func commandToURL(p *plan) []Fix {
 	if p.spec.URL != "" || len(p.spec.Args) > 0 || launch.CheckURL(address) != nil {
 		return nil
 	}
-	return []Fix{{Name: "command-to-url", Origins: sends(trust.Entry), About: "connects to the address that is in place of a command",
+	return []Fix{{Name: "command-to-url", Origins: sends(trust.Entry), About: "connects to the address given in place of a command",
 		Next: "Pass the address as a URL: `gauze run --url " + launch.Spec{URL: address}.String() + "`",
 		Apply: changed(func(s *launch.Spec) {
 			s.Command, s.URL = "", address
@@ -44,8 +44,8 @@ func keepRunning(p *plan) []Fix {
 		return []Fix{fix}
 	}
 	fix.Name, fix.Asks, fix.Origins = "to-url "+address, true, sends(trust.Machine)
-	fix.About = fmt.Sprintf("the server responds at %s instead of on stdin and stdout; a client that connects there does "+
-		"not start it, so you must keep it running yourself: %s", address, line)
+	fix.About = fmt.Sprintf("the server responds at %s instead of on stdin and stdout; clients do not start servers "+
+		"that they reach by URL, so you must keep it running yourself: %s", address, line)
 	fix.Apply = func(launch.Spec) launch.Spec { return launch.Spec{URL: address} }
 	return []Fix{fix}
 }

@@ -25,7 +25,7 @@ func splitLine(p *plan) []Fix {
 		Next:  `Set "command" to the program alone, and make each argument an element of "args".`,
 		Apply: func(s launch.Spec) launch.Spec { return splitCommand(s, p.m.OS == "windows") }}
 	if len(set) > 0 {
-		f.About = "passes the assignments before the program as variables, and splits the rest into the program and its arguments"
+		f.About = "passes the assignments before the program as environment variables, and splits the rest into the program and its arguments"
 		f.Next = `Set "command" to the program alone, make each argument an element of "args", and set the variables under "env".`
 	}
 	return []Fix{f}

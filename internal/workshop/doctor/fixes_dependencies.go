@@ -74,12 +74,12 @@ func (srv server) downServices(ports []int) (fixes []Fix) {
 func (srv server) composeUp(s Published) (next, command string) {
 	file := srv.quoted(s.File)
 	start := func(program string) (next, command string) {
-		return fmt.Sprintf("Start the service %s, which %s defines.", s.Service, file),
+		return fmt.Sprintf("Start the service %s, which is defined in %s.", s.Service, file),
 			srv.m.typing().Line(program, "compose", "-f", s.File, "up", "-d", s.Service)
 	}
 	switch {
 	case len(srv.m.Find("docker", srv.env)) > 0 && srv.m.Docker() == dockerDown:
-		return fmt.Sprintf("Docker is not running. Start Docker, and then the service %s, which %s defines.", s.Service, file),
+		return fmt.Sprintf("Docker is not running. Start Docker, then the service %s, which is defined in %s.", s.Service, file),
 			srv.startDocker()
 	case len(srv.m.Find("docker", srv.env)) > 0:
 		return start("docker")
@@ -145,7 +145,7 @@ func dependencies(p *plan) []Fix {
 		return fixes
 	}
 	return []Fix{{Name: fmt.Sprintf("dependency %d", ports[0]), Risk: Person,
-		About: fmt.Sprintf("nothing is listening on port %d on this machine, which is in the server's settings", ports[0]),
+		About: fmt.Sprintf("the server's settings refer to port %d on this machine, but nothing is listening there", ports[0]),
 		Next: fmt.Sprintf("The server may be waiting for port %d on this machine, where nothing is listening. Start the "+
 			"program that should listen there, or correct the address in the server's settings.", ports[0])}}
 }

@@ -79,7 +79,7 @@ func (f *filling) next(text string) string {
 	if len(elsewhere) == 0 {
 		return strings.ToUpper(text[:1]) + text[1:]
 	}
-	return fmt.Sprintf("Gauze found %s, which is not configured for this server. Gauze does not use it without your "+
+	return fmt.Sprintf("Gauze found %s, which is not configured for this server, and does not use it without your "+
 		"consent. If the server should have it, %s", strings.Join(elsewhere, ", "), text)
 }
 

@@ -17,6 +17,40 @@ var runnerFamilies = [][][]string{
 	{{"uvx"}, {"uv", "tool", "run"}, {"pipx", "run"}},
 }
 
+// misspeltRunner suggests the installed runner whose name differs from the missing program's by one
+// letter, or by the order of two. It changes what runs, so a person decides.
+func misspeltRunner(p *plan) []Fix {
+	missing := p.missing()
+	if program(p.spec.Command) != missing || len(p.m.Find(missing, p.env)) > 0 {
+		return nil
+	}
+	near := slices.DeleteFunc(runnersLike(missing), func(name string) bool { return len(p.m.Find(name, p.env)) == 0 })
+	if len(near) == 0 {
+		return nil
+	}
+	next := "Did you mean " + strings.Join(near, " or ") + "?"
+	if len(near) == 1 {
+		line := p.m.typing().Line(redact.MaskWords(append(near, p.spec.Args...))...)
+		next += " Start the server with this command instead: `" + shown(p.c.Secrets, line) + "`"
+	}
+	return []Fix{{Name: "runner " + missing, Risk: Config, Next: next,
+		About: p.server().quoted(missing) + " may be a misspelling of " + strings.Join(near, " or ")}}
+}
+
+// runnersLike returns the known programs that start servers and have almost the given name.
+func runnersLike(name string) (near []string) {
+	const minLen, maxLen = 3, 10 // almost any two letters are near "uv"
+	if len(name) < minLen || len(name) > maxLen || wellKnown(name) {
+		return nil
+	}
+	for _, known := range slices.Concat(launch.Runners(), runtimes, []string{"python"}) {
+		if len(known) >= minLen && plaintext.Typos(name, known) == 1 {
+			near = append(near, known)
+		}
+	}
+	return near
+}
+
 // siblingRunner starts a package without the missing runner: with its program if that is installed, or
 // with a different runner for the same registry. It changes what runs, so a person decides, and a
 // runner that would download the package is only suggested.
@@ -51,7 +85,7 @@ func siblingRunner(p *plan) []Fix {
 			if runner[0] == missing || len(p.m.Find(runner[0], p.env)) == 0 {
 				continue
 			}
-			return p.server().suggest(missing, fmt.Sprintf("%s is not installed, but %s is, which starts the same packages", missing, runner[0]),
+			return p.server().suggest(missing, fmt.Sprintf("%s is not installed, but %s is, and it can start the same packages", missing, runner[0]),
 				slices.Concat(runner, words))
 		}
 	}
@@ -106,7 +140,7 @@ func (srv server) asPackage(name string) []Fix {
 	}
 	return []Fix{{Name: "sibling " + name, Risk: Config, About: "no program named " + name + " is installed",
 		Next: "Check the program's name, or install " + name + " as the server's documentation describes. " +
-			"If the documentation mentions a package " + name + ", a runner can start it: " + strings.Join(ways, "; ") + "."}}
+			"If the documentation mentions a package named " + name + ", start it with a package runner: " + strings.Join(ways, "; ") + "."}}
 }
 
 // The well-known servers of each registry. A package that does not exist is compared with them and
@@ -145,9 +179,9 @@ func similarPackage(p *plan) []Fix {
 	words[slices.Index(words, typed)] = known[at] + strings.TrimPrefix(typed, withoutVersion(typed))
 	line := shown(p.c.Secrets, p.m.typing().Line(redact.MaskWords(words)...))
 	return []Fix{{Name: "package " + known[at], Risk: Config,
-		About: "the registry has no package " + p.server().quoted(typed) + ", but " + p.server().quoted(known[at]) + " is similar",
+		About: p.server().quoted(typed) + " is not in the registry, but " + p.server().quoted(known[at]) + " has a similar name",
 		Next: "Look up the exact name in the server's own documentation. If you meant " + p.server().quoted(known[at]) +
-			", start it instead: `" + line + "`"}}
+			", use that name: `" + line + "`"}}
 }
 
 // packages returns the names that a package of the entry's registry may have been meant by: those of

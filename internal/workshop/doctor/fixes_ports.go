@@ -34,7 +34,7 @@ func otherPort(p *plan) (fixes []Fix) {
 		}
 		for _, other := range elsewhere {
 			if other.port != ours.port && (other.kind() == ours.kind() || ours.mcp && other.mcp) && p.server().serves(ours, other.port) {
-				return suggestPort(ours, other.port, "another configured server uses port %d, which is accepting connections")
+				return suggestPort(ours, other.port, "port %d, which another configured server uses, is accepting connections")
 			}
 		}
 		for _, step := range []int{1, -1, 2, -2, 3, -3} {

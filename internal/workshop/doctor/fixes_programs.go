@@ -215,7 +215,7 @@ func projectPython(p *plan) []Fix {
 			path := filepath.Join(dir, filepath.FromSlash(python))
 			if runnable(path) && isOurs(path) && isOurs(dir) && path != p.spec.Command {
 				return []Fix{{Name: "project-python " + path, Origins: starts(from),
-					About: "starts the script with its own project's Python, " + p.server().quoted(path),
+					About: "starts the script with its project's Python, " + p.server().quoted(path),
 					Next:  "Use the project's Python as the command: `" + p.server().quoted(path) + "`",
 					Apply: p.server().startAs(path)}}
 			}

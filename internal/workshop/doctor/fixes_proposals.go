@@ -101,14 +101,14 @@ func authority(p *plan) []Fix {
 	if r := p.server().runner(); strings.HasPrefix(r, "uv") || strings.HasPrefix(r, "python") || p.spec.URL != "" {
 		variable = "SSL_CERT_FILE"
 	}
-	about := "the server's certificate is signed by an authority that this machine does not trust"
+	about := "the server's certificate is signed by a certificate authority (CA) that this machine does not trust"
 	if address := p.server().address(); address != "" {
 		if seen := p.m.Reach(address).TLS; seen.Issuer != "" {
 			about += ": " + shown(p.c.Secrets, seen.Issuer)
 		}
 	}
 	return []Fix{{Name: "authority", Risk: Config, About: about,
-		Next: fmt.Sprintf("Do not disable certificate checks. Set the variable that points to the authority's certificate: `%s=%s`", variable,
+		Next: fmt.Sprintf("Do not disable certificate checks. Set the variable that points to the CA's certificate: `%s=%s`", variable,
 			p.server().quoted(file))}}
 }
 
@@ -135,7 +135,7 @@ func certificate(p *plan) []Fix {
 	switch seen := p.m.Reach(address).TLS; {
 	case !seen.Expired.IsZero():
 		return []Fix{{Name: "certificate", Risk: Person, About: "the server's certificate expired on " + seen.Expired.Format("2006-01-02"),
-			Next: "Get the certificate for " + p.server().quoted(u.Hostname()) + " renewed, or correct this machine's clock."}}
+			Next: "Have the certificate for " + p.server().quoted(u.Hostname()) + " renewed, or correct this machine's clock."}}
 	case seen.Mismatch && len(seen.Names) > 0:
 		return []Fix{{Name: "certificate", Risk: Person,
 			About: "the server's certificate is issued for " + shown(p.c.Secrets, strings.Join(seen.Names, ", ")),

@@ -83,6 +83,7 @@ func troubles() []trouble {
 			stderr("asdf: No version is set for command npx"), "version_manager_path", "absolute-path", Runtime, ofCommand, "ROOT/home/me/.asdf/installs/nodejs/20.1.0/bin/npx pkg"},
 
 		{"one string", spec("npx -y 'a b'"), notThere, "command_and_args_in_one_string", "split-command", Runtime, ofCommand, "npx -y a b"},
+		{"one string with a path", spec("env /opt/notes/server"), notThere, "command_and_args_in_one_string", "split-command", Runtime, ofCommand, "env /opt/notes/server"},
 		{"a URL as a command", spec("https://example.com/mcp"), notThere, "url_in_stdio_only_client", "command-to-url", Runtime, address, "https://example.com/mcp"},
 		{"a tilde", spec("node", "~/server.js", "--dir=$HOME/x"), stderr("Error: Cannot find module '/work/~/server.js'"),
 			"tilde_not_expanded", "expand-home", Runtime, ofCommand, "node ROOT/home/me/server.js --dir=ROOT/home/me/x"},

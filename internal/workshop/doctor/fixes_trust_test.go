@@ -57,7 +57,7 @@ var provenance = map[string][]row{
 		{trust.Project, trust.Start, trust.Asks}, {trust.Project, trust.Send, trust.Asks}, {trust.Environment, trust.Start, trust.Asks}, {trust.Environment, trust.Send, trust.Asks}},
 
 	"advice": nil, "authority": nil, "certificate": nil, "clean-npx-cache": nil, "clean-uv-cache": nil, "exec-bit": nil, "install": nil, "install-modules": nil, "keep-running": nil,
-	"moved": nil, "port-owner": nil, "provide": nil, "proxy": nil, "compose-up": nil, "dependency": nil, "renew": nil, "package": nil, "other-port": nil,
+	"moved": nil, "port-owner": nil, "provide": nil, "proxy": nil, "compose-up": nil, "dependency": nil, "renew": nil, "package": nil, "runner": nil, "other-port": nil,
 }
 
 // A new remedy fails here until it is in a scene, and a new kind of fix or
@@ -183,6 +183,10 @@ func scenes() []trouble {
 		{name: "a different runner", spec: func(f *fakeMachine) launch.Spec {
 			f.file("home/me/.bun/bin/bunx", "")
 			return launch.Spec{Command: "npx", Args: []string{"-y", "pkg"}, Env: []string{"PATH=/given"}}
+		}, seen: notThere},
+		{name: "a misspelt runner", spec: func(f *fakeMachine) launch.Spec {
+			f.file("system/usr/bin/npx", "")
+			return launch.Spec{Command: "npxx", Args: []string{"-y", "pkg"}, Env: []string{"PATH=/given"}}
 		}, seen: notThere},
 		{name: "a program instead of its runner", spec: func(f *fakeMachine) launch.Spec {
 			f.file("home/me/.local/bin/notes-mcp", "")

@@ -164,7 +164,7 @@ func provide(names []string) []Fix {
 		values += " at " + strings.Join(pages, " and ")
 	}
 	return []Fix{{Name: "provide " + strings.Join(names, " "), Risk: Secret,
-		About: fmt.Sprintf("%s %s not set anywhere that gauze may read", inWords(names), verb),
+		About: fmt.Sprintf("%s %s not set anywhere that gauze is allowed to read", inWords(names), verb),
 		Next:  fmt.Sprintf(`Get %s and set %s under "env" in the server's entry.`, values, it)}}
 }
 
@@ -205,7 +205,7 @@ func startInProject(p *plan) []Fix {
 	for _, dir := range p.m.upwards(own) {
 		if isFile(filepath.Join(dir, ".env")) {
 			return []Fix{{Name: "start-in " + dir, Origins: starts(p.server().of(filepath.Join(dir, ".env"))),
-				About: "starts the server in its own directory, where its .env is: " + p.server().quoted(dir),
+				About: "starts the server in its own directory, which contains its .env file: " + p.server().quoted(dir),
 				Next:  "Set the working directory in the server's entry: `\"cwd\": \"" + p.server().quoted(dir) + "\"`",
 				Apply: func(s launch.Spec) launch.Spec {
 					s.Dir = dir

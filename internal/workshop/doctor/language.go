@@ -60,7 +60,7 @@ func tokens(text string) (all []token, err error) {
 		case '"', '`':
 			end := strings.IndexByte(text[1:], c)
 			if end < 0 {
-				return nil, fmt.Errorf("a string that begins with %c is not closed", c)
+				return nil, fmt.Errorf("the string that begins with %c is not closed", c)
 			}
 			all = append(all, token{text[1 : 1+end], true})
 			text = text[end+2:]
@@ -172,7 +172,7 @@ func unknown(what, name string, known []string) error {
 	if near := plaintext.Nearest(name, known); len(near) > 0 {
 		return fmt.Errorf("unknown %s %q; did you mean %q?", what, name, near[0])
 	}
-	return fmt.Errorf("unknown %s %q: docs/CAUSES.md lists all of them", what, name)
+	return fmt.Errorf("unknown %s %q: see docs/CAUSES.md for the full list", what, name)
 }
 
 // subject is a text that a condition is about.
@@ -219,7 +219,7 @@ func (p *phrase) predicate(name string, of subject) (condition, error) {
 		return nil, fmt.Errorf("after %q: %w", name, unknown("verb", verb, p.reader.verbNames()))
 	}
 	if len(words) == 0 {
-		return nil, fmt.Errorf("%s %s requires a string: %s %s \"words of the log\"", name, verb, name, verb)
+		return nil, fmt.Errorf("%s %s requires a string, for example: %s %s \"words of the log\"", name, verb, name, verb)
 	}
 	if other := p.reader.subject(words[0]); other != nil && len(words) == 1 && strings.HasPrefix(words[0], "{") {
 		return func(m *match) bool { return compare(of(m), other(m)) }, nil
@@ -233,7 +233,7 @@ func (p *phrase) predicate(name string, of subject) (condition, error) {
 // matches reads the name of a word, or a pattern in quotes.
 func (p *phrase) matches(of subject, words []string) (condition, error) {
 	if len(words) != 1 {
-		return nil, errors.New("matches requires the name of a word, or one pattern in backquotes")
+		return nil, errors.New("\"matches\" requires the name of a word, or one pattern in backquotes")
 	}
 	re := p.reader.words[words[0]]
 	if re == nil && strings.ContainsAny(words[0], ` \()[]|.*+?^$`) {

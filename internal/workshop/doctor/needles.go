@@ -54,7 +54,7 @@ func newPattern(source string, finder *finder) (*pattern, error) {
 		p.needs = append(p.needs, set)
 	}
 	if len(p.needles) == 0 {
-		return nil, errors.New("the pattern has no fixed word: each of its alternatives must contain one with at least two letters")
+		return nil, errors.New("the pattern contains no literal word: each of its alternatives must contain one of at least two letters")
 	}
 	return p, nil
 }
@@ -186,7 +186,7 @@ func (f *finder) build() {
 	}
 	states := 1 + distinctPrefixes(f.words)
 	if states > math.MaxUint16 {
-		panic("doctor: too many words for the automaton")
+		panic("doctor: the patterns contain too many words")
 	}
 	f.next = make([]uint16, states*f.classes)
 	f.ends = make([]int32, 0, states)

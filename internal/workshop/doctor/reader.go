@@ -101,14 +101,14 @@ func (r *reader) read(line string) error {
 	case r.cause != nil:
 		return r.attribute(key, value)
 	}
-	return fmt.Errorf("%q is not in a cause: begin with a line such as \"cause env_not_set\"", key)
+	return fmt.Errorf("%q must be part of a cause: begin with a line such as \"cause env_not_set\"", key)
 }
 
 // define reads a word or a condition with a name.
 func (r *reader) define(key, value string) error {
 	name, rest, _ := strings.Cut(value, " ")
 	if rest == "" {
-		return fmt.Errorf("a %s requires a name and its meaning", key)
+		return fmt.Errorf("a %s requires a name and a definition", key)
 	}
 	if r.words[name] != nil || r.conditions[name] != nil {
 		return fmt.Errorf("%q is defined twice", name)
@@ -145,14 +145,14 @@ func (r *reader) pattern(text string) (string, error) {
 		text = after
 	}
 	if strings.Contains(b.String(), "(?=") || strings.Contains(b.String(), "(?!") {
-		return "", errors.New("patterns cannot look ahead, (?= or (?!: use a line \"  unless line matches ...\" instead")
+		return "", errors.New("patterns do not support lookahead ((?= and (?!): use a line \"  unless line matches ...\" instead")
 	}
 	return b.String(), nil
 }
 
 func (r *reader) beginFact(name string) error {
 	if name == "" || r.facts[name] != nil {
-		return fmt.Errorf("a fact requires its own name, not %q", name)
+		return fmt.Errorf("invalid fact name %q: must not be empty or already in use", name)
 	}
 	r.cause, r.fact = nil, &fact{name: name}
 	r.facts[name], r.table.facts = r.fact, append(r.table.facts, r.fact)
@@ -161,7 +161,7 @@ func (r *reader) beginFact(name string) error {
 
 func (r *reader) beginCause(name string) error {
 	if name == "" || slices.ContainsFunc(r.table.causes, func(c cause) bool { return c.name == name }) {
-		return fmt.Errorf("a cause requires its own name, not %q", name)
+		return fmt.Errorf("invalid cause name %q: must not be empty or already in use", name)
 	}
 	r.table.causes = append(r.table.causes, cause{name: name})
 	r.fact, r.cause = nil, &r.table.causes[len(r.table.causes)-1]
@@ -237,9 +237,9 @@ func (r *reader) detail(key, value string) error {
 	case r.advice != nil && key == "command":
 		r.advice.command = value
 	case r.advice != nil:
-		return fmt.Errorf("%q cannot follow instead: explain, fix and command can", key)
+		return fmt.Errorf("%q cannot follow \"instead\": use explain, fix or command", key)
 	case r.clue == nil:
-		return errors.New("an indented line must follow a clue or an instead")
+		return errors.New("an indented line must follow a \"clue\" or \"instead\" line")
 	case key == "if" || key == "unless":
 		return r.restrict(&r.clue.when, key, value)
 	case key == "name":
@@ -249,7 +249,7 @@ func (r *reader) detail(key, value string) error {
 			return true
 		})
 	default:
-		return fmt.Errorf("%q cannot follow a clue: if, unless and name can", key)
+		return fmt.Errorf("%q cannot follow a \"clue\" line: use if, unless or name", key)
 	}
 	return nil
 }
@@ -275,7 +275,7 @@ func (r *reader) addClue(key, value string) (err error) {
 		return err
 	}
 	if rest == "" {
-		return fmt.Errorf("a %s requires a confidence and what to look for, such as %s strong ENOENT", key, key)
+		return fmt.Errorf("a %s requires a confidence level and a pattern, for example: %s strong ENOENT", key, key)
 	}
 	switch key {
 	case "clue":
@@ -296,7 +296,7 @@ func (r *reader) addClue(key, value string) (err error) {
 		}
 	}
 	if added.asSaid && key != "fact" {
-		return errors.New("only a fact can have the certainty of its source")
+		return errors.New("\"said\" can be the confidence of a fact only")
 	}
 	var clues *[]clue
 	switch {
@@ -305,7 +305,7 @@ func (r *reader) addClue(key, value string) (err error) {
 	case r.fact != nil && key != "fact":
 		clues = &r.fact.clues
 	default:
-		return fmt.Errorf("a %s must follow the line of its cause, such as \"cause env_not_set\"", key)
+		return fmt.Errorf("a %s must come after the line that begins its cause, such as \"cause env_not_set\"", key)
 	}
 	*clues = append(*clues, added)
 	r.clue = &(*clues)[len(*clues)-1]

@@ -23,7 +23,7 @@ var rulings = []ruling{
 	{"the process is paused",
 		func(x *exam) bool { return x.Limit.Stopped },
 		only()},
-	{"a fault terminated the process",
+	{"the process crashed",
 		func(x *exam) bool { return slices.Contains(faultSignals, x.Exit.Signal) },
 		only(Crashed, ResourceExhausted, RuntimeTooOld, DependencyMissing)},
 	{"the process was not started",
@@ -36,7 +36,7 @@ var rulings = []ruling{
 	{"the process is running and silent",
 		func(x *exam) bool { return x.Limit.Passed && x.Limit.Alive },
 		except(Crashed)},
-	{"the server answered initialize, and nothing that it started reported an error",
+	{"the server answered initialize, and no call failed",
 		func(x *exam) bool { return x.Stage >= Initialized && x.Stage < Called && len(x.RPC) == 0 },
 		except(CommandNotFound, PackageNotFound, RuntimeTooOld)},
 }

@@ -151,7 +151,7 @@ func seeStopped(w *witness) *sighting {
 
 // limitSignals are the signals by which the system enforces a limit, with what is limited and its option
 // of ulimit.
-var limitSignals = map[string][2]string{"SIGXFSZ": {"the size of a file", "-f"}, "SIGXCPU": {"CPU time", "-t"}}
+var limitSignals = map[string][2]string{"SIGXFSZ": {"file size", "-f"}, "SIGXCPU": {"CPU time", "-t"}}
 
 func seeLimitSignal(w *witness) *sighting {
 	limit, ok := limitSignals[w.c.Exit.Signal]
@@ -159,8 +159,9 @@ func seeLimitSignal(w *witness) *sighting {
 		return nil
 	}
 	return &sighting{said: w.c.Exit.Said,
-		explain: "The server exceeded the limit on " + limit[0] + " that the system sets for processes.",
-		fix:     "Raise the limit in the environment that starts the client (`ulimit " + limit[1] + "`), or reduce what the server uses."}
+		explain: "The server exceeded the system's limit on " + limit[0] + " for a process.",
+		fix: "Raise the limit in the environment that the client is started from (`ulimit " + limit[1] + "`), " +
+			"or reduce the server's resource usage."}
 }
 
 // faultSignals end a process that did something invalid. No message that it wrote before ended it.
@@ -183,7 +184,7 @@ func seeNoProgram(w *witness) *sighting {
 		s.explain = "{command|The command} is a directory, not a program."
 		s.fix = `Set "command" to the program itself, or to an interpreter such as node or {$python}, with the script as its first argument.`
 	case p.Exists && p.Executable && p.Format == "" && !p.Partial:
-		s.explain = `{command|The command} is not a program: its first line does not specify an interpreter (as in "#!/usr/bin/env node").`
+		s.explain = `{command|The command} is not a program: its first line does not specify an interpreter (such as "#!/usr/bin/env node").`
 		s.fix = `Set "command" to the interpreter, such as node or {$python}, and pass the file as its first argument.`
 	default:
 		return nil
@@ -242,10 +243,10 @@ func seeBackground(w *witness) *sighting {
 	if !w.e.Left || !w.c.Exit.Known || w.c.Exit.Code != 0 || w.e.Stage >= upstream.Spoke {
 		return nil
 	}
-	return &sighting{said: "it exited (" + w.c.Exit.Said + ") while processes that it had started were running",
+	return &sighting{said: "it exited (" + w.c.Exit.Said + ") while processes that it had started were still running",
 		explain: "The command started the server in the background and exited, so the server is not connected to the client.",
-		fix: "Start the server in the foreground: remove the & after the command or the option that makes it a " +
-			"background process, and use exec at the end of a script."}
+		fix: "Run the server in the foreground: remove the & at the end of the command, or the option that runs it " +
+			"in the background (such as --daemon). If a script starts the server, start it with exec on the script's last line."}
 }
 
 func seeInvalidMessage(w *witness) *sighting {
@@ -314,6 +315,6 @@ func seeCertificate(w *witness) *sighting {
 	}
 	return &sighting{said: "the certificate is issued for " + strings.Join(tls.Names, ", "),
 		explain: "The server's certificate is issued for another host name.",
-		fix: "Use a host name in the server's URL that its certificate contains. If the URL is correct, the server's " +
+		fix: "In the server's URL, use a host name that the certificate covers. If the URL is correct, the server's " +
 			"operator must replace the certificate."}
 }

@@ -59,7 +59,7 @@ func seeNoScript(w *witness) *sighting {
 	s := &sighting{said: w.server.quoted(path) + " does not exist", names: map[string]string{"path": word}}
 	if isFolder(path) {
 		s.said = w.server.quoted(path) + " is a directory without a program"
-		s.explain = "{path|The server's file} is a directory, and it does not contain a file that {command|the interpreter} would start."
+		s.explain = "{path|The server's file} is a directory, but it does not contain a file that {command|the interpreter} can start."
 	}
 	return s
 }
@@ -71,7 +71,7 @@ func seeFullDisk(w *witness) *sighting {
 	start, _ := w.server.start()
 	for _, dir := range append([]string{start, w.server.own(), w.server.m.Home, os.TempDir()}, w.folderValues()...) {
 		if free, ok := freeBytes(dir); ok && free < fullDisk {
-			return &sighting{said: "the disk of " + w.server.quoted(dir) + " has " + strconv.FormatUint(free, 10) + " free bytes"}
+			return &sighting{said: "the disk that contains " + w.server.quoted(dir) + " has " + strconv.FormatUint(free, 10) + " bytes free"}
 		}
 	}
 	return nil
@@ -103,8 +103,8 @@ func seeMemoryLimit(w *witness) *sighting {
 	}
 	size := strconv.FormatInt(w.e.Allowed.Memory>>20, 10) + " MB"
 	return &sighting{said: "its address space is limited to " + size,
-		explain: "The server exited, and the system limits its memory to " + size + ": it most likely ran out of memory.",
-		fix:     "Raise or remove the memory limit in the environment that starts the client or the server (`ulimit -v unlimited`)."}
+		explain: "The server exited, most likely because it ran out of memory: the system limits its memory to " + size + ".",
+		fix:     "Raise or remove the memory limit in the environment that the client or the server is started from (`ulimit -v unlimited`)."}
 }
 
 // fewFiles is a limit on open files below that of any system.
@@ -112,9 +112,10 @@ const fewFiles = 256
 
 func seeFileLimit(w *witness) *sighting {
 	if files := w.e.Allowed.Files; files > 0 && files < fewFiles {
-		return &sighting{said: "it may open " + strconv.FormatInt(files, 10) + " files",
-			explain: "The server exited, and the system allows it to open only " + strconv.FormatInt(files, 10) + " files at the same time.",
-			fix:     "Raise the limit in the environment that starts the client or the server (`ulimit -n 1024`)."}
+		return &sighting{said: "it may open at most " + strconv.FormatInt(files, 10) + " files",
+			explain: "The server exited, possibly because it could not open another file: the system allows it to have only " +
+				strconv.FormatInt(files, 10) + " files open at the same time.",
+			fix: "Raise the limit in the environment that the client or the server is started from (`ulimit -n 1024`)."}
 	}
 	return nil
 }
@@ -170,7 +171,7 @@ func seePackageWithoutProgram(w *witness) *sighting {
 
 func seeNoModules(w *witness) *sighting {
 	if missing, ok := w.server.m.missingModules(w.server.nodeProject()); ok {
-		return &sighting{said: w.server.quoted(missing.dir) + " has a package.json with dependencies and no node_modules"}
+		return &sighting{said: w.server.quoted(missing.dir) + " has a package.json with dependencies, but no node_modules"}
 	}
 	return nil
 }
@@ -338,7 +339,7 @@ func seeRequiredVariable(w *witness) *sighting {
 		}
 		if names = names[:min(len(names), maxVariables)]; len(names) > 0 {
 			all := strings.Join(names, ", ")
-			return &sighting{said: w.server.quoted(filepath.Join(dir, "server.json")) + " lists as required: " + all,
+			return &sighting{said: "required according to " + w.server.quoted(filepath.Join(dir, "server.json")) + ": " + all,
 				names: map[string]string{"variable": names[0], "variables": all}}
 		}
 	}

@@ -116,3 +116,33 @@ func TestAMisspeltPackageIsRecognised(t *testing.T) {
 		}
 	}
 }
+
+// A runner is suggested only if it is installed and only one letter is wrong.
+func TestAMisspeltRunnerIsRecognised(t *testing.T) {
+	for _, c := range []struct{ command, want string }{
+		{"npxx -y pkg --token canary", "Did you mean npx? Start the server with this command instead: `npx -y pkg --token"},
+		{"nxp -y pkg", "`npx -y pkg`"},
+		{"NPXX -y pkg", "`npx -y pkg`"},
+		{"noed server.js", "`node server.js`"},
+		{"pyhton3 server.py", "`python3 server.py`"},
+		{"npn -y pkg", "Did you mean npm or npx?"},
+		{"uvxx pkg", ""}, // uvx is not installed
+		{"nopx pkg", "`npx pkg`"},
+		{"nnppxx pkg", ""},
+		{"notes pkg", ""},
+		{"/opt/bin/npxx pkg", ""},
+	} {
+		f := newFakeMachine(t)
+		for _, name := range []string{"npx", "npm", "node", "python3"} {
+			f.file("system/usr/bin/"+name, "")
+		}
+		words := SplitCommand(c.command)
+		spec := launch.Spec{Command: words[0], Args: words[1:], Env: []string{"PATH=/given/bin"}}
+		seen := notThere(f, spec)
+		seen.Secrets = spec.Secrets()
+		got, _ := todoOf(f, seen, spec)
+		if c.want == "" && strings.Contains(got, "Did you mean") || !strings.Contains(got, c.want) || strings.Contains(got, "canary") {
+			t.Errorf("%s: %s", c.command, got)
+		}
+	}
+}

@@ -20,7 +20,7 @@ func TestAClosedConnectionIsExplained(t *testing.T) {
 		"handshaking with MCP server failed: connection closed: initialize response",
 	} {
 		d := Diagnose(fromLog("uvx notes", log))
-		if d.Category != Unknown || !strings.Contains(d.Explanation, "its process exited, or it closed its output") || !strings.Contains(d.Fix, "`gauze test -- uvx notes`") {
+		if d.Category != Unknown || !strings.Contains(d.Explanation, "the server's process exited or closed its output") || !strings.Contains(d.Fix, "`gauze test -- uvx notes`") {
 			t.Errorf("%s\n%s/%s: %s\n%s", log, d.Category, d.Cause, d.Explanation, d.Fix)
 		}
 		lines := strings.Split(log, "\n")
@@ -36,7 +36,7 @@ func TestAClosedConnectionIsExplained(t *testing.T) {
 // What a client says besides that has its own sentence; what nobody says is not claimed.
 func TestSymptomsAreExplained(t *testing.T) {
 	for _, c := range []struct{ command, log, want string }{
-		{"https://a.example/mcp", "MCP error -32000: Connection closed", "the server, or a proxy in front of it, closed it"},
+		{"https://a.example/mcp", "MCP error -32000: Connection closed", "the server, or a proxy in front of it, closed the connection"},
 		{"npx notes", "Failed to start MCP client", "could not start the server, or could not parse its first response"},
 		{"npx notes", "notes: not connected", "is not connected to the server"},
 		{"npx notes", "Error invoking remote method 'add-server': MCP error -32001: Request timed out", "did not get a response in time"},

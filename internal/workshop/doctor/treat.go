@@ -168,8 +168,8 @@ func (s Seen) silent(d Diagnosis) bool {
 // waitFor returns the fix that gives a server more time.
 func waitFor(wait time.Duration) Fix {
 	return Fix{Name: "wait " + wait.String(), About: "waits up to " + wait.String() + " for the server to respond", Apply: copied,
-		Next: "Start the server through gauze, which waits for a slow start, and allow at least " + wait.String() +
-			" in the client if it has a setting for that."}
+		Next: "Start the server through gauze, which waits for slow servers. If the client has a startup timeout, set it to at least " +
+			wait.String() + "."}
 }
 
 // maxWait bounds the time that a silent server gets.

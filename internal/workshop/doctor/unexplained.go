@@ -39,7 +39,7 @@ var unexplained = []cause{
 	{
 		name: noEvidence, category: Unknown, passes: true,
 		explain: "The evidence does not show why the server failed.",
-		fix:     "Let gauze start the server and record its output and exit status: `gauze test -- COMMAND`",
+		fix:     "To see the server's output and exit status, test it: `gauze test -- COMMAND`",
 	},
 }
 
@@ -63,7 +63,7 @@ func (x *exam) unknown() Diagnosis {
 	default:
 		d.Explanation = "The evidence does not show why the server failed: it contains neither the server's stderr nor its exit status."
 	}
-	d.Fix = "Let gauze start the server and record its output and exit status: `gauze test -- " + cmp.Or(x.typed(), "COMMAND") + "`"
+	d.Fix = "To see the server's output and exit status, test it: `gauze test -- " + cmp.Or(x.typed(), "COMMAND") + "`"
 	if address := x.cmd.address(); address != "" && x.cmd.remote() && !x.cmd.bridge() {
 		d.Explanation = "The evidence does not show why the server failed: it does not contain the server's response."
 		if known != "" {
@@ -72,7 +72,7 @@ func (x *exam) unknown() Diagnosis {
 		if len(x.HTTP) > 0 {
 			d.Explanation = fmt.Sprintf("The evidence does not show why the server failed, only that it returned %d.", x.HTTP[0].Status)
 		}
-		d.Fix = "Let gauze connect to the server: `gauze test --url " + cmp.Or(x.advised("url", &match{}), "URL") + "`"
+		d.Fix = "To see the server's response, test the connection: `gauze test --url " + cmp.Or(x.advised("url", &match{}), "URL") + "`"
 	}
 	x.seen(&d)
 	d.Reasons = append(d.Reasons, lines...)
@@ -148,8 +148,8 @@ var symptoms = []symptom{
 		expr: `(?i)(?:connection|client|transport|server(?: transport)?|session|stream|pipe) (?:(?:was|is|has been|got|` +
 			`unexpectedly) )*(?:closed?|disconnected|lost)\b|` +
 			`exited before responding|process exited|connection reset|broken pipe|\b(?:Closed|Broken)ResourceError\b`,
-		known: "The client lost its connection to the server: its process exited, or it closed its output.",
-		atURL: "The client lost its connection: the server, or a proxy in front of it, closed it.",
+		known: "The client lost its connection to the server: the server's process exited or closed its output.",
+		atURL: "The client lost its connection to the server: the server, or a proxy in front of it, closed the connection.",
 	},
 	{
 		expr:  `(?i)(?:failed to|could not) (?:start|initialize)`,
@@ -165,7 +165,7 @@ var symptoms = []symptom{
 	},
 	errorGroup: {
 		expr:  `(?i)unhandled errors in a TaskGroup`,
-		known: "The message about a TaskGroup only wraps the real error, which follows it in a complete traceback.",
+		known: "The TaskGroup message only wraps the real error, which appears further down in a complete traceback.",
 	},
 }
 

@@ -30,6 +30,6 @@ func addressesOf(address string) func(netip.AddrPort) error {
 		case launch.ReachOf(addr) == launch.Public:
 			return nil
 		}
-		return fmt.Errorf("%s resolves to %s, which is not a public address; gauze does not connect to such addresses for an agent", host, addr)
+		return fmt.Errorf("%s resolves to %s, which is not a public address; gauze does not connect to such addresses on behalf of an agent", host, addr)
 	}
 }

@@ -49,7 +49,7 @@ func TestAServerWhoseCallsFailIsReportedAndItsPortRewritten(t *testing.T) {
 				Cause: "companion_app_not_running", Explanation: "The connection was refused.", Fix: "Start it.", Said: "connect ECONNREFUSED 127.0.0.1:5999"})
 			c := &Checked{Server: s, Tried: true, Report: doctor.Report{Healthy: true}}
 			h.fleet.recall(c, h.fleet.machine(false))
-			if v := c.Verdict(); v.State != Warned || v.Action != Repair || !strings.Contains(v.Cause, "the last call of count failed just now: The connection was refused") ||
+			if v := c.Verdict(); v.State != Warned || v.Action != Repair || !strings.Contains(v.Cause, "the last call to count failed just now: The connection was refused") ||
 				v.Next != "gauze doctor --fix "+s.ID() {
 				t.Fatalf("%+v", v)
 			}
@@ -76,7 +76,7 @@ func TestAFailedCallWithoutAChangeIsLeftToThePerson(t *testing.T) {
 		Cause: "invalid_api_key", Explanation: "The service rejected the key.", Fix: "Renew the key.", Said: "401 bad credentials"})
 	c := &Checked{Server: s, Tried: true, Report: doctor.Report{Healthy: true}}
 	h.fleet.recall(c, h.fleet.machine(false))
-	if v := c.Verdict(); v.State != Warned || v.Action != ByHand || v.Cause != "starts, but the last call of count failed 3 hours ago: The service rejected the key." {
+	if v := c.Verdict(); v.State != Warned || v.Action != ByHand || v.Cause != "starts, but the last call to count failed 3 hours ago: The service rejected the key." {
 		t.Errorf("%+v", v)
 	}
 }

@@ -270,8 +270,8 @@ func (c *Checked) WhyNot() string {
 	return c.Verdict().Cause
 }
 
-// whyNotTried returns why a server is not started or reached, or "".
-func (s *Server) whyNotTried(o CheckOptions) string {
+// Unusable returns why a server cannot be started or reached without its client, or "".
+func (s *Server) Unusable() string {
 	spec := s.Real()
 	switch {
 	case s.Builtin != "":
@@ -284,6 +284,16 @@ func (s *Server) whyNotTried(o CheckOptions) string {
 		return "the client no longer reads this file"
 	case len(s.Waiting) > 0:
 		return "only the client can supply " + redact.Quote(s.Waiting[0])
+	}
+	return ""
+}
+
+// whyNotTried returns why a server is not started or reached, or "".
+func (s *Server) whyNotTried(o CheckOptions) string {
+	if why := s.Unusable(); why != "" {
+		return why
+	}
+	switch {
 	case !s.Foreign():
 		return ""
 	case o.Ask == nil:

@@ -31,7 +31,7 @@ func (e *NotFoundError) Error() string {
 	case len(e.Near) > 0:
 		return fmt.Sprintf("no server named %q; did you mean %s?", redact.Quote(e.Name), alternatives(e.Near))
 	case len(e.Have) > 0:
-		return fmt.Sprintf("no server named %q; configured servers include %s (for all: gauze list)", redact.Quote(e.Name), strings.Join(e.Have, ", "))
+		return fmt.Sprintf("no server named %q; configured servers include %s (to see all: gauze list)", redact.Quote(e.Name), strings.Join(e.Have, ", "))
 	}
 	return fmt.Sprintf("no server named %q: no servers are configured; to see where gauze looked: gauze list", redact.Quote(e.Name))
 }

@@ -59,7 +59,7 @@ func (f *Fleet) consultLog(c *Checked) {
 	if !ok {
 		return
 	}
-	seen.Explanation = c.Hide(seen.Explanation) + " (This is in the client's log, " + c.hideValues(string(f.Tilde(file))) + ".)"
+	seen.Explanation = c.Hide(seen.Explanation) + " (Found in the client's log: " + c.hideValues(string(f.Tilde(file))) + ")"
 	seen.Fix = c.hideValues(seen.Fix)
 	for i := range seen.Reasons {
 		seen.Reasons[i] = c.Hide(seen.Reasons[i])

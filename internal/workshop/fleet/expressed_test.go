@@ -108,3 +108,46 @@ func TestAProgramReplacesItsRunnerInEveryClient(t *testing.T) {
 		}
 	}
 }
+
+// A command line in one string is split in every client's own form, by doctor --fix and heal_server alike.
+func TestACommandLineIsSplitInEveryClient(t *testing.T) {
+	for _, client := range clientconfig.Clients() {
+		h := &home{t: t, dir: t.TempDir()}
+		h.fleet = &Fleet{Home: clientconfig.Home{OS: "linux", Home: h.dir, Project: filepath.Join(h.dir, "project"), Environ: []string{"HOME=" + h.dir}},
+			Store: backup.Store{Dir: filepath.Join(h.dir, "state")}, Gauze: "/usr/bin/gauze"}
+		plan, err := h.fleet.Look(client).Add(NewServer{Name: "notes", Spec: launch.Spec{Command: "notes-mcp --stdio", Args: []string{"x"}}}, []*clientconfig.Client{client})
+		if err != nil || plan.Empty() {
+			continue // the client has no file of its own
+		}
+		h.apply(plan)
+		view := h.fleet.Look(client)
+		c := Unchecked(view.Servers)[0]
+		c.Tried, c.started = true, c.Real()
+		now := c.started
+		now.Command, now.Args = "notes-mcp", []string{"--stdio", "x"}
+		c.Report = doctor.Report{Healthy: true, Spec: now, Steps: []doctor.Step{{Result: doctor.Healed, Next: "x"}}}
+		plan = view.Keep([]*Checked{c})
+		if both := view.FixAndKeep([]*Checked{c}, false, WithReview); both.Diff() != plan.Diff() {
+			t.Errorf("%s: doctor --fix writes\n%s\nand heal_server\n%s", client.ID, both.Diff(), plan.Diff())
+		}
+		h.apply(plan)
+		if got := h.fleet.Look(client).Servers[0]; got.Wrapped || got.Real().Command != now.Command || !slices.Equal(got.Real().Args, now.Args) {
+			t.Errorf("%s: %s %q\n%s", client.ID, got.Real().Command, got.Real().Args, plan.Diff())
+		}
+	}
+}
+
+// An entry that was mended is not reported as one that needs a manual fix.
+func TestAMendedEntryIsNotLeftOut(t *testing.T) {
+	h := &home{t: t, dir: t.TempDir()}
+	h.write(".cursor/mcp.json", `{"mcpServers": {"notes": {"command": "/usr/bin/gauze run -- npx -y notes-mcp"}}}`)
+	h.fleet = &Fleet{Home: clientconfig.Home{OS: "linux", Home: h.dir, Environ: []string{"HOME=" + h.dir}},
+		Store: backup.Store{Dir: filepath.Join(h.dir, "state")}, Gauze: "/usr/bin/gauze"}
+	view := h.fleet.Look()
+	c := Unchecked(view.Servers)[0]
+	c.Tried, c.started = true, c.Real()
+	c.Report = doctor.Report{Healthy: true, Spec: launch.Spec{Command: "/usr/bin/gauze", Args: []string{"run", "--", "npx", "-y", "notes-mcp"}}, Steps: []doctor.Step{{Result: doctor.Healed, Next: "x"}}}
+	if plan := view.FixAndKeep([]*Checked{c}, false, WithReview); plan.Empty() || len(plan.Skipped) > 0 {
+		t.Errorf("%+v\n%s", plan.Skipped, plan.Diff())
+	}
+}

@@ -3,6 +3,7 @@
 //
 //	fleet.go      Look: the files of all clients, their servers and problems
 //	everywhere.go LookEverywhere: also what gauze changed elsewhere on this machine
+//	file.go       LookAt: one file of any name
 //	choose.go     selecting servers
 //	check.go      testing servers concurrently, with fixes if allowed
 //	start.go      the directory and PATH that servers start with

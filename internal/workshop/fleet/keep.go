@@ -33,19 +33,14 @@ func (v *View) Keep(all []*Checked) Plan {
 			continue
 		}
 		d.change(s, "heal", clientconfig.Shown, func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
-			was, now := s.Real(), one.Report.Spec
-			if edit, ok := one.inEntry(c, e); ok {
-				return edit, nil
-			}
+			edit, ok := v.saved(c, e, one)
 			switch {
-			case one.agreed():
-				return nil, clientconfig.Skipped(one.byHand())
-			case e.Wrapped:
+			case ok:
+				return edit, nil
+			case e.Wrapped && !one.agreed():
 				return nil, clientconfig.Skipped("gauze run applies the same fix at every start")
-			case was.URL != "" && now.URL != was.URL:
-				return c.Point(e, now.URL)
 			}
-			return c.Wrap(e, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: true})
+			return nil, clientconfig.Skipped(one.byHand())
 		})
 	}
 	slices.Reverse(d.plan.Skipped)
@@ -207,6 +202,7 @@ func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem
 	switch {
 	case !ok && reviewed && v.restate(d, c):
 	case !ok && c.Wrapped && !c.agreed(): // gauze run finds it at every start
+	case !ok && !slices.Equal(commandWords(entry.Spec), commandWords(c.Entry.Spec)): // it was just mended
 	case !ok:
 		if steps := c.healedBy(); len(steps) > 0 && steps[0].Next != "" {
 			d.postpone(c.ID(), c.byHand())
@@ -219,3 +215,6 @@ func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem
 		}
 	}
 }
+
+// commandWords returns a program and its arguments.
+func commandWords(s launch.Spec) []string { return append([]string{s.Command}, s.Args...) }

@@ -182,7 +182,7 @@ func OpenLock(path string) (l Lock, text []byte, err error) {
 	case !info.Mode().IsRegular():
 		return l, nil, fmt.Errorf("%s is not a regular file. To create a lock file, run: gauze lock", redact.Quote(path))
 	case info.Size() > maxLockBytes:
-		return l, nil, fmt.Errorf("%s is %d bytes long; the maximum for a lock file is %d", redact.Quote(path), info.Size(), maxLockBytes)
+		return l, nil, fmt.Errorf("%s is too large for a lock file: %d bytes (limit: %d)", redact.Quote(path), info.Size(), maxLockBytes)
 	}
 	if text, err = os.ReadFile(path); err != nil {
 		return l, nil, err
@@ -207,7 +207,7 @@ func ReadLock(text []byte) (l Lock, err error) {
 	}
 	for i, s := range l.Servers {
 		if err := s.checkNames(); err != nil {
-			return l, fmt.Errorf("server %d (%s) has %w. gauze lock does not write such a name, so the file was changed: use an earlier version of it, or delete it and run: gauze lock",
+			return l, fmt.Errorf("server %d (%s) has %w. gauze lock never writes such a name, so the file must have been edited: use an earlier version of it, or delete it and run: gauze lock",
 				i+1, redact.Quote(s.Client+"/"+s.Name), err)
 		}
 	}

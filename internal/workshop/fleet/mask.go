@@ -82,7 +82,7 @@ func maskedDiff(diff string, secrets ...redact.Secrets) string {
 		}
 		masked[i] = renamed(lines[i], line, numbered)
 		if i > 2 && strings.HasPrefix(masked[i], "+") && strings.HasPrefix(masked[i-1], "-") && masked[i][1:] == masked[i-1][1:] {
-			masked[i] += "   (a hidden value changes)"
+			masked[i] += "   (a hidden value will change)"
 		}
 	}
 	return strings.Join(masked, "\n")

@@ -23,7 +23,7 @@ func (v *View) Restore(l Lock) (Plan, error) {
 			continue
 		}
 		if was.masked() {
-			d.skip(id, "the command or URL contains a secret, which the lock file does not contain; restore the entry by hand")
+			d.skip(id, "the command or URL contains a secret that is not in the lock file; restore the entry by hand")
 			continue
 		}
 		i := slices.IndexFunc(v.Servers, func(s *Server) bool { return s.ID() == id && string(s.Scope) == was.Scope })
@@ -33,7 +33,7 @@ func (v *View) Restore(l Lock) (Plan, error) {
 			same := true
 			configured(was, now, func(string, string) { same = false })
 			if other := slices.Concat(without(was.Fields, now.Fields), without(now.Fields, was.Fields)); was.Fields != nil && len(other) > 0 {
-				d.postpone(id, "the lock file has no values for the fields that differ ("+strings.Join(other, ", ")+"); edit the entry by hand")
+				d.postpone(id, "the lock file does not contain values for the fields that differ ("+strings.Join(other, ", ")+"); edit the entry by hand")
 			}
 			if same {
 				continue
@@ -61,7 +61,7 @@ func (v *View) Restore(l Lock) (Plan, error) {
 		if theirs := slices.DeleteFunc(slices.Clone(c.Servers), func(id string) bool { return !foreign[id] }); len(theirs) > 0 {
 			slices.Sort(theirs)
 			c.Note = strings.TrimSpace(c.Note + " You did not record " + redact.Quote(strings.Join(slices.Compact(theirs), ", ")) +
-				" on this machine: someone else chose what this lock file makes your clients run or connect to, and it receives the entry's keys.")
+				" on this machine: someone else chose what your clients will run or connect to, and it will receive the entry's keys.")
 		}
 	}
 	return plan, nil

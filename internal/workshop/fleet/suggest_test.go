@@ -32,7 +32,7 @@ func TestThePortOfAnotherEntryIsSuggested(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range h.fleet.Check(t.Context(), chosen, CheckOptions{}) {
-			if got := strings.Contains(c.Report.Todo, "another configured server uses port"); got != suggested {
+			if got := strings.Contains(c.Report.Todo, "which another configured server uses"); got != suggested {
 				t.Errorf("%s: %s", file, c.Report.Todo)
 			}
 		}

@@ -101,7 +101,7 @@ func (c *Checked) Verdict() Verdict {
 	case len(c.Problems) > 0:
 		return c.ofProblem(command, Warned, c.Problems[0])
 	case c.Tried && c.Attempt.Found.Toolless:
-		return Verdict{State: Warned, Cause: "works, but does not list any tools", Action: ByHand, Next: "Check in the server's documentation which keys and settings it requires: many servers do not list any tools without them."}
+		return Verdict{State: Warned, Cause: "works, but does not list any tools", Action: ByHand, Next: "Check the server's documentation for the keys and settings that it requires: many servers do not list any tools without them."}
 	case c.Tried:
 		return command(Works, fmt.Sprintf("%s, %s", count(len(c.Attempt.Found.Tools), "tool"), c.Attempt.Took.Round(time.Millisecond)), Nothing)
 	case c.Foreign() && c.Not == c.NotAgreed().Error():

@@ -30,7 +30,7 @@ func (s *Server) Written() launch.Spec { return s.Config.Written(s.Entry) }
 func (s *Server) Whole() (string, error) {
 	text := complete(s.Written(), s.Sends())
 	if address := s.address(); address != "" {
-		text += "\n  which leads to " + Visible(redact.Text(s.namedSecrets().Redact(address)))
+		text += "\n  currently resolves to " + Visible(redact.Text(s.namedSecrets().Redact(address)))
 	}
 	if stored := s.view.fleet.StoredLogin(s.Real()); stored != "" {
 		text += "\n  may use " + stored
@@ -42,7 +42,7 @@ func (s *Server) Whole() (string, error) {
 func (s *Server) Outline() string {
 	text := Outline(s.Written(), s.Sends()...)
 	if address := s.address(); address != "" {
-		text += "\n  which leads to " + Visible(s.Hide(address))
+		text += "\n  currently resolves to " + Visible(s.Hide(address))
 	}
 	if s.view.fleet.StoredLogin(s.Real()) != "" {
 		text += "\n  may use a stored login"
@@ -198,25 +198,25 @@ func rendered(s launch.Spec, sends []string, header func(value string) string, v
 func addLogin(l launch.Login, add func(what string, values ...string)) {
 	for _, field := range []struct{ what, value string }{
 		{"with the login mode ", l.Mode},
-		{"with the login of the account ", l.Account},
+		{"with the login for the account ", l.Account},
 		{"logs in as the client ", l.ClientID},
-		{"logs in without a user, with the grant ", l.Grant},
+		{"logs in without user interaction, with the grant ", l.Grant},
 		{"logs in at ", l.Issuer},
 		{"sends the content of this file to log in: ", l.AssertionFile},
-		{"receives the login at ", l.RedirectURL},
+		{"receives the login redirect at ", l.RedirectURL},
 	} {
 		if field.value != "" {
 			add(field.what, field.value)
 		}
 	}
 	for _, scope := range l.Scopes {
-		add("asks for the scope ", scope)
+		add("requests the scope ", scope)
 	}
 	for _, host := range l.Endpoints {
 		add("sends the login's codes and tokens to ", host)
 	}
 	if l.NoResource {
-		add("does not say which server the token is for")
+		add("does not tell the authorization server which server the token is for")
 	}
 	if refersToSecret(l) {
 		add("sends the value of ", l.SecretSource+" as its client secret")

@@ -168,7 +168,7 @@ func TestTheAddressOfAReferenceIsShown(t *testing.T) {
 			t.Errorf("%s\n%s", whole, outline)
 		}
 	}
-	const leads = "\n  which leads to "
+	const leads = "\n  currently resolves to "
 	if !strings.Contains(shown["host"], leads+"https://real.example/mcp") || !strings.Contains(shown["path"], leads+"https://evil.example/") || strings.Contains(shown["plain"], leads) {
 		t.Errorf("%q", slices.Collect(func(yield func(string) bool) {
 			for _, text := range shown {

@@ -50,7 +50,7 @@ func TestACopyThatOthersCanWriteIsNotStarted(t *testing.T) {
 				return
 			}
 			culprit := map[string]string{"bin": bin, "gauze": to}[tt.refused]
-			if wrote || err == nil || !strings.Contains(err.Error(), "the copy of gauze at "+to+", because of "+culprit+":") || !strings.Contains(err.Error(), "\nnext: ") {
+			if wrote || err == nil || !strings.Contains(err.Error(), "the copy of gauze at "+to+", because "+culprit+" cannot be trusted:") || !strings.Contains(err.Error(), "\nnext: ") {
 				t.Errorf("%v, %v", wrote, err)
 			}
 			if started == nil {

@@ -40,7 +40,7 @@ func (s Source) base() (string, error) {
 	case err != nil || u.Host == "" || u.Opaque != "":
 		return "", errors.New("invalid registry address: must be a URL such as " + Official)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return "", errors.New("invalid registry address: must not contain a user, a query or a fragment")
+		return "", errors.New("invalid registry address: must not contain a user name, a query or a fragment")
 	case u.Scheme != "https" && (u.Scheme != "http" || !launch.IsLoopback(u.Hostname())):
 		return "", errors.New("invalid registry address: must start with https://")
 	}

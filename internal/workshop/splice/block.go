@@ -145,7 +145,7 @@ func (e *editor) removeBlock(holder *place, gone []int) {
 			end = e.d.endOfBlock(n.children[i].end())
 			i++
 			if strings.TrimSpace(text[end:n.children[i].start]) != "" {
-				refuse("a comment is between the members")
+				refuse("there is a comment between the members")
 			}
 			if !isGone(i) {
 				break

@@ -63,7 +63,7 @@ func (d *Document) Rename(path []any, name string) (*Document, error) {
 		at := d.locate(path)
 		switch {
 		case at.parent == nil || at.parent.kind != MapKind:
-			refuse("only members of a map have a key")
+			refuse("only members of a map have keys")
 		case at.child().name == name:
 			return
 		case at.parent.step(name) != nil:

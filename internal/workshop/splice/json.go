@@ -24,7 +24,7 @@ func readJSON(text string, lenient bool) *node {
 	n := r.value(0)
 	r.skip()
 	if r.p < len(text) {
-		r.fail("unexpected content after the end of the value", "a bracket may be closed too early")
+		r.fail("unexpected content after the end of the value", "a bracket may have been closed too early")
 	}
 	return n
 }
@@ -122,7 +122,7 @@ func (r *jsonReader) key(c *child) {
 	case r.peek() == ',':
 		r.fail("there is an extra comma", "remove it")
 	case r.peek() != '"':
-		r.fail("a key in double quotes is expected here", `use "key": value`)
+		r.fail("a double-quoted key is expected here", `use "key": value`)
 	}
 	c.name = r.str()
 	c.keyEnd = r.p
@@ -140,7 +140,7 @@ func (r *jsonReader) comma(closing byte) {
 	case r.p == len(r.text):
 		r.fail("the file ends before a bracket is closed", "add the missing "+string(closing)+" at the end")
 	case r.peek() == ']' || r.peek() == '}':
-		r.fail("this bracket does not match the one that was opened", "it should be "+string(closing))
+		r.fail("this bracket does not match the opening one", "it should be "+string(closing))
 	case r.peek() != ',':
 		r.fail("a comma is missing before this", "add a comma after the previous entry")
 	}

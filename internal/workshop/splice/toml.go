@@ -232,7 +232,7 @@ func (r *tomlReader) value(v *unstable.Node, at, depth int) *node {
 	case unstable.Integer, unstable.Float:
 		n.kind, n.text = NumberKind, string(v.Data)
 		if len(n.text) > 17 && tomlKind(n.text) != NumberKind {
-			r.fail("this number is larger than 64 bits", "put it in quotes")
+			r.fail("this number does not fit in 64 bits", "put it in quotes")
 		}
 	case unstable.Array, unstable.InlineTable:
 		r.entries(n, v, depth)

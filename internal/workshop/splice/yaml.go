@@ -202,7 +202,7 @@ func (r *yamlReader) content(n *node, from *yaml.Node, parent, depth int, plain 
 		n.kind = n.target.kind
 	case from.Kind == yaml.MappingNode:
 		if n.kind = MapKind; from.Style&yaml.FlowStyle != 0 && r.at(n.start) != '{' {
-			r.failAt(n.start, "a key: value pair without braces is not supported in a list", "put it in { }")
+			r.failAt(n.start, "a \"key: value\" pair without braces is not supported in a list", "put it in { }")
 		}
 		r.mapping(n, from.Content, depth)
 	case from.Kind == yaml.SequenceNode:

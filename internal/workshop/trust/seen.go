@@ -60,7 +60,16 @@ func NewMemory(state string) *Memory {
 }
 
 // shelf returns where the things of one kind are: many tasks leave the entries where they are.
-func (m *Memory) shelf(t Thing) *remembered.Shelf { return remembered.Seen(m.state, string(t.Kind)) }
+func (m *Memory) shelf(kind Kind) *remembered.Shelf { return remembered.Seen(m.state, string(kind)) }
+
+// Dir returns the directory that changes when a person agrees to a thing of this kind, or "" if nothing
+// is kept on disk. It may not exist yet.
+func (m *Memory) Dir(kind Kind) string {
+	if m == nil || m.state == "" {
+		return ""
+	}
+	return m.shelf(kind).Dir()
+}
 
 // Seen reports whether a person has seen exactly this and agreed to it. Whatever cannot be read was
 // not seen. A nil Memory has seen nothing.
@@ -70,7 +79,7 @@ func (m *Memory) Seen(t Thing) bool {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.agreed[t.key()] || m.state != "" && m.shelf(t).Get(t.key()) != nil
+	return m.agreed[t.key()] || m.state != "" && m.shelf(t.Kind).Get(t.key()) != nil
 }
 
 // Agreed remembers that a person has seen a thing and agreed to it. about is one line for people who
@@ -92,6 +101,6 @@ func (m *Memory) Agreed(t Thing, about string) {
 		At    time.Time `json:"at"`
 	}{t.Kind, plaintext.Clean(about), time.Now().UTC().Truncate(time.Second)})
 	if err == nil {
-		m.shelf(t).Put(t.key(), note)
+		m.shelf(t.Kind).Put(t.key(), note)
 	}
 }

@@ -26,7 +26,7 @@ const (
 	stallTimeout   = 30 * time.Second // without a byte
 )
 
-var errStalled = errors.New("the server stopped sending")
+var errStalled = errors.New("the server stopped sending data")
 
 // Check returns an error if this program cannot verify releases, or if their address is invalid.
 func (r Releases) Check() error {
@@ -49,7 +49,7 @@ func (r Releases) base() (*url.URL, error) {
 	case err != nil || u.Host == "" || u.Opaque != "":
 		return nil, errors.New("invalid GAUZE_RELEASES: must be a URL such as " + Address)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("invalid GAUZE_RELEASES: must not contain a user, a query or a fragment")
+		return nil, errors.New("invalid GAUZE_RELEASES: must not contain a user name, a query or a fragment")
 	case u.Scheme != "https" && !isLocal(u):
 		return nil, errors.New("invalid GAUZE_RELEASES: must start with https://, unless it is on this machine")
 	}

@@ -80,26 +80,26 @@ func TestWhatIsNotSignedIsRefused(t *testing.T) {
 	}{
 		"a changed list":        {change(sums), "does not match SHA256SUMS"},
 		"a changed signature":   {change(signature), "SHA256SUMS.sig"},
-		"a changed archive":     {change(archive), "was changed or is incomplete: its SHA-256 is"},
+		"a changed archive":     {change(archive), "was modified or is incomplete: its SHA-256 is"},
 		"no signature":          {func(s *releasetest.Server) { s.Put(signature, nil) }, "does not match SHA256SUMS"},
 		"a page as a signature": {func(s *releasetest.Server) { s.Put(signature, []byte("<html>")) }, "is not a signature"},
 		"a different key": {func(s *releasetest.Server) {
 			s.Key = releasetest.NewKey()
 			s.Publish("1.3.0", []byte("program"))
-		}, "signed with a key other than the one in this gauze"},
+		}, "made with a different key from the one in this build of gauze"},
 		"a different program in the archive": {func(s *releasetest.Server) {
 			s.Put(archive, releasetest.Pack(archive, []byte("malware")))
-		}, "was changed or is incomplete"},
+		}, "was modified or is incomplete"},
 		"the archive of another release": {func(s *releasetest.Server) {
 			s.Put(archive, releasetest.Files("1.2.0", []byte("older"))[releasetest.Archive("1.2.0")])
-		}, "was changed or is incomplete"},
+		}, "was modified or is incomplete"},
 		"a truncated archive": {func(s *releasetest.Server) {
 			s.Handle(archive, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Length", "1000")
 				w.Write([]byte("only this"))
 			})
 		}, "the connection was closed before the end of the file"},
-		"a shorter archive": {func(s *releasetest.Server) { s.Put(archive, s.File(archive)[:100]) }, "was changed or is incomplete"},
+		"a shorter archive": {func(s *releasetest.Server) { s.Put(archive, s.File(archive)[:100]) }, "was modified or is incomplete"},
 		"two versions": {func(s *releasetest.Server) {
 			s.PublishFiles(releasetest.Latest, map[string][]byte{releasetest.Archive("1.2.0"): nil, releasetest.Archive("1.3.0"): nil})
 		}, "lists archives for two versions"},
@@ -183,7 +183,7 @@ func TestAServerThatStopsSendingIsGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	found.from.stallTimeout = time.Millisecond
-	if _, err := found.Program(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "the server stopped sending") {
+	if _, err := found.Program(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "the server stopped sending data") {
 		t.Errorf("got %v", err)
 	}
 }

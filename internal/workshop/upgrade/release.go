@@ -109,7 +109,7 @@ func (r *Release) Program(ctx context.Context, progress func(done, total int64))
 		return nil, err
 	}
 	if sum, signed := sha256.Sum256(archive), r.sums[r.Archive]; sum != signed {
-		return nil, fmt.Errorf("%s/%s was changed or is incomplete: its SHA-256 is %x, but the signed %s lists %x; nothing was changed%s",
+		return nil, fmt.Errorf("%s/%s was modified or is incomplete: its SHA-256 is %x, but the signed %s lists %x; nothing was changed%s",
 			r.Address, r.Archive, sum, sumsFile, signed, suspicious)
 	}
 	program, err := unpack(r.Archive, archive, programName(r.from.OS))

@@ -22,7 +22,7 @@ const (
 const suspicious = "\nnext: try again later; if it happens again, do not install from there, and report it: https://github.com/gauze-mcp/gauze/security"
 
 // ErrNoKey means that this program was built without a release key, so it cannot verify a release.
-var ErrNoKey = errors.New("this gauze was built without a release key and cannot verify a release; nothing was changed\nnext: download a signed release from " + Address)
+var ErrNoKey = errors.New("this copy of gauze was built without a release key and cannot verify a release; nothing was changed\nnext: download a signed release from " + Address)
 
 // parseKey reads a public key: base64 of the PKIX form of an ECDSA key on the curve P-256.
 func parseKey(text string) (*ecdsa.PublicKey, error) {
@@ -36,7 +36,7 @@ func parseKey(text string) (*ecdsa.PublicKey, error) {
 	}
 	public, ok := key.(*ecdsa.PublicKey)
 	if err != nil || !ok || public.Curve != elliptic.P256() {
-		return nil, errors.New("the release key in this gauze is not an ECDSA P-256 key, so it cannot verify a release; nothing was changed\nnext: download a signed release from " + Address)
+		return nil, errors.New("the release key in this build of gauze is not an ECDSA P-256 key, so it cannot verify a release; nothing was changed\nnext: download a signed release from " + Address)
 	}
 	return public, nil
 }
@@ -51,7 +51,7 @@ func verify(key *ecdsa.PublicKey, list, signature []byte) error {
 	}
 	digest := sha256.Sum256(list)
 	if !ecdsa.VerifyASN1(key, digest[:], raw) {
-		return fmt.Errorf("%s does not match %s: a file was changed, or was signed with a key other than the one in this gauze; nothing was changed", signatureFile, sumsFile)
+		return fmt.Errorf("%s does not match %s: one of them was modified, or the signature was made with a different key from the one in this build of gauze; nothing was changed", signatureFile, sumsFile)
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func parseSums(list []byte) (map[string][sha256.Size]byte, error) {
 		var sum [sha256.Size]byte
 		raw, err := hex.DecodeString(digits)
 		if !ok || err != nil || copy(sum[:], raw) != len(sum) || len(raw) != len(sum) || name == "" || strings.ContainsAny(name, "/\\ \r") {
-			return nil, fmt.Errorf("%s has a line that is not a SHA-256 and a file name: %q; nothing was changed", sumsFile, line)
+			return nil, fmt.Errorf("%s has a line that is not a SHA-256 hash and a file name: %q; nothing was changed", sumsFile, line)
 		}
 		if _, twice := sums[name]; twice {
 			return nil, fmt.Errorf("%s lists %q twice; nothing was changed", sumsFile, name)
