@@ -101,7 +101,7 @@ func (d *date) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	if seconds < 0 || seconds > maxSeconds {
-		return errors.New("a date out of range")
+		return errors.New("a date is out of range")
 	}
 	d.Time = time.Unix(int64(seconds), 0)
 	return nil

@@ -43,7 +43,7 @@ func (v *Verifier) readJWT(ctx context.Context, token string) (c claims, err err
 	case keys.err != nil:
 		return c, keys.err
 	case err != nil && keys.payload == nil:
-		return c, &Invalid{"the token is not a JWT that is signed with an accepted algorithm"}
+		return c, &Invalid{"the token is not a JWT signed with an accepted algorithm"}
 	case err != nil || wire.DecodeExact(keys.payload, &c) != nil:
 		return c, &Invalid{"the token's claims are malformed"}
 	}

@@ -122,8 +122,8 @@ func (k *keySet) fetchFailed(err error) bool {
 	return strings.HasPrefix(err.Error(), "fetching keys") && !errors.Is(err, errTooSoon)
 }
 
-// errTooSoon means that the keys were fetched just now.
-var errTooSoon = errors.New("the keys were fetched just now")
+// errTooSoon means that the keys have just been fetched.
+var errTooSoon = errors.New("the keys have just been fetched")
 
 // fetcher fetches key sets: rarely, and only what can be one.
 type fetcher struct {

@@ -24,8 +24,8 @@ type Refusal struct {
 var (
 	Version       = &Refusal{http.StatusHTTPVersionNotSupported, "only HTTP/1.1 is supported"}
 	Target        = &Refusal{http.StatusBadRequest, "the request target must be a path"}
-	ForeignHost   = &Refusal{http.StatusForbidden, "this Host is not allowed"}
-	ForeignOrigin = &Refusal{http.StatusForbidden, "this Origin is not allowed"}
+	ForeignHost   = &Refusal{http.StatusForbidden, "this Host header is not allowed"}
+	ForeignOrigin = &Refusal{http.StatusForbidden, "this Origin header is not allowed"}
 )
 
 // IsProxied reports whether a proxy says that it passed the request on: its sender may be on a

@@ -117,7 +117,7 @@ func Paste(in io.Reader, out io.Writer) Show {
 			return err
 		}
 		redirect := u.Query().Get("redirect_uri")
-		fmt.Fprintf(out, "Open this address in a browser and log in:\n\n%s\n\nAfter you log in, the browser is redirected to an address that begins with %s\nIf the browser is on a different machine, it will show an error. Paste the whole address here:\n", p.Address, redirect)
+		fmt.Fprintf(out, "Open this address in a browser and log in:\n\n%s\n\nAfter you log in, the browser is redirected to an address that begins with %s\nIf the browser is on another machine, that page will not load. Paste its whole address here:\n", p.Address, redirect)
 		go func() {
 			for lines.Scan() && ctx.Err() == nil {
 				pasted := strings.TrimSpace(lines.Text())
@@ -140,7 +140,7 @@ func deliver(ctx context.Context, pasted, redirect string) error {
 	u, err := url.Parse(pasted)
 	to, bad := url.Parse(redirect)
 	if err != nil || bad != nil || !launch.SameOrigin(u, to) || u.Path != to.Path || u.Query().Get("state") == "" {
-		return fmt.Errorf("this is not the address that the browser is redirected to, which begins with %s?", redirect)
+		return fmt.Errorf(`this is not the callback address: it must begin with "%s?"`, redirect)
 	}
 	if !launch.IsLoopback(u.Hostname()) {
 		return errors.New("this is not an address on this machine")
@@ -156,7 +156,7 @@ func deliver(ctx context.Context, pasted, redirect string) error {
 	}
 	res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return errors.New("this address belongs to another login")
+		return errors.New("this address is for a different login")
 	}
 	return nil
 }

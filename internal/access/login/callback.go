@@ -34,7 +34,8 @@ type callback struct {
 
 	opens    *url.URL               // leads to the page of the login; its path is random
 	leads    atomic.Pointer[string] // that page until it was opened
-	reopened chan struct{}          // closed when it was opened again
+	twice    atomic.Bool            // it was opened again
+	reopened chan struct{}          // closed when it was opened again and the browser has been told
 	reopen   func()                 // closes reopened
 	at       *url.URL
 	server   *http.Server
@@ -123,19 +124,19 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	switch {
 	case !strings.EqualFold(r.Host, c.at.Host):
-		page(w, http.StatusForbidden, "This Host is not allowed.")
+		page(w, http.StatusForbidden, "This Host header is not allowed.")
 	case r.URL.Path != c.at.Path && r.URL.Path != c.opens.Path || r.URL.Host != "":
-		page(w, http.StatusNotFound, "There is nothing at this address.")
+		page(w, http.StatusNotFound, "This page does not exist.")
 	case r.Method != http.MethodGet:
 		page(w, http.StatusMethodNotAllowed, "Only GET is allowed.")
 	case r.URL.Path == c.opens.Path:
 		c.open(w)
 	case err != nil || len(query["state"]) != 1 || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(c.state)) != 1:
-		page(w, http.StatusBadRequest, "This response does not belong to the login that is waiting. Use the page that gauze opened last.")
+		page(w, http.StatusBadRequest, "This response is for a different login. Use the page that gauze opened last.")
 	case len(query["code"]) > 1 || len(query["iss"]) > 1 || len(query["error"]) > 1:
 		page(w, http.StatusBadRequest, "This response is ambiguous: a parameter is repeated.")
 	case c.answered.Swap(true):
-		page(w, http.StatusGone, "A response to this login was already received.")
+		page(w, http.StatusGone, "A response to this login has already been received.")
 	default:
 		defer close(c.served)
 		c.answers <- answer{query.Get("code"), query.Get("iss"), query.Get("error"), query.Get("error_description")}
@@ -152,7 +153,8 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (c *callback) open(w http.ResponseWriter) {
 	to := c.leads.Swap(nil)
 	if to == nil {
-		page(w, http.StatusGone, "This address was already opened, possibly by someone else. The login was stopped.")
+		c.twice.Store(true) // before anyone can act on the page
+		page(w, http.StatusGone, "This address has already been opened, possibly by someone else. The login was stopped.")
 		c.reopen()
 		return
 	}
@@ -185,7 +187,7 @@ func (r answer) check(a *authority) error {
 	case r.iss != "" && r.iss != a.meta.Issuer:
 		return fmt.Errorf("the response is from the authorization server %q, not from %s", shown(r.iss), a.meta.Issuer)
 	case r.iss == "" && a.meta.NamesItself:
-		return fmt.Errorf("the response does not identify the authorization server %s, which always identifies itself", a.meta.Issuer)
+		return fmt.Errorf(`the response has no issuer ("iss"), although the authorization server %s declares that it always sends one`, a.meta.Issuer)
 	case r.failed == "access_denied":
 		return fmt.Errorf("the login was declined: %w", responseError{r.failed, r.description})
 	case r.failed != "":

@@ -339,7 +339,7 @@ func TestAPastedAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := out.String()
-	if !strings.Contains(text, "https://as.test/authorize?") || strings.Count(text, "this is not the address") != 3 || strings.Count(text, "belongs to another login") != 1 {
+	if !strings.Contains(text, "https://as.test/authorize?") || strings.Count(text, "this is not the callback address") != 3 || strings.Count(text, "is for a different login") != 1 {
 		t.Errorf("written:\n%s", text)
 	}
 	if strings.Contains(text, codeCanary) {

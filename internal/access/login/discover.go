@@ -168,10 +168,10 @@ func (d *discovery) choose(ctx context.Context, issuers []string, prefer string)
 	for _, issuer := range issuers[:min(len(issuers), 10)] {
 		u, err := d.guard.address(ctx, "the authorization server", issuer)
 		if err == nil && u.RawQuery != "" {
-			err = fmt.Errorf("the authorization server %q is not acceptable: it contains a query", shown(issuer))
+			err = fmt.Errorf("the authorization server %q is not allowed: it contains a query", shown(issuer))
 		}
 		if err == nil && len(issuer) > maxIssuerLen {
-			err = fmt.Errorf("the authorization server %q is not acceptable: it is longer than %d bytes", shown(issuer), maxIssuerLen)
+			err = fmt.Errorf("the authorization server %q is not allowed: it is longer than %d bytes", shown(issuer), maxIssuerLen)
 		}
 		if err == nil && d.issuer != "" && !isNamed(issuer, d.issuer) {
 			err = fmt.Errorf("the authorization server %s is not the one set with --login-issuer", issuer)
@@ -302,7 +302,7 @@ func (d *discovery) metadata(ctx context.Context, issuer string) (meta *serverMe
 		case errors.Is(err, errNotFound):
 			continue
 		case err != nil:
-			failed = also(failed, fmt.Errorf("the metadata of the authorization server at %s cannot be read: %w", shown(address), err))
+			failed = also(failed, fmt.Errorf("the authorization server's metadata at %s cannot be read: %w", shown(address), err))
 			continue
 		}
 		return &meta, true, d.validate(ctx, issuer, &meta)
@@ -311,7 +311,7 @@ func (d *discovery) metadata(ctx context.Context, issuer string) (meta *serverMe
 		return nil, false, failed
 	}
 	if strings.Trim(u.Path, "/") != "" {
-		return nil, false, fmt.Errorf("the authorization server %s has no metadata", issuer)
+		return nil, false, fmt.Errorf("the authorization server %s does not publish its metadata", issuer)
 	}
 	base := launch.Origin(u)
 	return &serverMetadata{
@@ -338,7 +338,7 @@ func metadataAddresses(issuer *url.URL) []string {
 // support it do not list it.
 func (d *discovery) validate(ctx context.Context, issuer string, m *serverMetadata) error {
 	if !sameIssuer(m.Issuer, issuer) {
-		return fmt.Errorf("the metadata of the authorization server %s is for another issuer, %q", issuer, shown(m.Issuer))
+		return fmt.Errorf("the metadata from the authorization server %s is for a different issuer, %q", issuer, shown(m.Issuer))
 	}
 	if methods := m.ChallengeMethods; len(methods) > 0 && !slices.Contains(methods, "S256") {
 		return fmt.Errorf("the authorization server %s does not support PKCE with S256", issuer)
@@ -348,7 +348,7 @@ func (d *discovery) validate(ctx context.Context, issuer string, m *serverMetada
 			continue
 		}
 		if _, err := d.guard.address(ctx, endpoint.name, endpoint.address); err != nil {
-			return fmt.Errorf("the metadata of the authorization server %s is not acceptable: %w", issuer, err)
+			return fmt.Errorf("the metadata of the authorization server %s is not valid: %w", issuer, err)
 		}
 	}
 	return nil
@@ -386,7 +386,7 @@ func (d *discovery) get(ctx context.Context, address string, into any) (redirect
 	defer res.Body.Close()
 	switch {
 	case res.StatusCode >= 500, res.StatusCode == http.StatusTooManyRequests:
-		return false, passing{fmt.Errorf("the response is %s", shown(res.Status))}
+		return false, passing{fmt.Errorf("it responded with %s", shown(res.Status))}
 	case res.StatusCode >= 300 && res.StatusCode < 400:
 		return false, fmt.Errorf("it redirects to %q, which gauze does not follow", shown(res.Header.Get("Location")))
 	case res.StatusCode != http.StatusOK:

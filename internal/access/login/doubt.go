@@ -34,7 +34,7 @@ func (f *flow) doubts(a *authority, known []Login) (open []Doubt, err error) {
 	}
 	switch {
 	case len(open) > 0 && auto:
-		return nil, Unanswered(strings.TrimSuffix(open[0].Says, ".") + "; run gauze login to confirm that, because --login auto does not ask")
+		return nil, Unanswered(strings.TrimSuffix(open[0].Says, ".") + "; run gauze login to confirm this, because --login auto does not ask")
 	case len(open) > 0 && program:
 		return nil, Unanswered(open[0].Says + " If that is what you want, pass " + strings.Join(open[0].Flag, " "))
 	}
@@ -52,7 +52,7 @@ func (f *flow) found(a *authority, known []Login) (all []Doubt) {
 	server := originOf(f.key.Resource)
 	at := Doubt{Flag: []string{"--login-issuer", hostOf(a.meta.Issuer)}, thing: f.thing(trust.LoginAt, server, a.meta.Issuer)}
 	if others, hosts := f.others(a, known); len(others) > 0 {
-		at.Says = fmt.Sprintf("You already log in to %s at %s. This login is at %s: with it, %s may get access to the same account.", strings.Join(others, ", "), strings.Join(hosts, ", "), a.meta.Issuer, server)
+		at.Says = fmt.Sprintf("You already use %[2]s to log in to %[1]s. This login is at %[3]s, and it may give %[4]s access to the same account.", strings.Join(others, ", "), strings.Join(hosts, ", "), a.meta.Issuer, server)
 		all = append(all, at)
 	}
 	if before := f.before(a, known); before != "" && f.options.Mode != launch.LoginAuto { // which follows, as the protocol requires
@@ -106,7 +106,7 @@ func (f *flow) apart(a *authority) (d Doubt) {
 	if len(found) == 0 {
 		return Doubt{}
 	}
-	d.Says = fmt.Sprintf("Part of the login is at another host: %s. The authorization server is %s. If they do not belong together, one of them can get access to your account at the other.", strings.Join(hosts, ", "), a.meta.Issuer)
+	d.Says = fmt.Sprintf("Part of the login takes place at another host: %s. The authorization server is %s. If they do not belong together, one of them can get access to your account at the other.", strings.Join(hosts, ", "), a.meta.Issuer)
 	d.thing = f.thing(trust.EndpointsOf, a.meta.Issuer, strings.Join(found, "\n"))
 	return d
 }

@@ -42,7 +42,7 @@ func TestAnIssuerThatHasALoginOfADifferentServer(t *testing.T) {
 	if l, err := w.login(launch.Login{}); err == nil || w.numAsked != 1 {
 		t.Errorf("logged in without an answer: %v", l)
 	}
-	if len(w.doubts) != 1 || w.doubts[0].Says != "You already log in to https://mcp.test at as.test. This login is at https://as.test: with it, https://second.test may get access to the same account." {
+	if len(w.doubts) != 1 || w.doubts[0].Says != "You already use as.test to log in to https://mcp.test. This login is at https://as.test, and it may give https://second.test access to the same account." {
 		t.Fatalf("asked: %+v", w.doubts)
 	}
 	w.register = nil
@@ -110,7 +110,7 @@ func TestTheAnswerAboutEndpoints(t *testing.T) {
 	w.meta["token_endpoint"], w.meta["revocation_endpoint"] = "https://api.test/token", "https://api.test/revoke"
 	w.agrees = true
 	l := w.mustLogin(launch.Login{})
-	if len(w.doubts) != 1 || !strings.Contains(w.doubts[0].Says, "is at another host: api.test. The authorization server is https://as.test.") || strings.Join(w.doubts[0].Flag, " ") != "--login-endpoint api.test" {
+	if len(w.doubts) != 1 || !strings.Contains(w.doubts[0].Says, "takes place at another host: api.test. The authorization server is https://as.test.") || strings.Join(w.doubts[0].Flag, " ") != "--login-endpoint api.test" {
 		t.Fatalf("asked: %+v", w.doubts)
 	}
 	w.store.Remove(l.Key)
@@ -430,7 +430,7 @@ func TestAHostThatIsShared(t *testing.T) {
 	w.second("https://second.test")
 	w.tenant("/.well-known/oauth-authorization-server/tenant")
 	w.loginFails(launch.Login{}, "not agree")
-	if len(w.doubts) != 1 || w.doubts[0].Says != "You already log in to https://mcp.test at as.test. This login is at https://as.test/tenant: with it, https://second.test may get access to the same account." {
+	if len(w.doubts) != 1 || w.doubts[0].Says != "You already use as.test to log in to https://mcp.test. This login is at https://as.test/tenant, and it may give https://second.test access to the same account." {
 		t.Errorf("asked: %+v", w.doubts)
 	}
 }

@@ -112,7 +112,7 @@ func (f *flow) run(ctx context.Context, show Show) error {
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	if err := f.store.Add(storing, l); err != nil {
-		return fmt.Errorf("the login succeeded, but cannot be stored: %w", err)
+		return fmt.Errorf("the login succeeded, but could not be stored: %w", err)
 	}
 	f.forget(l.Key)
 	return nil
@@ -120,7 +120,7 @@ func (f *flow) run(ctx context.Context, show Show) error {
 
 // errAskedElsewhere means that the person did not complete a login that a different process asked
 // for. A person who starts a login by hand is asked nevertheless.
-var errAskedElsewhere = errors.New("another gauze process started this login, which was not completed")
+var errAskedElsewhere = errors.New("another gauze process started this login, but it was not completed")
 
 // lock waits until no other process asks for the login, and reports whether it had to.
 func (f *flow) lock(ctx context.Context) (unlock func(), waited bool, err error) {
@@ -294,7 +294,7 @@ const offlineAccess = "offline_access" // asks for a refresh token
 func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []string, fresh bool, show Show) (l Login, err error) {
 	client, callback, err := r.identify(ctx, &a.meta, fresh)
 	if err != nil && a.guessed {
-		err = fmt.Errorf("the server does not publish how to log in, and %w. If it requires an API key, send the key in a header: gauze run --header-env", err)
+		err = fmt.Errorf("the server does not say how to log in, and %w. If it requires an API key, send the key in a header: gauze run --header-env", err)
 	}
 	if err != nil {
 		return Login{}, err
@@ -304,7 +304,7 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 		case err != nil:
 			callback.close("The login failed: " + ended(ctx, err).Error())
 		case len(l.Missing()) > 0:
-			callback.close("You are logged in, without these scopes, which were not granted: " + strings.Join(l.Missing(), " ") + ". You can close this page.")
+			callback.close("You are logged in, but these scopes were not granted: " + strings.Join(l.Missing(), " ") + ". You can close this page.")
 		default:
 			callback.close("You are logged in. You can close this page.")
 		}
@@ -339,10 +339,8 @@ func (f *flow) ask(ctx context.Context, a *authority, r *registrar, scopes []str
 	if err != nil {
 		return Login{}, err
 	}
-	select {
-	case <-callback.reopened:
+	if callback.twice.Load() {
 		return Login{}, errReopened
-	default:
 	}
 	f.remember(a.agreed)
 	return l, nil

@@ -84,9 +84,9 @@ func (g *guard) allow(ctx context.Context, ip netip.Addr) error {
 	case to == launch.Public, launch.StandIn.Contains(ip.Unmap()):
 		return nil
 	case to == launch.Nowhere:
-		return fmt.Errorf("%s is not a server address", ip)
+		return fmt.Errorf("%s cannot be the address of a server", ip)
 	case to > g.serverReach(ctx):
-		return fmt.Errorf("%s is an address on your own network or machine, and %s is not", ip, g.server.Hostname())
+		return fmt.Errorf("%s is an address on your own network or machine, but %s is not", ip, g.server.Hostname())
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (g *guard) check(ctx context.Context, u *url.URL) error {
 func (g *guard) address(ctx context.Context, name, text string) (*url.URL, error) {
 	u, err := g.parse(ctx, text)
 	if err != nil {
-		return nil, fmt.Errorf("%s %q is not acceptable: %w", name, shown(text), err)
+		return nil, fmt.Errorf("%s %q is not allowed: %w", name, shown(text), err)
 	}
 	return u, nil
 }
@@ -141,7 +141,7 @@ func (g *guard) parse(ctx context.Context, text string) (*url.URL, error) {
 		return nil, err
 	}
 	if !canonical(u) {
-		return nil, errors.New("its host has an unusual spelling")
+		return nil, errors.New("its host is written in an unusual way")
 	}
 	return u, nil
 }
@@ -250,7 +250,7 @@ type guardedTransport struct {
 
 func (t guardedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := t.guard.check(req.Context(), req.URL); err != nil {
-		return nil, unacceptable{fmt.Errorf("%s is not acceptable: %w", launch.Origin(req.URL), err)}
+		return nil, unacceptable{fmt.Errorf("%s is not allowed: %w", launch.Origin(req.URL), err)}
 	}
 	res, err := t.base.RoundTrip(req)
 	if err == nil {

@@ -69,7 +69,7 @@ func (k *keyring) find(id string) ([]byte, error) {
 		}
 	}
 	if k.id != id {
-		return nil, errors.New("which now has another key: log in again with gauze login")
+		return nil, errors.New("which now contains a different key: log in again with gauze login")
 	}
 	return k.key, nil
 }
@@ -97,7 +97,7 @@ func (k *keyring) load(create bool) error {
 		text, err = k.create()
 	}
 	if errors.Is(err, system.ErrNotFound) {
-		return errors.New("which no longer has it: log in again with gauze login")
+		return errors.New("which no longer contains it: log in again with gauze login")
 	}
 	if err == nil {
 		var key []byte

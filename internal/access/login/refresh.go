@@ -110,7 +110,7 @@ func (s *Source) renew(ctx context.Context, stale string, rejected bool) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-limit.C:
-		return &Temporary{Why: fmt.Sprintf("it is taking longer than %v", s.limits.budget)}
+		return &Temporary{Why: fmt.Sprintf("the renewal did not finish within %v", s.limits.budget)}
 	}
 }
 

@@ -77,7 +77,7 @@ func (r *registrar) refused(err error) error {
 	if r.options.RedirectURL == "" || !errors.Is(err, errPortTaken) {
 		return err
 	}
-	return fmt.Errorf("cannot listen at %s, the address for the response: %w; stop the program that is using the port, or pass another --redirect-url", r.options.RedirectURL, err)
+	return fmt.Errorf("cannot listen for the login response at %s: %w; stop the program that is using the port, or pass another --redirect-url", r.options.RedirectURL, err)
 }
 
 // isDocument reports whether a client ID is the address of a client ID metadata document.

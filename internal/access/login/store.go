@@ -234,7 +234,7 @@ func (s *Store) open(file string, e envelope) (Login, error) {
 
 func damaged(file string, err error) error {
 	if err == nil {
-		err = errors.New("its content does not match its name")
+		err = errors.New("its contents do not match its file name")
 	}
 	return damagedError{fmt.Errorf("the login in %s is damaged (%w): log in again with gauze login", file, err)}
 }

@@ -289,7 +289,7 @@ func TestTheSystemKeyringIsUsedThroughItsLibrary(t *testing.T) {
 	system.MockInit() // a new keyring, without the key
 	other = Open(filepath.Dir(s.dir))
 	other.key.ring = systemRing{}
-	if _, err := other.Find(server, ""); err == nil || !strings.Contains(err.Error(), "no longer has it: log in again with gauze login") {
+	if _, err := other.Find(server, ""); err == nil || !strings.Contains(err.Error(), "no longer contains it: log in again with gauze login") {
 		t.Error(err)
 	}
 	put(t, other, sample())
