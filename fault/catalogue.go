@@ -74,9 +74,9 @@ var byCode = func() map[Code]Entry {
 // response.
 var unlisted = Entry{
 	RPC:   -31000,
-	Title: "an error occurred that has no entry in the catalogue",
+	Title: "an unexpected error occurred",
 	Retry: TellUser,
-	model: "An unexpected error occurred between you and the MCP server.",
+	model: "Gauze, which runs between you and the MCP server, reported an unexpected error.",
 	mute:  true,
 }
 

@@ -7,7 +7,7 @@ var gatewayEntries = []Entry{
 		model: "Too many clients are connected to this MCP server through gauze.",
 		next:  "Try again later, or ask the user to close another client.",
 		Means: "A client tried to start a session while the maximum number of sessions was in use. Each session has its own server.",
-		Why:   "Many clients are connected. Gauze replaces a session that has neither an open stream nor a call in flight, so all current sessions are in use.",
+		Why:   "Many clients are connected. Gauze closes an unused session (one without an open stream or a call in flight) to make room for a new one, so all current sessions are in use.",
 		Did:   "Gauze rejected the new session without starting a server for it; the other sessions continue.",
 		Do: []Step{
 			{Text: "Close clients you do not need, or wait."},
@@ -21,7 +21,7 @@ var gatewayEntries = []Entry{
 		model: "Gauze is receiving too many large requests at the same time.",
 		next:  "Try again in a few seconds, or send less data in one call.",
 		Means: "The requests in flight are using all the memory that gauze allows for them, so this one did not fit. Small requests are not limited.",
-		Why:   "Clients are sending many large requests, or a client stopped partway through one.",
+		Why:   "Clients are sending many large requests, or a client stopped partway through a request.",
 		Did:   "Gauze rejected this request without forwarding any of it. If a client stops sending, gauze cancels its request after a few seconds.",
 		Do: []Step{
 			{Text: "Try again in a few seconds."},

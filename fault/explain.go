@@ -41,7 +41,7 @@ func (e Entry) Explain(color bool) string {
 	if e.Kind != KindFault {
 		return b.String()
 	}
-	section("What the caller reads")
+	section("What the caller is told")
 	fmt.Fprintf(&b, "%s\n", plaintext.Wrap(e.Retry.words(), "    "))
 	fmt.Fprintf(&b, "    %s\n", p.faint(fmt.Sprintf("JSON-RPC error %d, retry advice %q", e.RPC, e.Retry)))
 	return b.String()
@@ -50,11 +50,11 @@ func (e Entry) Explain(color bool) string {
 func (a Advice) words() string {
 	switch a {
 	case RetryNow:
-		return "The call may be repeated immediately."
+		return "The call can be repeated immediately."
 	case RetryLater:
-		return "The call may be repeated later."
+		return "The call can be repeated later."
 	case VerifyFirst:
-		return "The call may have taken effect; check before repeating it. A read-only call, or one that was not sent, may be repeated."
+		return "The call may have taken effect; check before repeating it. A read-only call, or one that was not sent, can be repeated."
 	case ChangeCall:
 		return "The same call would fail again; it must be changed."
 	}

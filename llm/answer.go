@@ -113,7 +113,7 @@ func oneObject(text string) (json.RawMessage, error) {
 	for {
 		before, _, ok := strings.Cut(rest, "{")
 		if prose += len(before); prose > maxProse {
-			return nil, errors.New("it has more text than JSON")
+			return nil, errors.New("it is mostly text, not JSON")
 		}
 		if inArray(before, found != nil) || strings.Contains(before, "}") {
 			return nil, errors.New("it is not a JSON object")

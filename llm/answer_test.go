@@ -60,7 +60,7 @@ func TestOtherAnswersAreRejected(t *testing.T) {
 		`{"answer":42,"answer":43}`:                           "twice",
 		`{"answer":42,"Answer":43}`:                           "twice",
 		`{"answer":42,"\u0061nswer":43}`:                      "twice",
-		strings.Repeat("word ", 200) + right:                  "more text than JSON",
+		strings.Repeat("word ", 200) + right:                  "mostly text, not JSON",
 		"{\"answer\":42,\"\xff\":1}":                          "UTF-8",
 		strings.Repeat(`{"a":`, 300) + "1" + strings.Repeat("}", 300): "levels deep",
 	} {

@@ -67,7 +67,7 @@ var sentences = map[Kind]string{
 	RateLimited:   "{server} is rate-limiting requests to {model}: wait, or raise the limit at the provider",
 	Overloaded:    "{subject} failed or is overloaded: try again later",
 	TimedOut:      "{subject} did not answer in time: raise the timeout, or use a faster model",
-	Unreachable:   "{server} cannot be reached: check that it is running, the URL, and the network",
+	Unreachable:   "{server} cannot be reached: check the URL, the network, and that the server is running",
 	Refused:       "{subject} refused to answer: use another model for requests like this",
 	CutShort:      "{subject} sent an incomplete answer: use a model that answers more briefly, or try again",
 	InvalidAnswer: "{subject} sent an answer that is not the requested JSON: use a more capable model",

@@ -83,6 +83,6 @@ func (gemini) read(body []byte) (reply, *Error) {
 	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE":
 		return said, &Error{Kind: Refused, Detail: "the answer was blocked: " + reason}
 	default:
-		return said, &Error{Kind: InvalidAnswer, Detail: "the answer stopped with " + reason}
+		return said, &Error{Kind: InvalidAnswer, Detail: "the answer ended early, with the reason " + reason}
 	}
 }

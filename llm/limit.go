@@ -26,7 +26,7 @@ type limited struct {
 func (l *limited) Ask(ctx context.Context, q Question) (Answer, error) {
 	size := len(q.Instructions) + len(q.Text) + len(q.Schema)
 	if l.maxInput > 0 && size > l.maxInput {
-		return Answer{}, &Error{Kind: OverBudget, Detail: fmt.Sprintf("it is %d bytes long; the limit is %d", size, l.maxInput)}
+		return Answer{}, &Error{Kind: OverBudget, Detail: fmt.Sprintf("the request is %d bytes long; the limit is %d", size, l.maxInput)}
 	}
 	if !l.take(time.Now()) {
 		return Answer{}, &Error{Kind: OverBudget, Detail: fmt.Sprintf("the limit is %d requests per minute", len(l.asked))}

@@ -44,7 +44,7 @@ func ExampleEvaluate() {
 		log.Fatal(err)
 	}
 	fmt.Println(v.Action, "because", v.Reason)
-	// Output: stop_task because the cause is permanent: only a change can fix it
+	// Output: stop_task because the cause is permanent, so reconnecting will not help
 }
 
 func TestTheSituationOfARunningServer(t *testing.T) {

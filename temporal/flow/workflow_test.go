@@ -275,7 +275,7 @@ steps:
 	}
 	s.RegisterDelayedCallback(func() {
 		stop := s.state().Stopped
-		if stop == nil || stop.Why != task.StepFailed || !strings.Contains(stop.Message, fmt.Sprintf("at most %d are kept", maxResult)) {
+		if stop == nil || stop.Why != task.StepFailed || !strings.Contains(stop.Message, fmt.Sprintf("the limit is %d", maxResult)) {
 			t.Errorf("stopped: %+v", stop)
 		}
 		s.CancelWorkflow()

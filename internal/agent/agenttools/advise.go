@@ -16,7 +16,7 @@ import (
 
 func (svc *service) addAdviceTools() {
 	add(svc, "diagnose", "Explain a failure from a log",
-		"Explain why an MCP server failed, from its client's log or its own stderr: cause, likelihood, evidence and fix. Use this when you have a log but cannot start the server. Starts and changes nothing.",
+		"Explain why an MCP server failed, from its client's log or its own stderr: cause, likelihood, evidence and fix. Use this when you have a log but cannot start the server. Does not start or change anything.",
 		hints{readOnly: true, idempotent: true}, (*call).diagnose)
 	add(svc, "repair_arguments", "Repair the arguments of a tool call",
 		"Validate the arguments of a tool call against the tool's input schema. If the meaning is clear, returns corrected arguments and the changes made; otherwise, every error and an example of a valid call. Does not call the tool.",
@@ -217,7 +217,7 @@ func (c *call) searchNote(in searchIn, found registry.Found) string {
 	case !found.Kept.IsZero():
 		notes = append(notes, "These results were cached on this machine on "+found.Kept.Format("2 January 2006")+".")
 	case len(found.Servers) == 0 && !in.Online:
-		notes = append(notes, "No cached results on this machine match these words.")
+		notes = append(notes, "None of the results cached on this machine match these words.")
 	}
 	if in.Online && !c.service.Online {
 		notes = append(notes, "The registry was not queried, because the user did not start gauze mcp with --online. The user can run: gauze search "+commandLine(in.Query))

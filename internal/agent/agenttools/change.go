@@ -220,7 +220,7 @@ type serversIn struct {
 
 type wrapIn struct {
 	serversIn
-	Remote bool `json:"remote,omitempty" jsonschema:"include remote servers; gauze logs in to them then instead of the client"`
+	Remote bool `json:"remote,omitempty" jsonschema:"include remote servers; gauze then logs in to them instead of the client"`
 }
 
 type removeIn struct {
@@ -318,11 +318,11 @@ func loginsText(plan fleet.Plan) string {
 	if len(commands) == 0 {
 		return ""
 	}
-	return "If a server requires a login, the user logs in once in a terminal: " + redact.Passage(strings.Join(commands, "; "))
+	return "If a server requires a login, tell the user to log in once in a terminal: " + redact.Passage(strings.Join(commands, "; "))
 }
 
 type undoIn struct {
-	ID      string `json:"id,omitempty" jsonschema:"of the change; default: the newest"`
+	ID      string `json:"id,omitempty" jsonschema:"id of the change; default: the newest"`
 	List    bool   `json:"list,omitempty" jsonschema:"list the changes and write nothing"`
 	DryRun  bool   `json:"dry_run,omitempty" jsonschema:"return the diff and write nothing"`
 	Consent string `json:"consent,omitempty" jsonschema:"token of an earlier result, if the user agreed"`

@@ -219,7 +219,7 @@ func (c *call) resume(consent string) (a *pending, said mcpserver.Answer, err er
 	case c.askMode() != cannotAsk:
 		return nil, said, failure("the `consent` argument is not accepted: this client asks the user directly", "call %s again without consent", c.tool)
 	case !c.service.AllowWrites:
-		return nil, said, failure("consent is not accepted here: the user did not start gauze mcp with --allow-writes", "call %s again without consent and give the user the command in the result", c.tool)
+		return nil, said, failure("the `consent` argument is not accepted: gauze mcp was started without --allow-writes", "call %s again without consent and give the user the command in the result", c.tool)
 	}
 	a = c.service.take(consent)
 	switch {

@@ -43,9 +43,9 @@ func (c *call) evaluate(in evaluateIn) (out Evaluated, err error) {
 	case err != nil:
 		return out, err
 	case in.Server == "" && in.Health == "":
-		return out, failure("server or health is missing", `for example {"server": "notes", "reconnects": 1} or {"health": "dead", "cause": "rate_limit", "retry_in_seconds": 30}`)
+		return out, failure("pass either `server` or `health`", `for example {"server": "notes", "reconnects": 1} or {"health": "dead", "cause": "rate_limit", "retry_in_seconds": 30}`)
 	case in.Server != "" && (in.Health != "" || in.Cause != ""):
-		return out, failure("server cannot be combined with health or cause: testing the server determines both", `for example {"server": %q}`, redact.Quote(in.Server))
+		return out, failure("`server` cannot be combined with `health` or `cause`: testing the server determines both", `for example {"server": %q}`, redact.Quote(in.Server))
 	case in.Server == "":
 		return c.judge(in.Facts.Situation(doctor.Permanent), "")
 	}

@@ -48,7 +48,7 @@ func TestAFailingServerIsJudged(t *testing.T) {
 		arguments object
 		says      string
 	}{
-		{object{}, "server or health is missing"},
+		{object{}, "pass either `server` or `health`"},
 		{object{"health": "tired"}, "must be healthy"},
 		{object{"server": "gone", "health": "dead"}, "cannot be combined"},
 		{object{"server": "nothere"}, "list_servers"},

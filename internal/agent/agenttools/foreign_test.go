@@ -218,9 +218,9 @@ func TestALoginBehindAReferenceIsNamed(t *testing.T) {
 		}
 		a.write("project/.cursor/mcp.json", `{"mcpServers": {"far": {"url": "https://${env:MCP_HOST}/mcp"}}}`)
 		r := a.call("test_connection", object{"server": "far"})
-		shown, wants := r.get("diff"), []string{"which leads to https://", "may use a stored login"}
+		shown, wants := r.get("diff"), []string{"currently resolves to https://", "may use a stored login"}
 		if c.person != nil {
-			shown, wants = whole(fmt.Sprint(a.asked)), []string{"which leads to https://real.example.invalid/mcp", "may use the stored login of ada at https://issuer.example.invalid"}
+			shown, wants = whole(fmt.Sprint(a.asked)), []string{"currently resolves to https://real.example.invalid/mcp", "may use the stored login of ada at https://issuer.example.invalid"}
 		} else if strings.Contains(r.text, "real.example.invalid") {
 			t.Errorf("the agent reads the value of a variable: %s", r.text)
 		}

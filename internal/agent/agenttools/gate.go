@@ -36,7 +36,7 @@ func admit(g *repair.Gate, tool string, schema []byte, safe bool, raw []byte) ad
 	}
 	for _, key := range confirmations {
 		if !reflect.DeepEqual(valueOf(raw, key), valueOf(d.Arguments, key)) {
-			return admission{refusal: failure("nothing was done: "+key+" has to be passed exactly as it was given, at the top level of the arguments", `call %s without %s, or with "%[2]s" as a string`, tool, key).Error()}
+			return admission{refusal: failure("nothing was done: "+key+" must be passed exactly as it was given, at the top level of the arguments", `call %s without %s, or with "%[2]s" as a string`, tool, key).Error()}
 		}
 	}
 	if len(d.Arguments) == 0 {

@@ -19,7 +19,7 @@ import (
 
 func (svc *service) addInspectTools() {
 	add(svc, "list_servers", "List MCP servers",
-		"List the MCP servers in the configuration files of every client on this machine, and the errors in those files. Use this to find server names. Starts and changes nothing.",
+		"List the MCP servers in the configuration files of every client on this machine, and the errors in those files. Use this to find server names. Does not start or change anything.",
 		hints{readOnly: true, idempotent: true}, (*call).list)
 	add(svc, "check_health", "Check MCP servers",
 		"Start or connect to MCP servers as their clients do and report which do not work, with the cause and the next call. Use this first when tools are missing or fail. Changes no files.",
@@ -154,7 +154,7 @@ type Checked struct {
 	State    string    `json:"state" jsonschema:"healthy, degraded, unresponsive, dead or not_tried"`
 	Tools    int       `json:"tools,omitempty" jsonschema:"number of tools"`
 	Why      string    `json:"why,omitempty" jsonschema:"why the server is degraded or was not tried"`
-	Report   *Healing  `json:"report,omitempty" jsonschema:"of a server that is not healthy"`
+	Report   *Healing  `json:"report,omitempty" jsonschema:"the test, if the server is not healthy"`
 	Problems []Problem `json:"problems,omitempty"`
 	Next     string    `json:"next,omitempty" jsonschema:"what to do next"`
 	Diff     string    `json:"diff,omitempty" jsonschema:"what heal_server would write"`
@@ -342,7 +342,7 @@ func (c Checked) text() string {
 }
 
 type verifyIn struct {
-	File    string  `json:"file,omitempty" jsonschema:"path of the lock file; default: gauze.lock.json in the project"`
+	File    string  `json:"file,omitempty" jsonschema:"path to the lock file; default: gauze.lock.json in the project"`
 	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"maximum wait for one response, 1 to 600"`
 }
 

@@ -23,30 +23,30 @@ func (svc *service) addTaskTools() {
 	add(svc, "run_task", "Run a task",
 		"Run tool calls on MCP servers as a task that survives crashes and can be resumed: steps, or a goal for gauze's own model. Runs in the background after the user confirms the plan; get_task reports on it.",
 		hints{destructive: true, openWorld: true}, (*call).runTask)
-	add(svc, "get_task", "Look at a task",
-		"Report the state of a task: what it did, the results of its steps, why it stopped and what to do next. Changes nothing.",
+	add(svc, "get_task", "Get the state of a task",
+		"Report the state of a task: what it did, the results of its steps, why it stopped and what to do next. Does not change anything.",
 		hints{readOnly: true, idempotent: true}, (*call).getTask)
 	add(svc, "resume_task", "Continue a task",
-		"Continue a task where it stopped, without repeating an effect. With state needs-decision, decision says what to do about the call whose outcome is unknown; ask the user.",
+		"Continue a task where it stopped, without repeating calls that took effect. If its state is needs-decision, ask the user what to do about the call whose outcome is unknown, and pass their answer as decision.",
 		hints{destructive: true, openWorld: true}, (*call).resumeTask)
 }
 
 type runTaskIn struct {
 	Plan    json.RawMessage `json:"plan" jsonschema:"YAML or JSON text, or an object: servers {notes: cursor/notes}, steps [{id, server, tool, arguments, when, for, on-error, unlisted}] or goal, budget {steps, time}; ${id.text} and ${id.json.path} refer to results of earlier steps"`
-	Wait    float64         `json:"wait_seconds,omitempty" jsonschema:"wait for the end, 0 to 60; default 2"`
+	Wait    float64         `json:"wait_seconds,omitempty" jsonschema:"seconds to wait for the task to finish, 0 to 60; default 2"`
 	Consent string          `json:"consent,omitempty" jsonschema:"token of an earlier result, if the user agreed"`
 }
 
 type getTaskIn struct {
 	ID   string  `json:"id" jsonschema:"id of the task"`
 	Step string  `json:"step,omitempty" jsonschema:"only this step, with its whole result"`
-	Wait float64 `json:"wait_seconds,omitempty" jsonschema:"wait for the end, 0 to 60; default 0"`
+	Wait float64 `json:"wait_seconds,omitempty" jsonschema:"seconds to wait for the task to finish, 0 to 60; default 0"`
 }
 
 type resumeTaskIn struct {
 	ID       string  `json:"id" jsonschema:"id of the task"`
 	Decision string  `json:"decision,omitempty" jsonschema:"done (it took effect), repeat (send it again) or skip"`
-	Wait     float64 `json:"wait_seconds,omitempty" jsonschema:"wait for the end, 0 to 60; default 2"`
+	Wait     float64 `json:"wait_seconds,omitempty" jsonschema:"seconds to wait for the task to finish, 0 to 60; default 2"`
 	Consent  string  `json:"consent,omitempty" jsonschema:"token of an earlier result, if the user agreed"`
 }
 
@@ -92,7 +92,7 @@ func (c *call) planOf(raw json.RawMessage) (*task.Plan, error) {
 	case err != nil:
 		return nil, failure("the plan is invalid: "+redact.Text(plaintext.Cap(err.Error(), 4000)), planExample)
 	case len(plan.Steps) > maxPlanSteps:
-		return nil, failure(fmt.Sprintf("the plan has too many steps: %d (limit: %d)", len(plan.Steps), maxPlanSteps), "split it into several tasks, or use for")
+		return nil, failure(fmt.Sprintf("the plan has too many steps: %d (limit: %d)", len(plan.Steps), maxPlanSteps), "split it into several tasks, or use a loop (for)")
 	case plan.ByModel() && c.service.Model == nil:
 		return nil, failure("the plan has a goal but no steps, and gauze mcp has no model to choose them", "write the steps, or ask the user to configure a model (gauze model)")
 	}

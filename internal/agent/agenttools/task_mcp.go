@@ -139,7 +139,7 @@ func (p protocolTasks) Find(ctx context.Context, handle string) (t mcpserver.Tas
 		t.Created = f.entries[len(f.entries)-1].Time
 		t.Updated = t.Created
 		if !f.running {
-			t.Status, t.Message = mcpserver.Failed, oneLine(fmt.Sprint("the run could not begin: ", f.local.Err()))
+			t.Status, t.Message = mcpserver.Failed, oneLine(fmt.Sprint("the run could not start: ", f.local.Err()))
 		}
 		return t, nil
 	}

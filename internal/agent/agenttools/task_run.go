@@ -59,7 +59,7 @@ func (t *tasks) open() (*taskrun.Store, error) {
 // roomFor returns an error if too many tasks are running.
 func (t *tasks) roomFor() error {
 	if err := t.background.Room(); err != nil {
-		return failure(err.Error(), "wait for one of them with get_task")
+		return failure(err.Error(), "wait for one of them to finish (get_task)")
 	}
 	return nil
 }

@@ -137,7 +137,7 @@ func neededText(all []Needed) (text string) {
 	for _, n := range all {
 		text += "\nmissing: " + n.Name
 		if n.Secret {
-			text += " (a secret: ask the user to set the variable, and refer to it with null in env)"
+			text += " (a secret: ask the user to set the variable, and pass null for it in env)"
 		}
 	}
 	return text

@@ -201,7 +201,7 @@ func (r *Result) encoded() object {
 // MarshalJSON returns a result without a task or a question, as backends keep it.
 func (r *Result) MarshalJSON() ([]byte, error) {
 	if r.Ask != nil || r.Task != "" {
-		return nil, fmt.Errorf("not the result of a finished call")
+		return nil, fmt.Errorf("the call has not finished")
 	}
 	return json.Marshal(r.encoded())
 }

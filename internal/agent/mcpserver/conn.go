@@ -168,9 +168,9 @@ func (c *conn) admit(id json.RawMessage, cancel context.CancelFunc) error {
 	case c.closed:
 		return errors.New("the connection is closing")
 	case c.running[string(id)] != nil:
-		return &Error{Code: CodeInvalidRequest, Message: fmt.Sprintf("a request with the id %s is in progress: use a different id", id)}
+		return &Error{Code: CodeInvalidRequest, Message: fmt.Sprintf("a request with the id %s is already in progress: use a different id", id)}
 	case c.unanswered >= maxRunning:
-		return fmt.Errorf("%d requests are in progress, which is the limit: wait for one of them", maxRunning)
+		return fmt.Errorf("%d requests are in progress, which is the limit: wait for one of them to finish", maxRunning)
 	}
 	c.running[string(id)] = cancel
 	c.unanswered++
@@ -208,7 +208,7 @@ func (c *conn) ask(ctx context.Context, method string, params any, withdrawn fun
 			return nil, ctx.Err()
 		}
 		if m.Error != nil {
-			return nil, fmt.Errorf("the client answered %s with an error", method)
+			return nil, fmt.Errorf("the client responded to %s with an error", method)
 		}
 		return m.Result, nil
 	case <-ctx.Done():

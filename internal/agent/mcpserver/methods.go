@@ -162,7 +162,7 @@ func (c *conn) initialize(r request) (any, error) {
 	}
 	now := &peer{version: version}
 	if r.params.Capabilities != nil && json.Unmarshal(r.params.Capabilities, &now.able) != nil {
-		return nil, invalid("invalid capabilities: must be client capabilities")
+		return nil, invalid("invalid capabilities: must be an object with client capabilities")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,7 +207,7 @@ func (c *conn) discover() any {
 
 func (c *conn) list(r request) (any, error) {
 	if cursor := r.params.Cursor; cursor != nil && cursor != "" {
-		return nil, invalid("invalid cursor: the list of tools has one page")
+		return nil, invalid("invalid cursor: the list of tools has only one page")
 	}
 	tools := []Tool{}
 	for _, t := range c.server.Tools {

@@ -332,7 +332,7 @@ func TestIDInProgressIsRejected(t *testing.T) {
 	for range 2 {
 		l.say(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"job"}}`)
 		e, _ := l.hear()["error"].(object)
-		if e["code"] != float64(CodeInvalidRequest) || !strings.Contains(text(e), "the id 5 is in progress") {
+		if e["code"] != float64(CodeInvalidRequest) || !strings.Contains(text(e), "the id 5 is already in progress") {
 			t.Fatalf("%v", e)
 		}
 	}

@@ -50,7 +50,7 @@ func (c *conn) create(r request) {
 		TTL *float64 `json:"ttl"`
 	}
 	if err := json.Unmarshal(r.params.Task, &asked); err != nil || asked.TTL != nil && *asked.TTL < 0 {
-		c.refuse(r.id, invalid("invalid task: must be an object, with ttl, if any, in milliseconds"))
+		c.refuse(r.id, invalid("invalid task: must be an object; ttl, if set, must be a number of milliseconds"))
 		return
 	}
 	if name, _ := r.params.Name.(string); !c.server.Tasks.Supports(name) {
@@ -67,7 +67,7 @@ func (c *conn) create(r request) {
 	t.updated = t.created
 	if !c.register(t, c.server.Tasks.NewID(c.ctx, tool.Name, k.Arguments)) {
 		stop()
-		c.refuse(r.id, fmt.Errorf("%d tasks are open, which is the limit: wait for one of them", maxOpenCalls))
+		c.refuse(r.id, fmt.Errorf("%d tasks are open, which is the limit: wait for one of them to finish", maxOpenCalls))
 		return
 	}
 	c.reply(r.id, object{"task": Task{ID: t.id, Status: Working, Created: t.created, Updated: t.created}.legacy()}, nil)
@@ -211,7 +211,7 @@ func (c *conn) cancel(k *taskCall) error {
 	case began || err != nil:
 		c.end(k, c.stopped(k.id, err))
 	default:
-		const nothing = "cancelled before it began, and nothing was done"
+		const nothing = "cancelled before it started; nothing was done"
 		c.end(k, &final{status: Cancelled, message: "it was " + nothing, err: &Error{Code: CodeInternal, Message: "the task was " + nothing}})
 	}
 	return nil

@@ -113,7 +113,7 @@ func (c *conn) cancelDurable(id string) (any, error) {
 func (c *conn) stopDurable(id string) error {
 	stopped, err := c.server.Tasks.Stop(c.ctx, id)
 	if err == nil && !stopped {
-		err = fmt.Errorf("the task runs in a different process; to stop it there: gauze task stop %s", id)
+		err = fmt.Errorf("the task is running in another process; to stop it: gauze task stop %s", id)
 	}
 	return err
 }

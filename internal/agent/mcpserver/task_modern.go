@@ -10,7 +10,7 @@ func missingExtension() error {
 // modernTask handles a method of 2026-07-28. A task of that version is one of the backend.
 func (c *conn) modernTask(r request, method string) (any, error) {
 	if method != "get" && method != "update" && method != "cancel" {
-		return nil, &Error{Code: CodeMethodNotFound, Message: "unknown method tasks/" + method + " in version " + r.client.version}
+		return nil, &Error{Code: CodeMethodNotFound, Message: "unknown method tasks/" + method + " in protocol version " + r.client.version}
 	}
 	if !r.client.declaresTasks() {
 		return nil, missingExtension()

@@ -35,7 +35,7 @@ func (r request) hasTask() bool { return r.params.Task != nil && string(r.params
 func (r request) taskID() (string, error) {
 	id, _ := r.params.TaskID.(string)
 	if id == "" {
-		return "", invalid("invalid taskId: must be the taskId of a task, a string")
+		return "", invalid("invalid taskId: must be a string")
 	}
 	return id, nil
 }

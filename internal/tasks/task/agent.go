@@ -26,8 +26,8 @@ const (
 	maxChoiceSize  = 2048 // tokens
 )
 
-const choiceInstructions = `You carry out a task by calling tools of servers, one call at a time. Choose the next step.
-call: call a tool. Set server, tool, and arguments, which is a JSON object written as a string and matches the tool's schema.
+const choiceInstructions = `You carry out a task by calling the tools of MCP servers, one call at a time. Choose the next step.
+call: call a tool. Set server, tool, and arguments, a JSON object encoded as a string that matches the tool's schema.
 done: the goal is met. Say in reason what was achieved.
 give_up: the goal cannot be met with these tools. Say in reason why.
 Leave server, tool and arguments empty unless you call a tool.
@@ -141,7 +141,7 @@ func (r *Runner) chosen(a llm.Answer, all []toolsOf) (c Chosen, err error) {
 	}
 	value, err := decode([]byte(reply.Arguments))
 	if _, ok := value.(map[string]any); err != nil || !ok {
-		return c, errors.New("arguments is not a JSON object written as a string")
+		return c, errors.New("arguments must be a JSON object encoded as a string")
 	}
 	c.Arguments, err = plaintext.EncodeJSON(value, "")
 	return c, err

@@ -134,7 +134,7 @@ func TestUnusableChoices(t *testing.T) {
 	o, m := agent(t, goal, always(says("ok")), call("wrte", "{}"), call("write", "[1]"), call("write", `{"x":1}`), modelDone)
 	o.wantStatus("done", 0)
 	o.wantCalls(`write {"x":1}`)
-	if !strings.Contains(m.asked[1].Text, "has no tool") || !strings.Contains(m.asked[2].Text, "not a JSON object") {
+	if !strings.Contains(m.asked[1].Text, "has no tool") || !strings.Contains(m.asked[2].Text, "must be a JSON object") {
 		t.Errorf("the reasons were not given: %s\n%s", m.asked[1].Text, m.asked[2].Text)
 	}
 }

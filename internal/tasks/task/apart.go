@@ -139,7 +139,7 @@ func (r *Runner) defaults() {
 type draft struct{ entries []Entry }
 
 // errIntended means that an intent was drafted: it is not durable yet, so the call must wait.
-var errIntended = errors.New("the intent is not durable yet")
+var errIntended = errors.New("the call has not been durably recorded yet")
 
 func (d *draft) Append(_ context.Context, _ string, after int, entries ...Entry) (int, error) {
 	d.entries = append(d.entries, entries...)

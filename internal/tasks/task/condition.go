@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/text/document"
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/text/regex"
 )
@@ -27,7 +28,7 @@ type condition struct {
 	right  any    // a value, or a *reference
 }
 
-const conditionForm = "use ${id.json.path}, ${id.json.path} == VALUE, ${id.json.path} != VALUE or exists ${id.json.path}; to negate one of these, put not in front of it"
+const conditionForm = "use ${id.json.path}, ${id.json.path} == VALUE, ${id.json.path} != VALUE or exists ${id.json.path}; to negate one of these, put \"not\" in front of it"
 
 // comparison matches a comparison with a value.
 var comparison = regex.New(`(?s)^[=!]=.`)
@@ -152,7 +153,7 @@ var loopForm = regex.New(`^\s*([A-Za-z_][A-Za-z0-9_-]*)\s+in\s+(\S.*)$`)
 func parseLoop(text string, in scope) (*loop, error) {
 	words := loopForm.FindStringSubmatch(text)
 	if words == nil {
-		return nil, fmt.Errorf("invalid for %s: use NAME in ${id.json.path}, or NAME in [\"a\", \"b\"]", redact.Quote(text))
+		return nil, fmt.Errorf("invalid loop (for) %s: use NAME in ${id.json.path}, or NAME in [\"a\", \"b\"]", redact.Quote(text))
 	}
 	l := &loop{name: words[1]}
 	from := strings.TrimSpace(words[2])
@@ -187,18 +188,18 @@ func (l *loop) items(v values) ([]any, error) {
 	}
 	list, ok := value.([]any)
 	if !ok {
-		return nil, fmt.Errorf("cannot loop over %s: it is %s, not a list", l.ref.source, (&node{scalar: value}).typeName())
+		return nil, fmt.Errorf("cannot loop over %s: it is %s, not a list", l.ref.source, typeName(value))
 	}
 	return list, nil
 }
 
 // typeName describes a JSON value.
-func (n *node) typeName() string {
-	if _, ok := n.scalar.(map[string]any); ok {
+func typeName(value any) string {
+	if _, ok := value.(map[string]any); ok {
 		return "an object"
 	}
-	if n.scalar == nil {
+	if value == nil {
 		return "null"
 	}
-	return n.says()
+	return (&document.Node{Scalar: value}).Says()
 }

@@ -3,9 +3,7 @@
 //
 //	plan.go     Plan: what the user asked for
 //	parse.go    the file: Parse, all errors together with line and column; parse_step.go its steps
-//	problem.go  an error in a file
-//	depth.go    the limit of a file's nesting
-//	document.go a YAML or JSON file as a tree with positions
+//	server.go   one server of a file
 //	refer.go    ${id.text} and ${id.json.path}: references and strings that contain them
 //	condition.go when and for
 //	entry.go    the entries of the log, one struct for each kind

@@ -93,7 +93,7 @@ func TestDefaultBudget(t *testing.T) {
 		return begin(t, fmt.Sprintf(file, budget), list).state(t, defaultSteps)
 	}
 	stop := plan("").overBudget()
-	if stop == nil || !strings.Contains(stop.Message, "The budget of 10000 calls is spent. This is the default; to change it, set budget.steps in the file.") {
+	if stop == nil || !strings.Contains(stop.Message, "The budget of 10000 calls is used up. This is the default; to change it, set budget.steps in the file.") {
 		t.Errorf("%+v", stop)
 	}
 	if stop := plan("budget: {steps: 20000}\n").overBudget(); stop != nil {

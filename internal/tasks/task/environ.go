@@ -17,9 +17,9 @@ var envReference = regex.New(`\$\$\{|\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}|\$\
 
 var errEnvReference = errors.New("malformed reference: use ${NAME} for the value of a variable, or $${ for a literal ${")
 
-// expandEnv returns a value of env with its references replaced. The log of a task has the
+// ExpandEnv returns a value of env with its references replaced. The log of a task has the
 // references: their values are looked up whenever the server is started.
-func expandEnv(value string, lookup func(name string) (string, bool)) (expanded string, err error) {
+func ExpandEnv(value string, lookup func(name string) (string, bool)) (expanded string, err error) {
 	expanded = envReference.ReplaceAllStringFunc(value, func(found string) string {
 		name := envReference.FindStringSubmatch(found)[1]
 		switch {
@@ -39,9 +39,12 @@ func expandEnv(value string, lookup func(name string) (string, bool)) (expanded 
 }
 
 // Environ returns the variables of the server as NAME=value, sorted, with all references replaced.
-func (s Server) Environ() (env []string, err error) {
+func (s Server) Environ() (env []string, err error) { return s.EnvironFrom(os.LookupEnv) }
+
+// EnvironFrom is Environ with the variables that lookup returns.
+func (s Server) EnvironFrom(lookup func(name string) (string, bool)) (env []string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		value, wrong := expandEnv(s.Env[name], os.LookupEnv)
+		value, wrong := ExpandEnv(s.Env[name], lookup)
 		if wrong != nil && err == nil {
 			err = fmt.Errorf("env %s: %w", redact.Quote(name), wrong)
 		}
@@ -54,14 +57,20 @@ func (s Server) Environ() (env []string, err error) {
 // sorted.
 func (s Server) Uses() (names []string) {
 	for _, value := range s.Env {
-		for _, found := range envReference.FindAllStringSubmatch(value, -1) {
-			if found[1] != "" {
-				names = append(names, found[1])
-			}
-		}
+		names = append(names, EnvReferences(value)...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// EnvReferences returns the names of the variables that ExpandEnv replaces in a value.
+func EnvReferences(value string) (names []string) {
+	for _, found := range envReference.FindAllStringSubmatch(value, -1) {
+		if found[1] != "" {
+			names = append(names, found[1])
+		}
+	}
+	return names
 }
 
 // secrets returns the values that no output may show: those in the environment, the commands and the

@@ -16,7 +16,7 @@ func TestExpandEnv(t *testing.T) {
 		"${NONE}": "error: the environment variable NONE is not set",
 		"${":      "error: malformed reference", "${A": "error: malformed reference", "${A B}": "error: malformed reference", "${A:-b}": "error: malformed reference", "${}": "error: malformed reference",
 	} {
-		got, err := expandEnv(value, lookup)
+		got, err := ExpandEnv(value, lookup)
 		if err != nil {
 			got = "error: " + err.Error()
 		}

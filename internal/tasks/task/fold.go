@@ -283,7 +283,7 @@ func (r *Result) text() (string, error) {
 	var text strings.Builder
 	for i, o := range r.list {
 		if o.TooLarge > 0 {
-			return "", fmt.Errorf("a result has %w that was kept: %w", errMissing, o.tooLarge())
+			return "", fmt.Errorf("there is %w, because the result was not kept: %w", errMissing, o.tooLarge())
 		}
 		if i > 0 {
 			text.WriteByte('\n')
@@ -344,9 +344,9 @@ func (o *Outcome) told() string { return cmp.Or(o.Report, o.Text) }
 // tooLarge says why a result is missing.
 func (o *Outcome) tooLarge() error {
 	if o.TooLarge <= maxResult && o.Limit == 0 {
-		return fmt.Errorf("it is %d bytes long, and was removed to make room", o.TooLarge)
+		return fmt.Errorf("it is %d bytes long and was removed to make room", o.TooLarge)
 	}
-	return fmt.Errorf("it is %d bytes long, and at most %d are kept", o.TooLarge, cmp.Or(o.Limit, maxResult))
+	return fmt.Errorf("it is %d bytes long; the limit is %d", o.TooLarge, cmp.Or(o.Limit, maxResult))
 }
 
 // maxResult limits how much of a result is kept in the log.

@@ -169,7 +169,7 @@ func (r *Runner) judge(ctx context.Context, outlook verdict.Task, now Situation,
 	}
 	v, err := verdict.Evaluate(ctx, s, r.adviser())
 	if err != nil {
-		return v, fmt.Errorf("judging the server %q: %w", s.Server, err)
+		return v, fmt.Errorf("cannot decide what to do about the server %q: %w", s.Server, err)
 	}
 	if v.Consulted.Silent() {
 		r.unheard = time.Now()

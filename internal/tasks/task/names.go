@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/text/document"
 )
 
 // checkNames returns why nothing may be sent: a step calls a tool that its server does not list. All
@@ -65,7 +67,7 @@ func unlisted(steps []Step, server string, tools []Tool) string {
 		if !checked || slices.Contains(names, step.Tool) {
 			continue
 		}
-		hint := didYouMean(step.Tool, names)
+		hint := document.DidYouMean(step.Tool, names)
 		if hint == "" {
 			hint = ". It lists " + listed(names) + "."
 		}

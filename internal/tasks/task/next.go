@@ -421,5 +421,5 @@ func (s *State) overBudget() *Stopped {
 }
 
 func budgetStop(text, more string) *Stopped {
-	return &Stopped{Why: BudgetSpent, Message: "The budget of " + text + " is spent." + more + " Resuming the task grants the same budget again."}
+	return &Stopped{Why: BudgetSpent, Message: "The budget of " + text + " is used up." + more + " If you resume the task, it gets the same budget again."}
 }

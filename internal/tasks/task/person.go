@@ -21,7 +21,7 @@ var needs = map[string]string{
 	needCaptcha:  "solve a captcha or a similar check",
 	needApproval: "approve the operation",
 	needAccess:   "grant the access that the operation requires",
-	needInput:    "answer the server's question, which a task cannot answer",
+	needInput:    "answer a question that the server asks and a task cannot answer",
 }
 
 // personMessage says that a server requires a person, and for what.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/text/document"
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 )
@@ -82,27 +83,18 @@ func parseReference(source string, in scope) (*reference, error) {
 	case slices.Contains(in.later, ref.id):
 		return nil, fmt.Errorf("%s refers to step %q, which has not run yet at this point: move that step before this one", shown, ref.id)
 	case !slices.Contains(in.steps, ref.id):
-		return nil, fmt.Errorf("%s refers to step %q, which does not exist%s", shown, redact.Quote(ref.id), didYouMean(ref.id, append(slices.Clone(in.steps), in.item)))
+		return nil, fmt.Errorf("%s refers to step %q, which does not exist%s", shown, redact.Quote(ref.id), document.DidYouMean(ref.id, append(slices.Clone(in.steps), in.item)))
 	case len(words) == 1:
 		return nil, fmt.Errorf("%s does not specify a part of the result: use ${%s.text} or ${%s.json}", shown, ref.id, ref.id)
 	}
 	ref.part, ref.path = words[1], words[2:]
 	switch {
 	case ref.part != "text" && ref.part != "json":
-		return nil, fmt.Errorf("%s: a result has text and json, not %q%s", shown, redact.Quote(ref.part), didYouMean(ref.part, []string{"text", "json"}))
+		return nil, fmt.Errorf("%s: a result has only text and json, not %q%s", shown, redact.Quote(ref.part), document.DidYouMean(ref.part, []string{"text", "json"}))
 	case ref.part == "text" && len(ref.path) > 0:
 		return nil, fmt.Errorf("%s: text has no parts: use ${%s.text} or ${%s.json.%s}", shown, ref.id, ref.id, strings.Join(ref.path, "."))
 	}
 	return ref, nil
-}
-
-// didYouMean returns a suggestion to add to a message, or nothing.
-func didYouMean(word string, choices []string) string {
-	choices = slices.DeleteFunc(slices.Clone(choices), func(c string) bool { return c == "" })
-	if near := plaintext.Nearest(word, choices); len(near) > 0 {
-		return fmt.Sprintf("; did you mean %q?", near[0])
-	}
-	return ""
 }
 
 // values gives references their values.
@@ -120,7 +112,7 @@ func (v values) of(ref *reference) (any, error) {
 	if ref.part != "" {
 		result := v.results[ref.id]
 		if result == nil {
-			return nil, fmt.Errorf("%s has %w: step %q was skipped, failed, or its result is not known", ref.source, errMissing, ref.id)
+			return nil, fmt.Errorf("%s has %w: step %q was skipped or failed, or its result is unknown", ref.source, errMissing, ref.id)
 		}
 		if ref.part == "text" {
 			return result.text()
@@ -185,9 +177,9 @@ func keysOf(value any, key string) string {
 			keys = append(keys, k)
 		}
 		slices.Sort(keys)
-		return didYouMean(key, keys)
+		return document.DidYouMean(key, keys)
 	case []any:
-		return fmt.Sprintf("; it is a list of %d", len(value))
+		return fmt.Sprintf("; it is a list of %d items", len(value))
 	case nil:
 		return "; it is null"
 	}

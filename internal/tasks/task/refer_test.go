@@ -58,7 +58,7 @@ func TestFill(t *testing.T) {
 func TestMissingValues(t *testing.T) {
 	for text, want := range map[string]string{
 		"${a.json.x.z}":         `a.json has no "x"`,
-		"${gone.text}":          `${gone.text} has no value: step "gone" was skipped, failed, or its result is not known`,
+		"${gone.text}":          `${gone.text} has no value: step "gone" was skipped or failed, or its result is unknown`,
 		"${a.json.cuont}":       `a.json has no "cuont"; did you mean "count"?`,
 		"${a.json.items.1}":     `a.json.items has no "1"; it is a list of 1`,
 		"${a.json.none.x}":      `a.json.none has no "x"; it is null`,

@@ -33,12 +33,12 @@ func (s *State) Accepts(plan *Plan) error {
 	case s.Plan.ByModel():
 		return errors.New("a model chooses its calls, so it has no steps to correct")
 	case plan.ByModel():
-		return errors.New("the task has steps, and the file has none")
+		return errors.New("the task has steps, but the file has none")
 	}
 	at := s.standing()
 	for i := range s.Plan.Steps[:at.index] {
 		if !sameStep(s.Plan.Steps, plan.Steps, i) {
-			return fmt.Errorf("step %q is done, so it must stay as it was", s.Plan.Steps[i].ID)
+			return fmt.Errorf("step %q is done, so it must not change", s.Plan.Steps[i].ID)
 		}
 	}
 	if at.index == len(s.Plan.Steps) || sameStep(s.Plan.Steps, plan.Steps, at.index) {
@@ -48,11 +48,11 @@ func (s *State) Accepts(plan *Plan) error {
 	named := at.index < len(plan.Steps) && plan.Steps[at.index].ID == step.ID && plan.Steps[at.index].For == step.For
 	switch {
 	case at.doubtful:
-		return fmt.Errorf("it is unknown whether the call in step %q took effect, so the step must stay as it was", step.ID)
+		return fmt.Errorf("it is unknown whether the call in step %q took effect, so the step must not change", step.ID)
 	case at.begun && step.For == "":
-		return fmt.Errorf("step %q is done, so it must stay as it was", step.ID)
+		return fmt.Errorf("step %q is done, so it must not change", step.ID)
 	case at.begun && !named:
-		return fmt.Errorf("step %q has started, so its id and its for must stay as they were", step.ID)
+		return fmt.Errorf("step %q has started, so its id and its loop (for) must not change", step.ID)
 	}
 	return nil
 }

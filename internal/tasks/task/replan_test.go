@@ -90,11 +90,11 @@ func TestReplanIsRefused(t *testing.T) {
 		answer        func(context.Context, string, string) Reply
 		says          string
 	}{
-		"a step that is done is changed": {stepA + "," + stepB, "{id: a, server: s, tool: write, arguments: {n: 7}}," + stepB, rejects(`{"n":2}`), `step "a" is done, so it must stay as it was`},
+		"a step that is done is changed": {stepA + "," + stepB, "{id: a, server: s, tool: write, arguments: {n: 7}}," + stepB, rejects(`{"n":2}`), `step "a" is done, so it must not change`},
 		"a step that is done is removed": {stepA + "," + stepB, stepB, rejects(`{"n":2}`), `step "a" is done`},
 		"a step is put before it":        {stepA + "," + stepB, stepC + "," + stepA + "," + stepB, rejects(`{"n":2}`), `step "a" is done`},
-		"the list of a loop":             {loop("[1, 2]", "n: '${i}'"), loop("[2]", "n: '${i}'"), rejects(`{"n":2}`), `step "b" has started, so its id and its for must stay as they were`},
-		"the outcome is unknown":         {stepA + "," + stepC, "{id: a, server: s, tool: write}," + stepC, always(lost(Unknown)), `it is unknown whether the call in step "a" took effect, so the step must stay as it was`},
+		"the list of a loop":             {loop("[1, 2]", "n: '${i}'"), loop("[2]", "n: '${i}'"), rejects(`{"n":2}`), `step "b" has started, so its id and its loop (for) must not change`},
+		"the outcome is unknown":         {stepA + "," + stepC, "{id: a, server: s, tool: write}," + stepC, always(lost(Unknown)), `it is unknown whether the call in step "a" took effect, so the step must not change`},
 		"the call was refused":           {stepA, "{id: a, server: s, tool: write}", always(lost(Refused)), "it is unknown"},
 		"a goal":                         {stepA, "servers: {s: a/b}\ngoal: x", rejects(`{"n":1}`), "has steps"},
 	} {

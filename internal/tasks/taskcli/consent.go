@@ -65,7 +65,7 @@ func (f *ConsentFlags) Confirm(at Desk, r *Review, about string) (run bool, err 
 	plan := r.Thing("")
 	switch {
 	case f.dryRun:
-		_, err = fmt.Fprintf(at.Out, "%s\n\nNothing was started. To run exactly this:\n\n    %s\n", r.Whole(), at.repeat(plan))
+		_, err = fmt.Fprintf(at.Out, "%s\n\nNothing was started. To run exactly this plan:\n\n    %s\n", r.Whole(), at.repeat(plan))
 		return false, err
 	case f.hash == plan.Hash():
 		at.Seen.Agreed(plan, r.About())
@@ -84,11 +84,11 @@ func (f *ConsentFlags) Confirm(at Desk, r *Review, about string) (run bool, err 
 	fmt.Fprint(at.Err, r.Whole()+"\n\n")
 	switch {
 	case f.hash != "":
-		return false, at.refuse("this is not the plan that was shown with this hash. To run exactly this:", plan)
+		return false, at.refuse("this hash is for a different plan. To run exactly the plan above:", plan)
 	case f.yes:
 		return false, at.refuse("--yes does not cover this plan, because part of it comes from a project. Review it, then run:", plan)
 	}
-	return false, at.refuse("confirmation requires a terminal. To run exactly this:", plan)
+	return false, at.refuse("confirmation requires a terminal. To run exactly the plan above:", plan)
 }
 
 // refuse says why nothing was started, and which command runs exactly this plan.

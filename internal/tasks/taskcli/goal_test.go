@@ -15,7 +15,7 @@ func TestPlanOfFlags(t *testing.T) {
 		{[]string{"--goal", "x"}, "--goal requires at least one --server"},
 		{[]string{"--server", "cursor/notes"}, "pass a task FILE, or --goal"},
 		{[]string{"--goal", "x", "--server", "a/b", "file.yaml"}, "--goal and --server cannot be combined with a file: put them in the file"},
-		{[]string{"--goal", "x", "--server", "a/b", "--server", "c/b"}, `two servers are named "b": rename one of them, as in --server other=c/b`},
+		{[]string{"--goal", "x", "--server", "a/b", "--server", "c/b"}, `two servers are named "b": rename one of them, for example --server other=c/b`},
 		{[]string{"--goal", "x", "--server", "a/b", "--max-steps", "-1"}, "invalid --max-steps -1: must be at least 1"},
 	} {
 		var f PlanFlags

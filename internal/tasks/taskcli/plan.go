@@ -24,8 +24,8 @@ type PlanFlags struct {
 
 // Add defines the flags.
 func (f *PlanFlags) Add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.goal, "goal", "", "goal for a model, in `words`")
-	flags.StringArrayVar(&f.servers, "server", nil, "`server` that the model may use: CLIENT/NAME, a URL or a command; NAME= before it sets its name (repeatable)")
+	flags.StringVar(&f.goal, "goal", "", "`goal` for the model, in plain language")
+	flags.StringArrayVar(&f.servers, "server", nil, "`server` that the model may use: CLIENT/NAME, a URL or a command; add NAME= in front to name it (repeatable)")
 	flags.IntVar(&f.steps, "max-steps", 0, "maximum `number` of calls, instead of the file's budget")
 }
 
@@ -74,7 +74,7 @@ func (f *PlanFlags) goalPlan() (*task.Plan, error) {
 			return nil, err
 		}
 		if _, used := plan.Servers[name]; used {
-			return nil, fmt.Errorf("two servers are named %q: rename one of them, as in --server other=%s", name, redact.Quote(text))
+			return nil, fmt.Errorf("two servers are named %q: rename one of them, for example --server other=%s", name, redact.Quote(text))
 		}
 		plan.Servers[name] = server
 	}

@@ -175,7 +175,7 @@ func (r *Review) Launch(name, dir string) (launch.Spec, error) {
 			return there.Launch(now), nil
 		}
 	}
-	return launch.Spec{}, fmt.Errorf("the entry of %s changed after it was shown: resume the task to review it", redact.Quote(name))
+	return launch.Spec{}, fmt.Errorf("the entry for %s changed after it was shown: resume the task to review it", redact.Quote(name))
 }
 
 // Whole returns the whole plan for the user.
@@ -250,7 +250,7 @@ func stepText(s task.Step) string {
 		text += ", continues after an error"
 	}
 	if s.Unlisted {
-		text += ", although the server may not list the tool"
+		text += ", even if the server does not list the tool"
 	}
 	return text
 }

@@ -76,7 +76,7 @@ func resultOf(a answer) task.Reply {
 		r.Healed = append(r.Healed, "arguments repaired")
 	}
 	if got.ResultType == "input_required" {
-		r.Status, r.Asked, r.Text = task.Failed, true, "the server requires input from a user"
+		r.Status, r.Asked, r.Text = task.Failed, true, "the server requires input from the user"
 	}
 	if got.IsError {
 		r.Status, r.Asked = task.Failed, a.asked

@@ -201,7 +201,7 @@ func prepared(plan task.Plan) (task.Plan, error) {
 func Here(plan task.Plan) (task.Plan, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return plan, fmt.Errorf("the current directory is not known: %w", err)
+		return plan, fmt.Errorf("cannot determine the current directory: %w", err)
 	}
 	servers := maps.Clone(plan.Servers)
 	for name, server := range servers {

@@ -118,7 +118,7 @@ func (s *Store) Run(ctx context.Context, id string, o Options) (*task.State, err
 func (s *Store) Runnable(ctx context.Context, id string) (*task.State, error) {
 	state, err := s.State(ctx, id)
 	if errors.As(err, new(*journal.Damage)) {
-		err = fmt.Errorf("the task cannot be resumed, because a call that it made may not be in its log: %w\ngauze task show %s shows what is left", err, id)
+		err = fmt.Errorf("the task cannot be resumed, because its log may lack a call that it made: %w\ngauze task show %s shows what is left of the log", err, id)
 	}
 	return state, err
 }

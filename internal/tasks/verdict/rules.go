@@ -55,13 +55,13 @@ var obstacles = []rule{
 	{func(s *Situation) bool { return s.Cause.Permanent && s.restarted() },
 		Stop, 0.95, "the cause is permanent, and an attempt to reconnect did not help"},
 	{func(s *Situation) bool { return s.Cause.Permanent && s.Cause.Confidence >= certainly && !s.Answered },
-		Stop, 0.9, "the cause is permanent: only a change can fix it"},
+		Stop, 0.9, "the cause is permanent, so reconnecting will not help"},
 	{func(s *Situation) bool { return s.restarted() && s.repeats() },
-		Stop, 0.85, "the server fails in the same way at every start"},
+		Stop, 0.85, "the server fails in the same way every time it starts"},
 	{func(s *Situation) bool { return s.Reconnects >= s.maxReconnects() },
 		Stop, 0.9, "all attempts to reconnect failed"},
 	{func(s *Situation) bool { return s.Task.HasDeadline && s.RetryIn >= s.Task.Left },
-		Stop, 0.9, "the next attempt to reconnect would be after the task's deadline"},
+		Stop, 0.9, "the next attempt to reconnect would come after the task's deadline"},
 }
 
 // chances lists the situations in which an attempt may help. The first that holds counts, and the
@@ -93,7 +93,7 @@ func decide(s *Situation) ruling {
 	}
 	if r := s.first(obstacles); r != nil {
 		if s.Task.Needs == NeedSome && s.goesOn() {
-			return ruling{Continue, 0.6, r.reason + "; other servers can run the steps that do not need it", s.open()}
+			return ruling{Continue, 0.6, r.reason + "; the steps that do not need this server can still run", s.open()}
 		}
 		return ruling{r.action, r.confidence, r.reason, s.open()}
 	}

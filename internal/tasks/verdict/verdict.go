@@ -185,7 +185,7 @@ func (s *Situation) check() error {
 	case min(s.Reconnects, s.Automatic, s.MaxReconnects, s.Consecutive, s.Task.Done, s.Task.Total) < 0, min(s.RetryIn, s.SinceSuccess) < 0:
 		return fmt.Errorf("invalid situation: counts and durations must not be negative")
 	case s.Cause.Confidence < 0 || s.Cause.Confidence > 1:
-		return fmt.Errorf("invalid confidence %v of the cause: must be between 0 and 1", s.Cause.Confidence)
+		return fmt.Errorf("invalid cause confidence %v: must be between 0 and 1", s.Cause.Confidence)
 	}
 	for _, f := range s.Failures {
 		if !slices.Contains(health.Kinds, f.Kind) {

@@ -38,8 +38,8 @@ func TestTheOverviewAgreesWithItself(t *testing.T) {
 	f.record(crash("other", now)...)
 	a := f.say(live.Server{Name: "notes", PID: os.Getpid(), State: "healthy", Counts: live.Counts{Healed: 1, Saved: 1, Repaired: 2}})
 	text := f.page("/")
-	const notes = "1 call that would have failed, 1 crash without a lost session, 2 calls repaired"
-	const all = "1 call that would have failed, 2 crashes without a lost session, 2 calls repaired"
+	const notes = "1 call saved from failing, 1 crash with no session lost, 2 calls repaired"
+	const all = "1 call saved from failing, 2 crashes with no session lost, 2 calls repaired"
 	wantAll(t, text, `<p class="lead worth">This week: `+all+"<", "<span>Last hour: "+all+"<")
 	wantAll(t, f.page("/servers/"+a.ID), "Last hour: "+notes)
 	// What counts is in the list, and only that is.
@@ -60,7 +60,7 @@ func TestACallIsDrawnOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := scales[0].draw(records, now)
-	if c.most != 1 || c.bars[numBars-2] != 1 || c.Sentence() != "Last hour: 1 call that would have failed, 1 call repaired" {
+	if c.most != 1 || c.bars[numBars-2] != 1 || c.Sentence() != "Last hour: 1 call saved from failing, 1 call repaired" {
 		t.Errorf("%+v: %s", c, c.Sentence())
 	}
 }
@@ -71,9 +71,9 @@ func TestWhatIsNotRecordedIsNotDenied(t *testing.T) {
 	f.say(live.Server{Name: "notes", PID: os.Getpid(), State: "healthy", Counts: live.Counts{Healed: 3, NotRecorded: true}})
 	text := f.page("/")
 	wantAll(t, text, "This week: nothing was recorded", "not recorded</span>")
-	wantNone(t, text, "nothing had to be healed")
+	wantNone(t, text, "nothing needed healing")
 	f.record(crash("other", time.Now())...)
-	wantAll(t, f.page("/"), "This week: 1 crash without a lost session; not everything was recorded")
+	wantAll(t, f.page("/"), "This week: 1 crash with no session lost; not everything was recorded")
 }
 
 // A line that repeats itself is shown once, with how often.

@@ -60,7 +60,7 @@ func (c *Codes) use(code string) (why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.used[issued] {
-		return "This address has already been used. It logs in one browser, once."
+		return "This address has already been used. It works only once."
 	}
 	c.used[issued] = true
 	return ""

@@ -230,7 +230,7 @@ func (d *Dashboard) found(r *http.Request) (*fleet.Fleet, *fleet.View, *fleet.Se
 			return f, view, s, nil
 		}
 	}
-	return nil, nil, nil, &problem{http.StatusNotFound, "There is no such entry. It may have been removed or renamed.", "The Configs page lists all entries."}
+	return nil, nil, nil, &problem{http.StatusNotFound, "This entry does not exist. It may have been removed or renamed.", "The Configs page lists all entries."}
 }
 
 // seenEntry returns the token of a project's entry. Only what was shown may be started.
@@ -254,17 +254,17 @@ func checkOne(d *Dashboard, r *http.Request) (next string, err error) {
 	}
 	mode := r.PostFormValue("mode")
 	if mode != "" && mode != "heal" {
-		return "", &problem{http.StatusBadRequest, "Invalid mode: must be empty or heal.", "Go back and choose one of the buttons."}
+		return "", &problem{http.StatusBadRequest, "Invalid mode: must be empty or heal.", "Go back and use one of the buttons."}
 	}
 	if s.Foreign() {
 		_, tooLong := s.Whole()
 		switch {
 		case tooLong != nil:
-			return "", &problem{http.StatusConflict, "The project configures this server, and " + tooLong.Error() + ".", "It was not started."}
+			return "", &problem{http.StatusConflict, "This server comes from a project, and " + tooLong.Error() + ".", "It was not started."}
 		case r.PostFormValue("seen") != seenEntry(s):
 			return "", &problem{http.StatusConflict, "The entry changed after it was shown. The server was not started.", "Read the entry as it is now, then confirm it."}
 		case !ticked(r):
-			return "", &problem{http.StatusConflict, "The project configures this server. It was not started.", "Read its entry, and check the box to start it."}
+			return "", &problem{http.StatusConflict, "This server comes from a project. It was not started.", "Read its entry, then check the box to allow it to start."}
 		}
 		s.Agreed()
 	}

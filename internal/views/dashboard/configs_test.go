@@ -86,7 +86,7 @@ func TestServerOfAProjectIsCheckedOnlyAsShown(t *testing.T) {
 	s.write(file, s.configured("shared", "first"))
 	link := s.link("shared")
 	page := s.get(link, 200)
-	has(t, strings.ReplaceAll(page, "\n    ↳ ", ""), "The project configures this server", html.EscapeString("-state "+s.path("first")))
+	has(t, strings.ReplaceAll(page, "\n    ↳ ", ""), "This server comes from a project", html.EscapeString("-state "+s.path("first")))
 	seen := hidden(t, page, "seen")
 	has(t, page, keptBox(seen))
 	s.post(link+"/check", 409)

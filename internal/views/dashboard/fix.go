@@ -60,7 +60,7 @@ func applyFix(d *Dashboard, r *http.Request) (next string, err error) {
 	case r.PostFormValue("consent") != plan.Consent():
 		return "", &problem{http.StatusConflict, "The files changed after the diff was shown. No file was changed.", "Review the new diff, then confirm it."}
 	case !ticked(r):
-		return "", &problem{http.StatusConflict, "The change was not confirmed. No file was changed.", "Read the whole diff, and check the box."}
+		return "", &problem{http.StatusConflict, "The change was not confirmed. No file was changed.", "Read the whole diff, then check the box."}
 	}
 	made, err := f.Apply(plan, r.PostFormValue("consent"))
 	f.SawPlan(plan, made)

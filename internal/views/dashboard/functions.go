@@ -154,6 +154,7 @@ var stateLooks = map[string]struct{ class, shape string }{
 	health.Unresponsive.String(): {"bad", "▲"},
 	health.Dead.String():         {"bad", "✕"},
 	live.StateSilent:             {"bad", "?"},
+	live.StateAsleep:             {"idle", "☾"},
 	"ended":                      {"idle", "■"},
 
 	task.StatusDone:            {"good", "✓"},

@@ -100,7 +100,7 @@ func urgency(state string) int {
 		return 0
 	case health.Unresponsive.String(), live.StateSilent:
 		return 1
-	case health.Healthy.String():
+	case health.Healthy.String(), live.StateAsleep:
 		return 3
 	}
 	return 2

@@ -86,7 +86,7 @@ func TestTheTimelineShowsProblemsAndActions(t *testing.T) {
 	now := time.Now().Add(-time.Minute)
 	f.record(append(crash("notes", now), repaired("weather", "forecast", now)...)...)
 	all := f.page("/timeline")
-	wantAll(t, all, "1 crash without", "exit status 1", "forecast", "notes", "weather", "2 items")
+	wantAll(t, all, "1 crash with no", "exit status 1", "forecast", "notes", "weather", "2 items")
 	for query, wanted := range map[string][2]string{ // what is shown, what is not
 		"server=notes": {"session restored", "/timeline/5\""}, "tool=forecast": {"/timeline/5\"", "session restored"},
 		"client=cursor": {"/timeline/5\"", "session restored"}, "server=nothing": {"Nothing matches", "session restored"},
@@ -157,16 +157,16 @@ func TestTheTimelineHasPages(t *testing.T) {
 func TestAJournalThatIsReplacedIsReadAgain(t *testing.T) {
 	f := serve(t, "")
 	f.record(crash("notes", time.Now())...)
-	wantAll(t, f.page("/"), "1 crash without")
+	wantAll(t, f.page("/"), "1 crash with no")
 	f.record(crash("notes", time.Now())...)
-	wantAll(t, f.page("/"), "2 crashes without")
+	wantAll(t, f.page("/"), "2 crashes with no")
 	f.d.records.close() // Windows does not remove files that are open
 	for _, name := range []string{"", "-wal", "-shm", ".heads"} {
 		os.Remove(journalPath(f.dir) + name)
 	}
-	wantAll(t, f.page("/"), "nothing had to be healed")
+	wantAll(t, f.page("/"), "nothing needed healing")
 	f.record(crash("other", time.Now())...)
-	wantAll(t, f.page("/"), "1 crash without", "other")
+	wantAll(t, f.page("/"), "1 crash with no", "other")
 }
 
 // announce makes a server visible that counts its restarts.
@@ -319,5 +319,5 @@ func TestNothingLooksWhileNoBrowserListens(t *testing.T) {
 	if f.d.records.journal != nil || f.d.records.all != nil {
 		t.Error("it keeps the journal in memory")
 	}
-	wantAll(t, f.page("/"), "1 crash without")
+	wantAll(t, f.page("/"), "1 crash with no")
 }

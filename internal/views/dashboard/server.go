@@ -81,7 +81,7 @@ func serverPage(d *Dashboard, r *http.Request) (title string, data any, err erro
 			return d.ended(r.Context(), record.Server)
 		}
 	}
-	return "", nil, &problem{Status: http.StatusNotFound, What: "This server has stopped, and none of its events are recorded."}
+	return "", nil, &problem{Status: http.StatusNotFound, What: "This server has stopped, and none of its events were recorded."}
 }
 
 // endedPage shows what is recorded about the servers of a name.
@@ -105,7 +105,7 @@ func (d *Dashboard) ended(ctx context.Context, name string) (title string, data 
 		}
 	}
 	if len(page.Items) == 0 && len(page.Health) == 0 && len(page.Others) == 0 {
-		return "", nil, &problem{Status: http.StatusNotFound, What: "No events are recorded for a server with this name."}
+		return "", nil, &problem{Status: http.StatusNotFound, What: "No events were recorded for a server with this name."}
 	}
 	return name, page, nil
 }

@@ -176,7 +176,7 @@ func (d *Dashboard) task(ctx context.Context, id string) (*taskData, error) {
 }
 
 func unknownTask(detail string) error {
-	return &problem{Status: http.StatusNotFound, What: "There is no such task.", Next: plaintext.Cap(detail, 500)}
+	return &problem{Status: http.StatusNotFound, What: "This task does not exist.", Next: plaintext.Cap(detail, 500)}
 }
 
 // addSteps adds the steps of the plan, with the calls that were made for each.
@@ -260,19 +260,19 @@ func resumeTask(d *Dashboard, r *http.Request) (next string, err error) {
 	case t.Here:
 		return t.Link(), nil // the button was pressed twice
 	case decision != "" && !slices.Contains(task.Decisions, decision):
-		return "", &problem{http.StatusBadRequest, "Invalid decision: must be done, repeat or skip.", "Go back and choose one of the buttons."}
+		return "", &problem{http.StatusBadRequest, "Invalid decision: must be done, repeat or skip.", "Go back and use one of the buttons."}
 	case r.PostFormValue("seen") != t.Seen:
-		return "", &problem{http.StatusConflict, "The task or one of its servers changed after you loaded the page, so nothing was done.", "Review the task, then try again if it still applies."}
+		return "", &problem{http.StatusConflict, "The task or one of its servers changed after you loaded the page, so nothing was done.", "Review the task, then try again if you still want to."}
 	case t.Active:
 		return "", &problem{http.StatusConflict, "This task is running in another process.", "Stop it first, or wait for it to finish."}
 	case !t.Resumable:
-		return "", &problem{http.StatusConflict, "This task cannot be continued.", "See its page for the reason."}
+		return "", &problem{http.StatusConflict, "This task cannot be resumed.", "See its page for the reason."}
 	case t.Undecided != nil && t.Stopped != nil && t.Stopped.Why == task.NeedsDecision && decision == "":
 		return "", &problem{http.StatusConflict, "A call's outcome is unknown.", "Choose done, repeat or skip."}
 	case t.Blocked:
-		return "", &problem{http.StatusConflict, "A project configures one of this task's servers, and it cannot be confirmed here. The task was not started.", "Its page shows the command to use in a terminal."}
+		return "", &problem{http.StatusConflict, "One of this task's servers comes from a project, and it cannot be confirmed here. The task was not started.", "The task's page shows the command to run in a terminal."}
 	case t.Foreign && !ticked(r):
-		return "", &problem{http.StatusConflict, "A project configures one of this task's servers. The task was not started.", "Read its entry, and check the box to start it."}
+		return "", &problem{http.StatusConflict, "One of this task's servers comes from a project. The task was not started.", "Read its entry, then check the box to allow it to start."}
 	}
 	store, err := d.tasks()
 	if err != nil {
@@ -280,7 +280,7 @@ func resumeTask(d *Dashboard, r *http.Request) (next string, err error) {
 	}
 	if decision != "" {
 		if _, err := store.Decide(r.Context(), t.ID, decision); err != nil {
-			return "", &problem{http.StatusConflict, redact.Passage(err.Error()), "Look at the task again."}
+			return "", &problem{http.StatusConflict, redact.Passage(err.Error()), "Reload the task's page, then try again."}
 		}
 	}
 	for _, s := range t.Servers {

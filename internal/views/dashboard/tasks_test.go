@@ -140,7 +140,7 @@ func TestTaskIsResumedOnceAndStopped(t *testing.T) {
 	s.post(link+"/resume", 303, "seen", seen)
 	s.post(link+"/resume", 303, "seen", seen) // pressed twice
 	s.until(func() bool { return strings.Contains(s.get(link, 200), "n/hang") })
-	has(t, s.get(link, 200), "It is running in this dashboard", link+"/stop")
+	has(t, s.get(link, 200), "This dashboard is running it", link+"/stop")
 	s.post(link+"/stop", 303)
 	has(t, s.ended(id), "stopped: interrupted", "Resume")
 	s.post(link+"/stop", 303) // it is not running
@@ -168,7 +168,7 @@ func TestServerOfAProjectIsConfirmedBeforeATaskStartsIt(t *testing.T) {
 	id := s.start("errand", task.Server{Configured: "cursor/notes", Cwd: s.path("project")}, "append a")
 	link := "/tasks/" + id
 	page := s.get(link, 200)
-	has(t, page, "A project configures one of this task", "-ledger")
+	has(t, page, "One of this task", "servers comes from a project", "-ledger")
 	seen := hidden(t, page, "seen")
 	has(t, page, keptBox(seen))
 	has(t, s.post(link+"/resume", 409, "seen", seen), "check the box")

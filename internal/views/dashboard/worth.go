@@ -54,16 +54,11 @@ func (w *worth) read(ctx context.Context, events func(context.Context, journal.Q
 
 // sentence says what would have failed in the last seven days.
 func (w worth) sentence(running []live.Server) string {
-	sums := timeline.Sum(w.healed)
-	switch partly := live.Unsummed(running); {
-	case partly && sums == timeline.Sums{}:
-		return "This week: nothing was recorded"
-	case partly:
-		return sums.Worth("This week") + "; not everything was recorded"
-	case sums == timeline.Sums{}:
-		return sums.Worth("This week") + inCalls(running)
+	sums, partly := timeline.Sum(w.healed), live.Unsummed(running)
+	if sums == (timeline.Sums{}) && !partly {
+		return sums.Week(partly) + inCalls(running)
 	}
-	return sums.Worth("This week")
+	return sums.Week(partly)
 }
 
 // inCalls says how many calls the wraps passed on, such as " in 1,204 calls".

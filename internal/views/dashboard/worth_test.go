@@ -17,7 +17,7 @@ import (
 
 // counted are the kinds of event that count, and how the sentence says so.
 var counted = map[event.Kind]string{
-	event.Saved: "would have failed", event.Restored: "without a lost session", event.Repaired: "repaired",
+	event.Saved: "saved from failing", event.Restored: "with no session lost", event.Repaired: "repaired",
 	event.Corrected: "corrected", event.Healed: "fixed", event.LoginRenewed: "renewed",
 }
 
@@ -116,7 +116,7 @@ func TestTheSentenceTheTableAndTheChartAgree(t *testing.T) {
 			n, _ := strconv.Atoi(m[2])
 			cells[m[1]] += n
 		}
-		if cells["Saved"] != w.want["would have failed"] || cells["Crashes"] != w.want["without a lost session"] || cells["Repaired"] != w.want["repaired"] {
+		if cells["Saved"] != w.want["saved from failing"] || cells["Crashes"] != w.want["with no session lost"] || cells["Repaired"] != w.want["repaired"] {
 			t.Errorf("seed %d: the table has %v, the journal %v\n%s", seed, cells, w.want, page)
 		}
 		if told := strings.Contains(page, "unknown outcome"); told != (w.unknown > 0) {
@@ -129,7 +129,7 @@ func TestTheSentenceTheTableAndTheChartAgree(t *testing.T) {
 func TestAQuietWeek(t *testing.T) {
 	f := serve(t, "")
 	f.say(live.Server{Name: "notes", PID: os.Getpid(), State: "healthy", Since: time.Now(), Counts: live.Counts{Calls: 1204}})
-	wantAll(t, f.page("/"), "This week: nothing had to be healed in 1,204 calls<")
+	wantAll(t, f.page("/"), "This week: nothing needed healing in 1,204 calls<")
 }
 
 // What does not work comes first, and says why.

@@ -85,7 +85,7 @@ func Run(ctx context.Context, w io.Writer, o Options) error {
 	defer closeModel()
 	dir, err := os.MkdirTemp("", "gauze-demo-")
 	if err != nil {
-		return fmt.Errorf("creating a directory for the server's ledger: %w", err)
+		return fmt.Errorf("cannot create a directory for the server's ledger: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	ledger := filepath.Join(dir, "ledger")
@@ -99,7 +99,7 @@ func Run(ctx context.Context, w io.Writer, o Options) error {
 		Timing:  proxy.Timing{Timeout: callTimeout, ProbeInterval: 150 * time.Millisecond, ProbeTimeout: 150 * time.Millisecond, HangGrace: hangGrace},
 		Restart: upstream.Restart{Backoff: 10 * time.Millisecond, Limit: -1},
 		Events:  events,
-		Models:  model.asked, ModelTimeout: o.ModelTimeout,
+		Models:  model.asked, Waits: proxy.Waits{Model: o.ModelTimeout},
 		// The server does not validate the arguments of this tool, so gauze does.
 		Tools: map[string]proxy.Policy{misfitTool: {Repair: "strict", Timeout: callTimeout + o.ModelTimeout}},
 	})
@@ -165,7 +165,7 @@ func spec(ledger string, flags ...string) launch.Spec {
 func (s *stage) judge(session *proxy.Session) error {
 	entries, err := breakable.ReadLedger(s.ledger)
 	if err != nil {
-		return fmt.Errorf("reading the server's ledger: %w", err)
+		return fmt.Errorf("cannot read the server's ledger: %w", err)
 	}
 	verdict := s.tally.judge(entries, session.Counters(), session.Upstream().Snapshot())
 	s.screen.closing(verdict)
@@ -178,7 +178,7 @@ func (s *stage) judge(session *proxy.Session) error {
 // play runs the scenes.
 func (s *stage) play(ctx context.Context) error {
 	if err := s.initialize(ctx); err != nil {
-		return fmt.Errorf("connecting to the embedded server: %w", err)
+		return fmt.Errorf("cannot connect to the embedded server: %w", err)
 	}
 	for i, scene := range scenes {
 		s.screen.scene(i+1, len(scenes), scene.title, scene.about)

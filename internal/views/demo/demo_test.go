@@ -39,10 +39,10 @@ func TestTheDemoKeepsEveryPromise(t *testing.T) {
 		"die_read was sent again: it is safe to repeat",
 		"die, outcome reported as unknown: [gauze: outcome-unknown]",
 		hungAbout,
-		"; gauze replaces it",
+		"; gauze is replacing it",
 		"✗ the server exited",
 		"✓ busy answered",
-		"not a message, not forwarded to the client: Server started",
+		"not an MCP message, so not forwarded to the client: Server started",
 		"✎ units   null → left out",
 		"? json: cannot unmarshal string",
 		"[gauze] The server rejected the call to `forecast`: ",
@@ -144,7 +144,7 @@ func TestTheTallyNoticesABrokenPromise(t *testing.T) {
 			t.answered(1, answer{})
 			t.called(2, "echo", "")
 			t.answered(2, answer{fault: "outcome-unknown"})
-		}, "only reads"},
+		}, "is read-only"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tally := newTally()

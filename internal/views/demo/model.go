@@ -42,7 +42,7 @@ func (o Options) sceneModel() (m *sceneModel, close func(), err error) {
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, nil, fmt.Errorf("starting the scripted model: %w", err)
+		return nil, nil, fmt.Errorf("cannot start the scripted model: %w", err)
 	}
 	model, err := llm.OpenAI(llm.Options{URL: "http://" + listener.Addr().String() + "/v1", Model: "scripted"})
 	if err != nil {

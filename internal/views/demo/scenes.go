@@ -19,7 +19,7 @@ type scene struct {
 var scenes = []scene{
 	{"Killed during a read", "The server dies during a read-only call.",
 		func(ctx context.Context, s *stage) error {
-			s.screen.client("calls die_read, which only reads and kills the server")
+			s.screen.client("calls die_read, a read-only tool that kills the server")
 			return s.wantText(ctx, "die_read", `{"times":1}`)
 		}},
 	{"Killed during a write", "The write may have taken effect. Repeating it could apply it twice.",
@@ -61,7 +61,7 @@ var scenes = []scene{
 	{"Slow, but working", "The server does not answer pings for a while, but it is busy, not hung. Gauze does not restart it.",
 		func(ctx context.Context, s *stage) error {
 			before := s.server.starts()
-			s.screen.client("calls busy: 1.5 s of work")
+			s.screen.client(`calls the "busy" tool, which works for 1.5 s`)
 			if err := s.wantText(ctx, "busy", `{"ms":1500}`); err != nil {
 				return err
 			}
@@ -98,9 +98,9 @@ var scenes = []scene{
 		func(ctx context.Context, s *stage) error {
 			return s.wantCorrected(ctx, misfitTool, misfitArguments, misfitKey)
 		}},
-	{"A task", "Four calls that belong together, each saved before and after. The server dies during the third and does not come back.",
+	{"A task", "Four calls run as one task, each recorded before and after. The server dies during the third and does not come back.",
 		func(ctx context.Context, s *stage) error { return s.runTask(ctx) }},
-	{"A storm", "200 calls from 8 callers, half of them writes, and the server killed every 40 responses.",
+	{"A storm", "200 calls from 8 callers, half of them writes. The server is killed after every 40 responses.",
 		func(ctx context.Context, s *stage) error {
 			return s.storm(ctx, 200, 8, 40)
 		}},

@@ -134,24 +134,24 @@ func (s *screen) event(e event.Event) {
 			s.line("✗", terminal.Red, timeline.Ended(e))
 		}
 	case event.Hung:
-		s.line("!", terminal.Red, "the server is hung: "+e.Detail+"; gauze replaces it")
+		s.line("!", terminal.Red, "the server is hung: "+e.Detail+"; gauze is replacing it")
 	case event.ProbeMissed:
 		if e.Count <= 3 {
 			s.line("…", terminal.Faint, fmt.Sprintf("no response to a liveness probe (%d)", e.Count))
 		}
 	case event.Restored:
-		s.line("↻", terminal.Yellow, fmt.Sprintf("generation %d is running, session restored in %v", e.Generation, took))
+		s.line("↻", terminal.Yellow, fmt.Sprintf("server restarted (generation %d), session restored in %v", e.Generation, took))
 	case event.Replayed:
 		s.line("↻", terminal.Yellow, fmt.Sprintf("%s was sent again: %s", e.Tool, e.Detail))
 	case event.Corrected:
 		text := fmt.Sprintf("%s corrected the call in %v: %s", e.Model.Model, took, oneLine(e.Model.Reason))
 		s.line("✎", terminal.Yellow, strings.TrimSuffix(text, ": "))
 	case event.Proposed:
-		s.line("✎", terminal.Yellow, fmt.Sprintf("%s corrected the call in %v; the correction is offered, not sent", e.Model.Model, took))
+		s.line("✎", terminal.Yellow, fmt.Sprintf("%s suggested a correction in %v, which was shown to the caller but not sent", e.Model.Model, took))
 	case event.Uncorrected:
 		s.line("·", terminal.Faint, "the model did not correct the call: "+oneLine(e.Detail))
 	case event.Stray:
-		s.line("~", terminal.Faint, "not a message, not forwarded to the client: "+oneLine(e.Detail))
+		s.line("~", terminal.Faint, "not an MCP message, so not forwarded to the client: "+oneLine(e.Detail))
 	}
 }
 
@@ -177,7 +177,7 @@ func (s *screen) closing(v verdict) {
 	row("effects applied twice", v.twice, "")
 	if len(v.broken) == 0 {
 		fmt.Fprintf(s.w, "\n  %s\n\n", s.paint.Green("✓ every guarantee held"))
-		fmt.Fprintf(s.w, "  Run your own server with gauze:  %s\n\n", s.paint.Cyan("gauze run -- npx -y @modelcontextprotocol/server-everything"))
+		fmt.Fprintf(s.w, "  To check your own servers:  %s\n\n", s.paint.Cyan("gauze doctor"))
 		return
 	}
 	for _, problem := range v.broken {

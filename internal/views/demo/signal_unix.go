@@ -55,7 +55,7 @@ func (s *server) signal(sig syscall.Signal) error {
 		return nil
 	}
 	if err := syscall.Kill(s.pid, sig); err != nil {
-		return fmt.Errorf("sending a signal to the server: %w", err)
+		return fmt.Errorf("cannot send a signal to the server: %w", err)
 	}
 	return nil
 }

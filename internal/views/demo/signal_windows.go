@@ -22,11 +22,11 @@ func (s *server) freeze(context.Context) error {
 	defer s.mu.Unlock()
 	process, err := windows.OpenProcess(windows.PROCESS_SUSPEND_RESUME, false, uint32(s.pid))
 	if err != nil {
-		return fmt.Errorf("suspending the server: %w", err)
+		return fmt.Errorf("cannot suspend the server: %w", err)
 	}
 	defer windows.CloseHandle(process)
 	if status, _, _ := ntSuspendProcess.Call(uintptr(process)); status != 0 {
-		return fmt.Errorf("suspending the server: %w", windows.NTStatus(status))
+		return fmt.Errorf("cannot suspend the server: %w", windows.NTStatus(status))
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func (s *server) signal(syscall.Signal) error {
 	}
 	s.pid = 0
 	if err := process.Kill(); err != nil {
-		return fmt.Errorf("killing the server: %w", err)
+		return fmt.Errorf("cannot kill the server: %w", err)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (t *tally) judge(ledger []breakable.Entry, calls proxy.Counters, h health.S
 	for key, times := range done {
 		if times > 1 {
 			v.twice++
-			broke("the effect %s happened %d times", key, times)
+			broke("effect %s was applied %d times", key, times)
 		}
 	}
 	for _, key := range t.plan {
@@ -109,7 +109,7 @@ func (t *tally) judge(ledger []breakable.Entry, calls proxy.Counters, h health.S
 		case call.fault == "outcome-unknown":
 			v.unknown++
 			if call.key == "" {
-				broke("call %d (%s) only reads, but its outcome was reported as unknown", id, call.tool)
+				broke("call %d (%s) is read-only, but its outcome was reported as unknown", id, call.tool)
 			}
 		case call.fault == "arguments-invalid":
 			v.explained++

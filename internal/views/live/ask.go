@@ -12,13 +12,13 @@ import (
 	"io"
 	"io/fs"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 
+	"github.com/gauze-mcp/gauze/internal/disk/sockets"
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/text/sorting"
 )
@@ -72,7 +72,7 @@ func announced(dir string) ([]fs.DirEntry, error) {
 		return nil, nil
 	}
 	if err == nil {
-		err = isDir(dir, info)
+		err = sockets.IsDir(dir, info)
 	}
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func read(dir, id string) (about announcement, err error) {
 		return about, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return about, fmt.Errorf("%w: %s is not an announcement", ErrGone, path)
+		return about, fmt.Errorf("%w: %s was not written by a gauze process", ErrGone, path)
 	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -164,23 +164,10 @@ func read(dir, id string) (about announcement, err error) {
 	if err := json.Unmarshal(text, &about); err != nil {
 		return about, err
 	}
-	if !about.isOf(id) {
+	if !sockets.IsLocal(about.Network, about.Address, id+socketSuffix) {
 		return about, fmt.Errorf("%w: the address in %s does not belong to a gauze process", ErrGone, path)
 	}
 	return about, nil
-}
-
-// isOf reports whether the address is one on which the wrap id may listen. Others, such as those of
-// other machines, are not connected to.
-func (a announcement) isOf(id string) bool {
-	switch a.Network {
-	case "unix":
-		return filepath.Base(a.Address) == id+socketSuffix
-	case "tcp":
-		at, err := netip.ParseAddrPort(a.Address)
-		return err == nil && at.Addr() == netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	}
-	return false
 }
 
 // ask asks a wrap one question. If the wrap was killed, its files are removed. That is so if nothing
@@ -196,7 +183,7 @@ func ask(ctx context.Context, dir, id string, about announcement, question strin
 		return json.Unmarshal(text, value)
 	case errors.As(err, &said) || ctx.Err() != nil:
 		return err
-	case !isRefused(err) && isRunning(about.PID):
+	case !sockets.IsRefused(err) && isRunning(about.PID):
 		if _, gone := read(dir, id); errors.Is(gone, ErrGone) {
 			return ErrGone
 		}
@@ -232,7 +219,7 @@ func exchange(ctx context.Context, about announcement, question string) (json.Ra
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	nonce := rand.Text()
-	if err := json.NewEncoder(conn).Encode(request{nonce, question, proof(about.Token, "request", nonce, question)}); err != nil {
+	if err := json.NewEncoder(conn).Encode(request{nonce, question, sockets.Proof(about.Token, "request", nonce, question)}); err != nil {
 		return nil, err
 	}
 	line, err := bufio.NewReader(io.LimitReader(conn, maxResponse)).ReadBytes('\n')
@@ -247,18 +234,10 @@ func exchange(ctx context.Context, about announcement, question string) (json.Ra
 		return nil, err
 	}
 	switch {
-	case !hmac.Equal(r.Proof, proof(about.Token, "response", nonce, r.Error, string(r.Value))):
-		return nil, errors.New("a different program answered")
+	case !hmac.Equal(r.Proof, sockets.Proof(about.Token, "response", nonce, r.Error, string(r.Value))):
+		return nil, errors.New("another program answered")
 	case r.Error != "":
 		return nil, remoteError(plaintext.Clean(r.Error))
 	}
 	return r.Value, nil
-}
-
-// wsaRefused is ECONNREFUSED on Windows, where the constant of this name is not what connect returns.
-const wsaRefused = syscall.Errno(10061)
-
-// isRefused reports whether nothing listens at an address.
-func isRefused(err error) bool {
-	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, wsaRefused) || errors.Is(err, fs.ErrNotExist)
 }

@@ -11,10 +11,7 @@
 package live
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -31,7 +28,7 @@ type Server struct {
 	Via     string `json:"via"`     // run, serve or task
 	Version string `json:"version"` // gauze's
 
-	State     string    `json:"state"`     // a health state, starting before the first connection, or StateSilent
+	State     string    `json:"state"`     // a health state, starting before the first connection, StateAsleep or StateSilent
 	Since     time.Time `json:"since"`     // when the wrap began
 	Up        time.Time `json:"up"`        // since when the server is connected; zero: it is not
 	ServerPID int       `json:"serverPid"` // the server's process; 0: none, or at a URL
@@ -85,8 +82,11 @@ func Unsummed(servers []Server) bool {
 	})
 }
 
-// StateSilent is the state of a wrap that does not answer although its process runs.
-const StateSilent = "not responding"
+// States of a wrap beside those of its server's health.
+const (
+	StateAsleep = "asleep"         // nothing needs the server, and it is not running: the next call starts it
+	StateSilent = "not responding" // the wrap does not answer although its process runs
+)
 
 // Detail is everything about one wrapped server.
 type Detail struct {
@@ -143,8 +143,7 @@ type Source struct {
 	Restart func() error  // replaces the server's process, as after a crash but when no call is in flight
 }
 
-// request is one line from who asks. The token itself is never sent: a stale address may belong to a
-// different program by now.
+// request is one line from who asks.
 type request struct {
 	Nonce string `json:"nonce"`
 	Ask   string `json:"ask"` // server, detail, log or restart
@@ -156,13 +155,4 @@ type response struct {
 	Error string          `json:"error,omitempty"`
 	Value json.RawMessage `json:"value,omitempty"`
 	Proof []byte          `json:"proof"`
-}
-
-// proof shows that its sender knows the token.
-func proof(token string, words ...string) []byte {
-	h := hmac.New(sha256.New, []byte(token))
-	for _, w := range words {
-		fmt.Fprintf(h, "%d:%s", len(w), w)
-	}
-	return h.Sum(nil)
 }

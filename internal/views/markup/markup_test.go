@@ -104,13 +104,13 @@ func TestRefusesWhatIsNotSafe(t *testing.T) {
 		`<img src='{{"javascript:x"}}'>`:      "does not begin with a single /",
 		`<p onclick="{{.Title}}">`:            "in the attribute onclick",
 		`<p STYLE="{{.Title}}">`:              "in the attribute style",
-		`<p title={{.Title}}>`:                "not in the quotes",
-		`<p {{.Title}}="x">`:                  "not in the quotes",
+		`<p title={{.Title}}>`:                "inside the quotes",
+		`<p {{.Title}}="x">`:                  "inside the quotes",
 		`<p "{{.Title}}">`:                    "in the tag of p",
 		`<!-- {{.Title}} -->`:                 "comments are not supported",
 		`<script>{{.Title}}</script>`:         "in the element script",
 		`<style media="x">{{.Title}}</style>`: "in the element style",
-		`<p title="{{bold .Title}}">`:         "markup in an attribute",
+		`<p title="{{bold .Title}}">`:         "markup is not allowed in an attribute",
 		`<title>{{bold .Title}}</title>`:      "in the element title",
 
 		// What looks like another place.

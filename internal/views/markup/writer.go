@@ -48,13 +48,13 @@ func (w *writer) value(v reflect.Value) error {
 	markup, isMarkup := v.Interface().(HTML)
 	switch {
 	case w.raw != "" && (isMarkup || w.raw != "title" || w.place != between):
-		return errors.New("a value in the element " + w.raw)
+		return errors.New("a value is not allowed in the element " + w.raw)
 	case w.place == quoted && isMarkup:
-		return errors.New("markup in an attribute")
+		return errors.New("markup is not allowed in an attribute")
 	case w.place == quoted:
 		return w.inAttribute(fmt.Sprint(v.Interface()))
 	case w.place != between:
-		return errors.New("a value in a tag, but not in the quotes of an attribute")
+		return errors.New("a value in a tag must be inside the quotes of an attribute")
 	case isMarkup:
 		w.WriteString(string(markup))
 	default:
@@ -73,7 +73,7 @@ func (w *writer) inAttribute(text string) error {
 		}
 		w.filled = true
 	case !plain[w.attribute]:
-		return errors.New("a value in the attribute " + w.attribute)
+		return errors.New("a value is not allowed in the attribute " + w.attribute)
 	}
 	escaper.WriteString(w, text)
 	return nil
@@ -97,7 +97,7 @@ var (
 	plain     = words("aria-label aria-labelledby class data-live datetime id max title value")
 )
 
-var errNotLocal = errors.New("an address that does not begin with a single /")
+var errNotLocal = errors.New("the address does not begin with a single /")
 
 // local reports whether an address stays on this server: a path, or only a query or fragment.
 func local(address string) bool {

@@ -27,12 +27,12 @@ type family struct {
 
 // states are the values of the label state.
 var states = []string{health.Healthy.String(), health.Degraded.String(), health.Unresponsive.String(), health.Dead.String(),
-	proxy.StateStarting, live.StateSilent}
+	proxy.StateStarting, proxy.StateAsleep, live.StateSilent}
 
 // reasons are the values of the label reason that are always shown, so that the first increase of each
 // is seen.
 var reasons = []string{upstream.ReasonExit, upstream.ReasonSignal, upstream.ReasonHung, upstream.ReasonConnection, upstream.ReasonSession,
-	upstream.ReasonRefused, upstream.ReasonLogin, upstream.ReasonStartFailed, upstream.ReasonRestart, upstream.ReasonStopped}
+	upstream.ReasonRefused, upstream.ReasonLogin, upstream.ReasonStartFailed, upstream.ReasonRestart, upstream.ReasonIdle, upstream.ReasonStopped}
 
 // verdicts are the values of the label verdict.
 var verdicts = []string{string(verdict.Continue), string(verdict.Retry), string(verdict.Stop)}
@@ -55,7 +55,7 @@ var families = [...]family{
 		numbers: func(s *live.Server) map[string]float64 {
 			return map[string]float64{"answered": answered(s), "failed": float64(s.Counts.Failed), "cancelled": float64(s.Counts.Cancelled)}
 		}},
-	{name: "mcp_server_operation_duration_seconds", kind: histogram, help: "How long answered tool calls took for the client.", fixed: `mcp_method_name="tools/call"`,
+	{name: "mcp_server_operation_duration_seconds", kind: histogram, help: "Duration of answered tool calls, as seen by the client.", fixed: `mcp_method_name="tools/call"`,
 		histogram: func(s *live.Server) health.Histogram { return s.Counts.Latency }},
 	{name: "gauze_faults_total", kind: counter, help: "Tool calls answered with a fault, by its code.", label: "code", numbers: words(func(s *live.Server) map[string]uint64 { return s.Counts.Faults })},
 	{name: "gauze_restarts_total", kind: counter, help: "Restarts of the server.", numbers: one(func(s *live.Server) float64 { return float64(s.Restarts) })},
@@ -64,11 +64,11 @@ var families = [...]family{
 	{name: "gauze_recovery_duration_seconds", kind: histogram, help: "How long the server was unavailable.", histogram: func(s *live.Server) health.Histogram { return s.Counts.Recovery }},
 	{name: "gauze_healed_total", kind: counter, help: "Crashes, hangs and lost connections after which the session was restored.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.Healed) })},
 	{name: "gauze_replayed_total", kind: counter, help: "Tool calls that were sent again.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.Replayed) })},
-	{name: "gauze_repaired_total", kind: counter, help: "Tool calls that rules changed so that they match the tool's schema.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.Repaired) })},
+	{name: "gauze_repaired_total", kind: counter, help: "Tool calls that rules repaired to match the tool's schema.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.Repaired) })},
 	{name: "gauze_repairs_total", kind: counter, help: "Changes to tool calls, by rule.", label: "rule", numbers: words(func(s *live.Server) map[string]uint64 { return s.Counts.Rules })},
-	{name: "gauze_corrected_total", kind: counter, help: "Tool calls that a model corrected and that were sent.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.Corrected) })},
-	{name: "gauze_saved_total", kind: counter, help: "Tool calls that would have failed without gauze, and succeeded.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.Saved) })},
-	{name: verdictsName, kind: counter, help: "What tasks decided about servers that failed, by verdict.", label: "verdict",
+	{name: "gauze_corrected_total", kind: counter, help: "Tool calls that were sent after a model corrected them.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.Corrected) })},
+	{name: "gauze_saved_total", kind: counter, help: "Tool calls that succeeded and would have failed without gauze.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.Saved) })},
+	{name: verdictsName, kind: counter, help: "Task decisions about failing servers, by verdict.", label: "verdict",
 		numbers: words(func(s *live.Server) map[string]uint64 { return s.Counts.Verdicts }, verdicts...)},
 	{name: "gauze_unrecorded_events_total", kind: counter, help: "Events that are missing from the journal.", numbers: one(func(s *live.Server) float64 { return float64(s.Counts.Unrecorded) })},
 }

@@ -49,7 +49,7 @@ func configure(lookup func(string) string, name, path string) (*signal, error) {
 	}
 	headers, err := pairs(of("HEADERS"))
 	if err != nil {
-		return nil, fmt.Errorf("invalid OTEL_EXPORTER_OTLP_HEADERS: must be KEY=VALUE, separated by commas")
+		return nil, fmt.Errorf("invalid OTEL_EXPORTER_OTLP_HEADERS: must be KEY=VALUE pairs separated by commas")
 	}
 	for _, h := range headers {
 		s.header.Set(h[0], h[1])
@@ -80,7 +80,7 @@ func configure(lookup func(string) string, name, path string) (*signal, error) {
 func resourceOf(lookup func(string) string, about About) ([]byte, error) {
 	given, err := pairs(lookup("OTEL_RESOURCE_ATTRIBUTES"))
 	if err != nil {
-		return nil, fmt.Errorf("invalid OTEL_RESOURCE_ATTRIBUTES: must be KEY=VALUE, separated by commas")
+		return nil, fmt.Errorf("invalid OTEL_RESOURCE_ATTRIBUTES: must be KEY=VALUE pairs separated by commas")
 	}
 	values := map[string]string{"service.name": "gauze"}
 	order := []string{"service.name", "service.version", "service.instance.id"}

@@ -49,7 +49,7 @@ func (o *group) describeCall(it *Item) (matters bool) {
 		it.Repaired = o.find(event.Repaired, event.Corrected) != nil
 	}
 	it.Problem = o.callProblem(*most)
-	it.Action = strings.Join(o.actions(), "; ")
+	it.Action = strings.Join(o.actions(it.Kind == event.Replayed), "; ")
 	switch {
 	case it.Kind == event.Cancelled:
 		return false
@@ -92,7 +92,7 @@ func (o *group) callProblem(r journal.Record) string {
 		}
 		return titled(r.Code, r.Detail)
 	case event.Replayed:
-		return o.lost()
+		return o.lost(r.Detail == upstream.NeverRead)
 	case event.Repaired:
 		for _, c := range r.Changes {
 			if c.Path == "(tool)" {
@@ -113,10 +113,17 @@ func (o *group) callProblem(r journal.Record) string {
 	return "the server rejected the arguments"
 }
 
-// lost returns how a call was lost that was sent again.
-func (o *group) lost() string {
-	if o.outage == nil {
+// lost returns how a call was lost that was sent again. unread: its server had not read it yet.
+func (o *group) lost(unread bool) string {
+	when := " during the call"
+	switch {
+	case unread:
+		when = " before it read the call"
+	case o.outage == nil:
 		return "the server exited or its connection was lost during the call"
+	}
+	if o.outage == nil {
+		return "the server exited" + when
 	}
 	end := o.outage.find(event.Hung)
 	if end == nil {
@@ -125,7 +132,7 @@ func (o *group) lost() string {
 	switch {
 	case end == nil:
 	case end.Kind == event.Hung, end.Reason == upstream.ReasonHung:
-		return "the server hung during the call"
+		return "the server hung" + when
 	case end.Reason == upstream.ReasonSession:
 		return "the server no longer recognized the session"
 	case o.outage.neverReached(*end):
@@ -133,11 +140,11 @@ func (o *group) lost() string {
 	case end.PID == 0:
 		return "the connection was lost during the call"
 	}
-	return "the server exited during the call"
+	return "the server exited" + when
 }
 
-// actions returns what gauze did about a call, in order.
-func (o *group) actions() (did []string) {
+// actions returns what gauze did about a call, in order. lost: the problem says how the call was lost.
+func (o *group) actions(lost bool) (did []string) {
 	replays := 0
 	for _, r := range o.events {
 		if r.Kind == event.Replayed {
@@ -153,6 +160,9 @@ func (o *group) actions() (did []string) {
 		case event.Repaired:
 			did = append(did, "repaired"+after(" ", changed(r)))
 		case event.Replayed:
+			if lost && r.Detail == upstream.NeverRead {
+				r.Detail = ""
+			}
 			if replayed != "" {
 				did = append(did, replayed+after(" because ", r.Detail))
 				replayed = ""

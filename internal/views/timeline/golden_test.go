@@ -81,7 +81,7 @@ func TestRecordedSequencesAsItems(t *testing.T) {
 			for _, it := range timeline.Items(records) {
 				b.WriteString(shown(it))
 			}
-			fmt.Fprintln(&b, timeline.Sum(records).Sentence("this week"))
+			fmt.Fprintln(&b, timeline.Sum(records).Worth("This week"))
 			b.WriteString("\nEverything:\n")
 			events := 0
 			for _, it := range timeline.All(records) {

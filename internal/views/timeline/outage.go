@@ -52,7 +52,7 @@ func (o *group) describeOutage(it *Item) (matters bool) {
 		add(o.again(it, first, end))
 	}
 	if o.find(event.ListChanged) != nil {
-		add("its tools or other lists changed")
+		add("its tools, prompts or resources changed")
 	}
 	if o.replayed > 0 {
 		add(plaintext.Count(o.replayed, "call") + " replayed")
@@ -194,7 +194,7 @@ func (o *group) pending(r journal.Record, first *journal.Record) string {
 	case r.Kind == event.Opened:
 		return "too many restarts, " + failed + next + Duration(r.Took)
 	case r.Took == 0:
-		return "the next request tries again"
+		return "gauze will try again at the next request"
 	}
 	return failed + next + Duration(r.Took)
 }

@@ -1,9 +1,6 @@
 package timeline
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/internal/disk/journal"
 )
@@ -43,40 +40,15 @@ func Sum(records []journal.Record) (s Sums) {
 func (s Sums) Week(partly bool) string {
 	switch {
 	case !partly:
-		return s.Sentence("this week")
+		return s.Worth("This week")
 	case s == Sums{}:
-		return "this week: nothing was recorded"
+		return "This week: nothing was recorded"
 	}
-	return s.Sentence("this week") + "; not everything was recorded"
+	return s.Worth("This week") + "; not everything was recorded"
 }
 
 // Plus returns the sums of two periods together.
 func (s Sums) Plus(other Sums) Sums {
 	return Sums{s.Crashes + other.Crashes, s.Saved + other.Saved, s.Repaired + other.Repaired,
 		s.Corrected + other.Corrected, s.Fixed + other.Fixed, s.Logins + other.Logins}
-}
-
-// Sentence returns the sums of a period in one line, such as "this week: 14 crashes healed, 31 calls
-// repaired".
-func (s Sums) Sentence(period string) string {
-	var parts []string
-	add := func(n int, one, many, what string) {
-		if n > 0 {
-			noun := many
-			if n == 1 {
-				noun = one
-			}
-			parts = append(parts, fmt.Sprintf("%d %s %s", n, noun, what))
-		}
-	}
-	add(s.Crashes, "crash", "crashes", "healed")
-	add(s.Repaired, "call", "calls", "repaired")
-	add(s.Corrected, "call", "calls", "corrected by a model")
-	add(s.Saved, "call", "calls", "saved")
-	add(s.Fixed, "server", "servers", "fixed")
-	add(s.Logins, "login", "logins", "renewed")
-	if len(parts) == 0 {
-		return period + ": nothing had to be healed"
-	}
-	return period + ": " + strings.Join(parts, ", ")
 }

@@ -164,7 +164,7 @@ func (g *grouping) add(r journal.Record) {
 	case r.Kind == event.Stopped:
 		p.stop(r)
 		g.new(r).alone = true
-	case r.Kind == event.Died && (r.Reason == upstream.ReasonStopped || r.Reason == "" && p.stopping > 0):
+	case r.Kind == event.Died && (r.Reason == upstream.ReasonStopped || r.Reason == upstream.ReasonIdle || r.Reason == "" && p.stopping > 0):
 		g.new(r).alone = true // as intended
 	default:
 		g.addServer(r, p)

@@ -12,6 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/disk/journal"
 	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 	"github.com/gauze-mcp/gauze/internal/views/timeline"
+	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
 )
 
 // sequence numbers records, a second apart.
@@ -53,6 +54,16 @@ func TestWhatBelongsTogether(t *testing.T) {
 			"the server exited (signal: killed); restarted in 2.0 s, session restored, 1 call replayed",
 			"the server exited (exit status 1); restarted in 6.0 s, session restored",
 			"get: the server exited during the call; replayed",
+		}},
+		{"a call that the server had not read", []r{
+			{Kind: event.Died, Generation: 1, PID: 10, Reason: "signal", Detail: "it exited (signal: killed)"},
+			{Kind: event.Started, Generation: 2, PID: 11},
+			{Kind: event.Restored, Generation: 2, PID: 11},
+			{Kind: event.Ready, Generation: 2, PID: 11},
+			{Kind: event.Replayed, Generation: 2, Method: "tools/call", Tool: "get", Call: "x", Detail: upstream.NeverRead},
+		}, []string{
+			"the server exited (signal: killed); restarted in 2.0 s, session restored, 1 call replayed",
+			"get: the server exited before it read the call; replayed",
 		}},
 		{"a call at the end of the wrap", []r{
 			{Kind: event.Failed, Client: "a", Method: "tools/call", Tool: "get", Call: "x", Code: fault.Stopping, Detail: "gauze stopped it: the client left"},
@@ -100,7 +111,7 @@ func TestWhatBelongsTogether(t *testing.T) {
 			{Kind: event.Died, Generation: 1, Reason: "refused", Detail: "it rejected the request: HTTP 401"},
 			{Kind: event.Refused, Generation: 1, Cause: &journal.Cause{Code: "oauth_not_completed", Explanation: "The server requires a login, and logins are turned off."}, Count: 1},
 			{Kind: event.Started, Generation: 2},
-		}, []string{"the server requires a login, and logins are turned off; the next request tries again"}},
+		}, []string{"the server requires a login, and logins are turned off; gauze will try again at the next request"}},
 		{"a URL that rejected requests, and then answers", []r{
 			{Kind: event.Started, Generation: 1},
 			{Kind: event.Died, Generation: 1, Reason: "refused", Detail: "it rejected the request: HTTP 401"},
@@ -233,16 +244,16 @@ func TestEveryEventIsInOneItem(t *testing.T) {
 
 func TestSums(t *testing.T) {
 	for want, kinds := range map[string][]event.Kind{
-		"this week: nothing had to be healed":                                   {event.Died, event.Started, event.Replayed, event.Hung},
-		"this week: 1 crash healed":                                             {event.Restored},
-		"this week: 2 crashes healed, 1 call repaired":                          {event.Restored, event.Repaired, event.Restored},
-		"this week: 1 call corrected by a model, 2 calls saved, 1 server fixed": {event.Corrected, event.Saved, event.Saved, event.Healed},
+		"This week: nothing needed healing":                                                  {event.Died, event.Started, event.Replayed, event.Hung},
+		"This week: 1 crash with no session lost":                                            {event.Restored},
+		"This week: 2 crashes with no session lost, 1 call repaired":                         {event.Restored, event.Repaired, event.Restored},
+		"This week: 2 calls saved from failing, 1 call corrected by a model, 1 server fixed": {event.Corrected, event.Saved, event.Saved, event.Healed},
 	} {
 		var records []journal.Record
 		for _, kind := range kinds {
 			records = append(records, journal.Record{Kind: kind})
 		}
-		if got := timeline.Sum(records).Sentence("this week"); got != want {
+		if got := timeline.Sum(records).Worth("This week"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -252,10 +263,10 @@ func TestSums(t *testing.T) {
 func TestTheWeekOfAJournalThatLacksSome(t *testing.T) {
 	some := timeline.Sums{Crashes: 2}
 	for want, got := range map[string]string{
-		"this week: nothing had to be healed":                      timeline.Sums{}.Week(false),
-		"this week: nothing was recorded":                          timeline.Sums{}.Week(true),
-		"this week: 2 crashes healed":                              some.Week(false),
-		"this week: 2 crashes healed; not everything was recorded": some.Week(true),
+		"This week: nothing needed healing":                                      timeline.Sums{}.Week(false),
+		"This week: nothing was recorded":                                        timeline.Sums{}.Week(true),
+		"This week: 2 crashes with no session lost":                              some.Week(false),
+		"This week: 2 crashes with no session lost; not everything was recorded": some.Week(true),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

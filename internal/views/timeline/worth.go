@@ -6,9 +6,8 @@ import (
 )
 
 // Worth says in one sentence, without a full stop, what gauze was good for in a period, such as "This
-// week: 12 calls that would have failed, 3 crashes without a lost session, 62 calls repaired". gauze
-// without arguments and the dashboard show it. A repaired call that would have failed is in both
-// numbers.
+// week: 12 calls saved from failing, 3 crashes with no session lost, 62 calls repaired". A repaired call
+// that would have failed is in both numbers.
 func (s Sums) Worth(period string) string {
 	var parts []string
 	add := func(n int, one, many string) {
@@ -19,14 +18,14 @@ func (s Sums) Worth(period string) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, many))
 		}
 	}
-	add(s.Saved, "call that would have failed", "calls that would have failed")
-	add(s.Crashes, "crash without a lost session", "crashes without a lost session")
+	add(s.Saved, "call saved from failing", "calls saved from failing")
+	add(s.Crashes, "crash with no session lost", "crashes with no session lost")
 	add(s.Repaired, "call repaired", "calls repaired")
 	add(s.Corrected, "call corrected by a model", "calls corrected by a model")
 	add(s.Fixed, "server fixed", "servers fixed")
 	add(s.Logins, "login renewed", "logins renewed")
 	if len(parts) == 0 {
-		return period + ": nothing had to be healed"
+		return period + ": nothing needed healing"
 	}
 	return period + ": " + strings.Join(parts, ", ")
 }

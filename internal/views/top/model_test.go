@@ -393,15 +393,15 @@ func TestTheWeekIsUnderTheServers(t *testing.T) {
 	d := drive(t, f, 80, 24)
 	sum := func() { d.send(d.m.readWeek()()) }
 	sum()
-	d.want("this week: 14 crashes healed, 31 calls repaired, 3 logins renewed")
-	d.keys("enter").wantNot("this week").keys("esc").want("this week")
+	d.want("This week: 14 crashes with no session lost, 31 calls repaired, 3 logins renewed")
+	d.keys("enter").wantNot("This week").keys("esc").want("This week")
 	if d.m.summing = true; d.m.readWeek() != nil {
 		t.Error("two reads at the same time")
 	}
 	d.m.summing = false
 	f.err = errors.New("disk gone")
 	sum()
-	d.wantNot("this week")
+	d.wantNot("This week")
 	d.bounds()
 	drive(t, f, 30, 10).bounds()
 }

@@ -40,14 +40,16 @@ var orders = []order{
 
 // severity orders states, the worst last.
 func severity(state string) int {
-	return slices.Index([]string{"healthy", "starting", "degraded", "unresponsive", live.StateSilent, "dead"}, state)
+	return slices.Index([]string{"healthy", live.StateAsleep, "starting", "degraded", "unresponsive", live.StateSilent, "dead"}, state)
 }
 
 func stateStyle(state string) terminal.Style {
 	switch severity(strings.TrimSpace(state)) {
 	case 0:
 		return terminal.Green
-	case 1, 2:
+	case 1:
+		return terminal.Faint
+	case 2, 3:
 		return terminal.Yellow
 	}
 	return terminal.Red
@@ -129,7 +131,10 @@ func (m *model) noServers() []string {
 }
 
 func uptime(s live.Server, now time.Time) string {
-	if s.Up.IsZero() {
+	switch {
+	case s.State == live.StateAsleep:
+		return "at next call"
+	case s.Up.IsZero():
 		return "-"
 	}
 	return timeline.Age(now.Sub(s.Up))

@@ -69,7 +69,7 @@ func (m *Machine) Restart(ctx context.Context, id string) error {
 func (m *Machine) Doctor(ctx context.Context, s live.Server) (string, error) {
 	if strings.ContainsAny(s.Name, " \t") || strings.Contains(s.Name, "://") {
 		if d, err := m.Detail(ctx, s.ID); err != nil || d.Command != s.Name {
-			return "", fmt.Errorf("gauze doctor cannot find a server by the name %q; names are in: gauze list", s.Name)
+			return "", fmt.Errorf("gauze doctor cannot find a server named %q; gauze list shows all names", s.Name)
 		}
 	}
 	return m.Check(ctx, s.Name)

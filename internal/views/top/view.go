@@ -9,6 +9,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/text/terminal"
+	"github.com/gauze-mcp/gauze/internal/views/live"
 )
 
 // frameHeight is the number of lines around a screen: the header, the message and the keys.
@@ -95,17 +96,24 @@ func (m *model) title() string {
 func (m *model) header() string {
 	left := "gauze top: " + m.title()
 	now := m.current()
-	var healthy int
+	var healthy, asleep int
 	var calls, saved, repaired uint64
 	for _, s := range now.servers {
 		calls += s.Counts.Calls
 		saved += s.Counts.Saved
 		repaired += s.Counts.Repaired
-		if s.State == "healthy" {
+		switch s.State {
+		case "healthy":
 			healthy++
+		case live.StateAsleep:
+			asleep++
 		}
 	}
-	parts := []string{now.at.Local().Format("15:04:05"), fmt.Sprintf("%d of %d healthy", healthy, len(now.servers)),
+	states := fmt.Sprintf("%d of %d healthy", healthy, len(now.servers))
+	if asleep > 0 {
+		states += fmt.Sprintf(", %d asleep", asleep)
+	}
+	parts := []string{now.at.Local().Format("15:04:05"), states,
 		plaintext.Count(int(calls), "call"), fmt.Sprintf("%d saved", saved), fmt.Sprintf("%d repaired", repaired)}
 	if !m.loaded {
 		parts = nil

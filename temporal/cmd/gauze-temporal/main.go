@@ -42,8 +42,8 @@ func commands() *cobra.Command {
 	root := &cobra.Command{
 		Use: "gauze-temporal", Short: "Run tasks on a Temporal cluster", SilenceUsage: true, SilenceErrors: true,
 		Long: "Run tasks on a Temporal cluster. gauze starts this program for gauze worker, and for gauze task\n" +
-			"with --temporal. TEMPORAL_API_KEY, TEMPORAL_TLS and the other variables and the configuration\n" +
-			"file of Temporal's own tools apply.",
+			"with --temporal. It uses TEMPORAL_API_KEY, TEMPORAL_TLS and the other environment variables, and\n" +
+			"the configuration file, that Temporal's own tools use.",
 	}
 	at := &cluster{}
 	root.PersistentFlags().StringVar(&at.address, "temporal", "", "`HOST:PORT` of the Temporal server (default: $TEMPORAL_ADDRESS)")

@@ -32,8 +32,8 @@ func runCommand(at *cluster) *cobra.Command {
 			"run on a worker's machine. The plan, all arguments and all results are stored by Temporal:\n" +
 			"pass secrets to workers in their environment, not in the file. With --goal, or a file with a\n" +
 			"goal and no steps, the worker's model chooses the calls.\n\n" +
-			"The plan of a file is shown, and you are asked once for each cluster before it runs. In scripts,\n" +
-			"--yes is enough, unless the file is in a repository: that requires --consent.\n\n" + taskcli.ExitStatuses,
+			"If you pass a file, its plan is shown, and you are asked once for each cluster before it runs.\n" +
+			"In scripts, use --yes, or --consent if the file is in a repository.\n\n" + taskcli.ExitStatuses,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			plan, err := what.Plan(args)

@@ -26,7 +26,7 @@ func workerCommand(at *cluster) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Run the tasks of a Temporal cluster on this machine",
-		Long: "Run the tasks of a Temporal cluster on this machine, until it is interrupted. Each task has\n" +
+		Long: "Run the tasks of a Temporal cluster on this machine until interrupted. Each task has\n" +
 			"its own server processes here. A client that may start workflows in the namespace can run any\n" +
 			"command as the worker's user.",
 		Args: cobra.NoArgs,

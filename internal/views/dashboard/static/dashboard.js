@@ -14,14 +14,17 @@
     if (!document.hidden && document.querySelector("#page[hx-get]")) htmx.trigger("#page", "refresh");
   };
 
-  // A log shows its end, and goes on doing so unless the user scrolled up.
-  const atEnd = (log) => log.scrollTop + log.clientHeight > log.scrollHeight - 40;
+  // A log shows its end, and goes on doing so unless the user scrolled up: then it stays where it is. Between
+  // these two events the user cannot scroll; htmx:afterSettle comes later.
+  const atEnd = (log) => log.scrollTop + log.clientHeight > log.scrollHeight - 5;
   const logs = () => document.querySelectorAll("[data-follow]");
   logs().forEach((log) => { log.scrollTop = log.scrollHeight; });
-  let following = [];
-  document.addEventListener("htmx:beforeSwap", () => { following = [...logs()].filter(atEnd).map((log) => log.id); });
-  document.addEventListener("htmx:afterSettle", () => {
-    logs().forEach((log) => { if (following.includes(log.id)) log.scrollTop = log.scrollHeight; });
+  let places = {};
+  document.addEventListener("htmx:beforeSwap", () => {
+    places = Object.fromEntries([...logs()].map((log) => [log.id, atEnd(log) ? Infinity : log.scrollTop]));
+  });
+  document.addEventListener("htmx:afterSwap", () => {
+    logs().forEach((log) => { log.scrollTop = Math.min(places[log.id] ?? Infinity, log.scrollHeight); });
   });
 
   // Notifications: one for each server that died permanently, if the user turned them on. What happened

@@ -39,7 +39,7 @@ func RunIfAsked() {
 	}
 	flags := flag.NewFlagSet("the server for gauze demo", flag.ExitOnError)
 	path := flags.String("ledger", "", "record what the tools did in this file")
-	lostAfter := flags.String("lost-after", "", "exit at every start after die_read with this key has killed the server")
+	lostAfter := flags.String("lost-after", "", "exit at every start once die_read with this key has killed the server")
 	flags.Parse(os.Args[1:])
 	s := &server{ledger: ledger(*path), in: os.Stdin, out: os.Stdout}
 	if *lostAfter != "" && s.ledger.count("die_read", *lostAfter) > 0 {
