@@ -38,11 +38,11 @@ func addCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add [flags] NAME PACKAGE-or-URL [-- ARGS...] | NAME -- COMMAND [ARGS...]",
 		Short: "Test an MCP server and add it to clients",
-		Long: "Test a server and, if it works, add it to clients' configuration files, in each client's\n" +
-			"own format, wrapped in gauze run and with any fix that made it work. If the server does\n" +
-			"not work, explain why and do not change any file.\n\n" +
+		Long: "Test a server and, if it works, add it to clients' configuration files in each client's\n" +
+			"own format, wrapped in gauze run, with any fix that it needed. If the server does not\n" +
+			"work, gauze explains why and does not change any files.\n\n" +
 			"A package is npm:NAME, pypi:NAME, oci:IMAGE or @scope/name, optionally with @VERSION.\n" +
-			"With --env NAME, the file refers to the variable and does not contain its value.\n\n" +
+			"With --env NAME, the file refers to the variable instead of containing its value.\n\n" +
 			"Exit status: 0 if the server was added, 1 if it does not work or the change was not\n" +
 			"confirmed, 2 for invalid usage.",
 		Example: "gauze add time pypi:mcp-server-time --client claude-code,cursor\n" +
@@ -53,7 +53,7 @@ func addCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.Clients, "client", nil, "`ids` of the clients to add the server to, separated by commas (default: the only client in use; see gauze list --clients)")
+	flags.StringSliceVar(&f.Clients, "client", nil, "comma-separated `ids` of the clients to add the server to (default: the only client in use; see gauze list --clients)")
 	flags.StringArrayVar(&f.Env, "env", nil, "environment `variable` for the server, as NAME=VALUE, or NAME to refer to a variable that is already set (repeatable)")
 	flags.StringArrayVar(&f.Header, "header", nil, "`header` for every request to the URL, as 'Name: value'; ${NAME} refers to an environment variable (repeatable)")
 	flags.StringVar(&f.scope, "scope", "user", "`scope` of the entry: user (only you) or project (everyone who works in this directory)")
@@ -192,7 +192,7 @@ func (f *addFlags) parse(cmd *cobra.Command, args []string) error {
 		f.Command, args = args[dash:], args[:dash]
 	}
 	if len(args) == 0 {
-		return usage(cmd, errors.New("missing NAME and server, as in\n\n  gauze add time pypi:mcp-server-time\n  gauze add notes -- node server.js"))
+		return usage(cmd, errors.New("missing NAME and server; for example:\n\n  gauze add time pypi:mcp-server-time\n  gauze add notes -- node server.js"))
 	}
 	f.Name = args[0]
 	switch {
@@ -201,7 +201,7 @@ func (f *addFlags) parse(cmd *cobra.Command, args []string) error {
 	case len(args) == 2: // arguments after the dashes are for the package
 		f.Package, f.Args, f.Command = args[1], f.Command, nil
 	case len(args) > 2:
-		return usage(cmd, fmt.Errorf("unexpected argument %q: a command must follow two dashes, as in\n\n  gauze add %s -- %s", args[2], f.Name, strings.Join(args[1:], " ")))
+		return usage(cmd, fmt.Errorf("unexpected argument %q: put a command after two dashes:\n\n  gauze add %s -- %s", args[2], f.Name, strings.Join(args[1:], " ")))
 	}
 	switch f.scope {
 	case "user", "project":
@@ -210,7 +210,7 @@ func (f *addFlags) parse(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("invalid --scope %q: must be user or project", f.scope)
 	}
 	if f.Timeout < 0 {
-		return fmt.Errorf("invalid --timeout %v: must be a duration above zero, such as 30s", time.Duration(f.Timeout))
+		return fmt.Errorf("invalid --timeout %v: must be a positive duration, such as 30s", time.Duration(f.Timeout))
 	}
 	f.Wrap, f.Heal = !f.noWrap, true
 	return nil

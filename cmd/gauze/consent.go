@@ -33,7 +33,7 @@ type consentFlags struct {
 
 func (f *consentFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.dryRun, "dry-run", false, "show the diff without changing any file")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show the diff without changing any files")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation, but still skip changes that you must review, such as changes to a project's files")
 	flags.StringVar(&f.consent, "consent", "", "make exactly the change that was shown with this `hash`")
 }
@@ -74,7 +74,7 @@ func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan planner,
 		if !errors.Is(failed, fleet.ErrConsent) {
 			return reportMade(cmd, fl, now, made, failed)
 		}
-		fmt.Fprint(cmd.OutOrStdout(), "\nThe files changed in the meantime, so gauze did not write them. The change is now:\n\n")
+		fmt.Fprint(cmd.OutOrStdout(), "\nThe files changed in the meantime, so gauze did not write to them. The diff is now:\n\n")
 		err = nil
 	}
 	return err
@@ -91,7 +91,7 @@ func (f *consentFlags) confirm(cmd *cobra.Command, plan fleet.Plan) error {
 	case f.dryRun:
 		fmt.Fprintf(out, "\nNothing was changed. To make exactly this change:\n\n    %s\n", p.Cyan(f.repeat(cmd, plan)))
 	case !interactive(cmd):
-		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: not changed: confirming requires a terminal. To make exactly this change:\n\n    %s\n", cmd.Name(), f.repeat(cmd, plan))
+		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: nothing was changed: confirmation requires a terminal. To make exactly this change:\n\n    %s\n", cmd.Name(), f.repeat(cmd, plan))
 		return exitStatus(1)
 	case !ask(cmd, fmt.Sprintf("\nMake this change to %s?", changedFiles(plan))):
 		fmt.Fprintln(out, "Nothing was changed.")

@@ -35,10 +35,10 @@ func dashboardCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dashboard",
 		Short: "Show running servers and what gauze healed, in a browser",
-		Long: "Serve a dashboard on this machine: wrapped servers, what was healed and why, tasks, and\n" +
-			"your clients' configuration. The printed address contains a code that logs in one\n" +
-			"browser, once. Other machines cannot connect. With --at, print a new address for a\n" +
-			"dashboard that is already running, including the one inside gauze serve.",
+		Long: "Serve a dashboard on this machine that shows wrapped servers, what was healed and why,\n" +
+			"tasks, and your clients' configuration. The printed address contains a one-time code\n" +
+			"that logs in one browser. Other machines cannot connect. With --at, print a new address\n" +
+			"for a dashboard that is already running, such as the one in gauze serve.",
 		Example: "gauze dashboard\ngauze dashboard --listen 127.0.0.1:0\ngauze dashboard --at http://" + dashboardAddress + "/",
 		Args:    atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -138,7 +138,7 @@ func newSite(path string, addr net.Addr) (*site, error) {
 	}
 	run, err := readTokens(s.run)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no dashboard with this state directory is running at %s\nnext: run: gauze dashboard", s.url)
+		return nil, fmt.Errorf("no dashboard that uses this state directory is running at %s\nnext: start one: gauze dashboard", s.url)
 	}
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (s *site) address() string { return s.url + "#code=" + s.in.Codes.New() }
 // print prints a new address.
 func (s *site) print(cmd *cobra.Command) {
 	fmt.Fprintln(cmd.OutOrStdout(), s.address())
-	fmt.Fprintf(cmd.ErrOrStderr(), "gauze: open this address in a browser on this machine, within %.0f minutes; it works once\n", dashboard.CodeLifetime.Minutes())
+	fmt.Fprintf(cmd.ErrOrStderr(), "gauze: open this address in a browser on this machine within %.0f minutes; it works only once\n", dashboard.CodeLifetime.Minutes())
 }
 
 // open returns a dashboard of this user's state, with its guard.
@@ -205,7 +205,7 @@ func printNewAddress(cmd *cobra.Command, at string) error {
 func dashboardToken() (string, error) {
 	t, err := keptTokens("dashboard-token")
 	if err != nil {
-		return "", fmt.Errorf("no token for the dashboard: %w", err)
+		return "", fmt.Errorf("the dashboard has no token: %w", err)
 	}
 	return t.all[0], nil
 }
@@ -253,7 +253,7 @@ func (f *serveFlags) mountDashboard(front *gateway.Options, addr net.Addr) (say,
 	return func() {
 		// A code is shown on a terminal only: stderr of a service is often a log.
 		if terminal.Is(os.Stderr) {
-			fmt.Fprintf(os.Stderr, "gauze: dashboard at %s (works once; for a new address: %s)\n", site.address(), site.in.Again)
+			fmt.Fprintf(os.Stderr, "gauze: dashboard at %s (this link works only once; for a new one, run: %s)\n", site.address(), site.in.Again)
 			return
 		}
 		fmt.Fprintf(os.Stderr, "gauze: dashboard at %s; to log in, run: %s\n", site.url, site.in.Again)

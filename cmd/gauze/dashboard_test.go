@@ -130,7 +130,7 @@ func TestTheAddressOfTheDashboardIsUsedOnce(t *testing.T) {
 	wantRefused(t, strings.Replace(unused, plain, otherPlain, 1), "gauze dashboard --at "+otherPlain)
 	foreign := program(t, "gauze", "dashboard", "--at", plain)
 	foreign.Env = append(os.Environ(), "GAUZE_STATE_DIR="+filepath.Join(t.TempDir(), "foreign"))
-	if out, err := foreign.CombinedOutput(); err == nil || !strings.Contains(string(out), "no dashboard with this state directory is running at "+plain) {
+	if out, err := foreign.CombinedOutput(); err == nil || !strings.Contains(string(out), "no dashboard that uses this state directory is running at "+plain) {
 		t.Errorf("with a different state directory: %v, %s", err, out)
 	}
 	stopOther()

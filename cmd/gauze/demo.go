@@ -24,13 +24,14 @@ func demoCommand() *cobra.Command {
 	var withModel, stay, noDashboard bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch gauze heal a server that breaks",
-		Long: "Break a built-in server and watch gauze recover it: the server is killed during a call,\n" +
-			"is killed before it reads a call, hangs, is slow, and prints noise; a client makes\n" +
-			"mistakes, which rules and a scripted model correct; a task is stopped and resumed. At the\n" +
-			"end, gauze compares the responses with what the server really did. The exit status is\n" +
-			"not 0 if they differ. A dashboard shows all of it in a browser; its address is printed\n" +
-			"first. On a terminal it stays until you press Ctrl-C.",
+		Short: "Watch gauze heal a broken server",
+		Long: "Break a built-in server and watch gauze recover. The demo kills the server before and\n" +
+			"during a call, makes it hang, slows it down and has it print stray output. A client\n" +
+			"sends invalid calls, which are corrected by rules and by a scripted model. A task is\n" +
+			"stopped and resumed. At the end, gauze compares the responses with what the server\n" +
+			"actually did. If they differ, the exit status is nonzero. A dashboard shows everything\n" +
+			"in a browser; its address is printed first. In a terminal, the dashboard keeps running\n" +
+			"until you press Ctrl-C.",
 		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o := demo.Options{Color: terminal.PaintFor(os.Stdout)}
@@ -120,7 +121,7 @@ func useModel(o *demo.Options) error {
 	case err != nil:
 		return err
 	case !ok:
-		return errors.New("no model is configured. Set GAUZE_MODEL, such as openai:NAME, then check it:\n\n    gauze model check")
+		return errors.New("no model is configured. Set GAUZE_MODEL, for example to openai:NAME, then test the model:\n\n    gauze model check")
 	}
 	if o.Model, err = config.Open(); err != nil {
 		return err

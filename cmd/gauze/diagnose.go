@@ -182,7 +182,7 @@ func showDiagnosis(d doctor.Diagnosis, p terminal.Paint) string {
 	if len(d.Others) > 0 {
 		header := "Other possible causes:"
 		if d.RankedBy != "" {
-			header = "Possible (ranked by " + d.RankedBy + "):"
+			header = "Possible causes (ranked by " + d.RankedBy + "):"
 		}
 		b.WriteString("\n" + header + "\n\n")
 		for i, other := range d.Others {
@@ -340,9 +340,9 @@ func explainReport(err error) string {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind) && kind.Field != "":
-		return fmt.Sprintf("has a JSON %s as %s: a line must be an object {\"id\", \"command\", \"evidence\"}, and command and evidence must be strings", kind.Value, kind.Field)
+		return fmt.Sprintf("has a JSON %s as %s: each line must be an object {\"id\", \"command\", \"evidence\"}, and command and evidence must be strings", kind.Value, kind.Field)
 	case errors.As(err, &kind):
-		return fmt.Sprintf("is a JSON %s: a line must be an object {\"id\", \"command\", \"evidence\"}", kind.Value)
+		return fmt.Sprintf("is a JSON %s: each line must be an object {\"id\", \"command\", \"evidence\"}", kind.Value)
 	}
 	return "is not JSON: " + err.Error()
 }

@@ -24,7 +24,12 @@ var onlyParsed = []struct{ line, reason string }{
 }
 
 // untilStopped are commands that run until they are stopped.
-var untilStopped = regexp.MustCompile(`^gauze (dashboard|serve)\b`)
+var untilStopped = regexp.MustCompile(`^gauze (dashboard|serve|up)\b`)
+
+// serves reports whether a command runs until it is stopped.
+func serves(command string) bool {
+	return untilStopped.MatchString(command) && !strings.HasPrefix(command, "gauze up --c") // --check, --confirm
+}
 
 // byHand are lines for those who release gauze: they need its key, its tag or what was published.
 var byHand = []string{"openssl ", "sha256sum ", "gh ", "cp ~/gauze-release.key.pub "}
@@ -72,13 +77,13 @@ func (s *stage) really(command string) error {
 			return nil
 		}
 	}
-	if untilStopped.MatchString(command) {
+	if serves(command) {
 		_, err := s.serve(command)
 		return err
 	}
 	out, status := s.run(command)
 	switch {
-	case status == 0, status == 1 && strings.Contains(out, "confirming requires a terminal"):
+	case status == 0, status == 1 && strings.Contains(out, "confirmation requires a terminal"):
 	case status == 1 && strings.HasPrefix(command, "gauze doctor") && strings.Contains(out, "broken"):
 	default:
 		return fmt.Errorf("exit status %d\n%s", status, out)
@@ -91,7 +96,7 @@ func (s *stage) really(command string) error {
 
 // printed returns what a command prints.
 func (s *stage) printed(command string) (string, error) {
-	if untilStopped.MatchString(command) {
+	if serves(command) {
 		return s.serve(command)
 	}
 	out, _ := s.run(command)

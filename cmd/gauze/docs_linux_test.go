@@ -127,6 +127,7 @@ func TestDocsAreChecked(t *testing.T) {
 		"json\n{\"mcpServers\": {\"a\": {\"comand\": \"b\"}}}\n": "gauze doctor: status 1",
 		"yaml\n# tools.yaml\ntools: {a: {timeuot: 1s}}\n":        "timeuot",
 		"yaml\nname: a\nsteps:\n  - {sever: b}\n":                `unknown key "sever"`,
+		"yaml\ninclude: [cursr]\n":                               `did you mean "cursor"?`,
 		"text\nanything\n":                                       "no rule tests this block",
 		"\nanything\n":                                           "no rule tests this block",
 	} {
@@ -196,6 +197,9 @@ func (s *stage) keep(b block) {
 		s.write("tools.yaml", b.text)
 	case b.language == "yaml" && strings.Contains(b.text, "\nsteps:\n"):
 		s.write("report.yaml", b.text)
+	case isUpFile(b):
+		s.write(".config/gauze/up.yaml", b.text)
+		s.write("team.yaml", b.text)
 	case b.language == "json" && strings.HasPrefix(b.text, `{"tools"`):
 		s.write("tools.json", b.text)
 	}
@@ -220,6 +224,8 @@ func (s *stage) check(b block) string {
 		_, wrong = readPolicies(filepath.Join(s.home, "block.yaml"), nil)
 	case b.language == "yaml" && strings.Contains(b.text, "\nsteps:\n"):
 		_, wrong = task.Parse(b.page, []byte(b.text))
+	case isUpFile(b):
+		wrong = s.upAccepts(b.text)
 	case b.language == "json" && strings.HasPrefix(b.text, `{"tools"`):
 		wrong = json.Unmarshal([]byte(b.text), new(struct{ Tools []map[string]any }))
 	case b.language == "json" && strings.Contains(b.text, `"mcpServers"`):
@@ -235,6 +241,18 @@ func (s *stage) check(b block) string {
 		s.wrong("%s: %v", b.where(), wrong)
 	}
 	return b.text
+}
+
+// isUpFile reports whether a block is a file of gauze up.
+func isUpFile(b block) bool { return b.language == "yaml" && strings.HasPrefix(b.text, "include:") }
+
+// upAccepts checks a file of gauze up.
+func (s *stage) upAccepts(text string) error {
+	s.write("block.yaml", text)
+	if out, status := s.run("gauze up --check block.yaml"); status != 0 {
+		return fmt.Errorf("gauze up --check: status %d\n%s", status, out)
+	}
+	return nil
 }
 
 // clientAccepts checks a client's file as gauze doctor does.

@@ -131,11 +131,14 @@ func (s *stage) run(line string) (out string, status int) {
 // listening is in the last line that gauze prints before it serves.
 var listening = regexp.MustCompile(`/dashboard/$|Ctrl-C`)
 
+// listenFlag is where a page lets gauze listen.
+var listenFlag = regexp.MustCompile(`--listen \S+`)
+
 // serve runs a command that serves, on any free port, stops it, and returns what it printed.
 func (s *stage) serve(line string) (out string, err error) {
 	s.t.Helper()
 	program := untilStopped.FindString(line)
-	line = program + " --listen 127.0.0.1:0" + strings.ReplaceAll(strings.TrimPrefix(line, program), "--listen 0.0.0.0:7300", "")
+	line = program + " --listen 127.0.0.1:0" + listenFlag.ReplaceAllString(strings.TrimPrefix(line, program), "")
 	cmd := s.command(line)
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -31,7 +31,7 @@ type doctorFlags struct {
 	ask     func(*fleet.Server) error // asks before a server of the project is run
 }
 
-const timeoutUsage = "`time` to wait for a server to respond (default: 10s; 60s with npx, uvx and docker; longer while the server makes progress, and up to 60s to heal a silent one)"
+const timeoutUsage = "`time` to wait for a server to respond (default: 10s; 60s with npx, uvx and docker; longer while the server makes progress, and up to 60s to heal one that does not respond)"
 
 // doctorCommand returns gauze doctor, which checks the servers of all clients, or some of them.
 func doctorCommand() *cobra.Command {
@@ -44,7 +44,7 @@ func doctorCommand() *cobra.Command {
 			"gauze list, CLIENT/NAME, a command line in quotes, or a URL. Servers that belong to the\n" +
 			"project are started only if you specify them as CLIENT/NAME.\n\n" +
 			"With --heal, gauze tries fixes that only change how the same server is started or\n" +
-			"reached. It does not install anything or write any file. With --fix, it also repairs\n" +
+			"reached. It does not install anything or write any files. With --fix, it also repairs\n" +
 			"the entries and saves the fixes that helped, after you confirm the diff.\n\n" +
 			"Exit status: 0 if all servers work, 1 if not, 2 for invalid usage.",
 		Example: "gauze doctor\ngauze doctor --fix github\n" +
@@ -71,7 +71,7 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 	case err != nil:
 		return err
 	case f.timeout < 0:
-		return fmt.Errorf("invalid --timeout %v: must be a duration above zero, such as 30s", f.timeout)
+		return fmt.Errorf("invalid --timeout %v: must be a positive duration, such as 30s", f.timeout)
 	case len(specs) > 0 && (len(names) > 0 || len(f.clients) > 0 || f.fix || f.static):
 		return errors.New("command lines and URLs cannot be combined with server names, --client, --fix or --static")
 	case !f.fix && f.given():

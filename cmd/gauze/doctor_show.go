@@ -105,7 +105,7 @@ func showNext(v fleet.Verdict, now invocation, server, margin string, p terminal
 	case v.Next == "" || now.fix && (v.Action == fleet.Heal || v.Action == fleet.Repair):
 		return ""
 	case v.Action == fleet.Try && slices.Contains(now.names, server), v.Action == fleet.Ask && now.fix:
-		return margin[1:] + "by hand: run this command in a terminal, so that gauze can ask you\n"
+		return margin[1:] + "by hand: run this command in a terminal, so that gauze can ask you to confirm\n"
 	case v.Action == fleet.ByHand:
 		step := fault.Steps(doctor.WithCommand(v.Next, v.Command))[0]
 		text := margin[1:] + terminal.FoldAfter("by hand: "+step.Text, margin) + "\n"

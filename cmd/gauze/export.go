@@ -17,7 +17,7 @@ var maxExportWait = time.Second
 func newExporter(o *proxy.Options, transport string) *otlp.Exporter {
 	e, err := otlp.New(os.Getenv, func() otlp.About { return otlp.About{Version: versionText(), Transport: transport} })
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "gauze: nothing is exported over OTLP:", err)
+		fmt.Fprintln(os.Stderr, "gauze: OTLP export is off:", err)
 	}
 	o.Tracer = e.Tracer()
 	e.Start()

@@ -19,7 +19,7 @@ import (
 
 // clientFlag adds --client, which selects servers by client.
 func clientFlag(cmd *cobra.Command, clients *[]string) {
-	cmd.Flags().StringSliceVar(clients, "client", nil, "only the clients with these `ids`, separated by commas (see gauze list --clients)")
+	cmd.Flags().StringSliceVar(clients, "client", nil, "only these clients: comma-separated `ids` (see gauze list --clients)")
 }
 
 // gauzeFlag adds --gauze, the path of our own binary in the entries of wrapped servers.
@@ -50,7 +50,7 @@ func setProgram(fl *fleet.Fleet, given string) error {
 		return checkProgram(fl.Gauze)
 	}
 	if fl.Gauze = fl.Home.Copy; fl.Gauze == "" {
-		return errors.New("this gauze binary may be deleted at any time, and without a home directory gauze cannot keep a copy; use an installed gauze: --gauze PATH")
+		return errors.New("this gauze binary may be deleted at any time, and without a home directory gauze cannot keep a copy; use an installed copy of gauze: --gauze PATH")
 	}
 	fl.Copy = &fleet.Copy{
 		Make: func() (bool, error) { return installed.Copy(here.Path, fl.Gauze, thisBuild().Version) },
@@ -74,7 +74,7 @@ func renewCopy(w io.Writer, fl *fleet.Fleet) error {
 
 // showCopied says that the copy of gauze has changed.
 func showCopied(w io.Writer, path, version string) {
-	fmt.Fprintf(w, "%s The copy of gauze that clients start is now gauze %s: %s\n", terminal.PaintFor(w).Green("✓"), version, path)
+	fmt.Fprintf(w, "%s The copy of gauze that clients start is now version %s: %s\n", terminal.PaintFor(w).Green("✓"), version, path)
 }
 
 // temporaryPlace says where a gauze is that may be deleted.

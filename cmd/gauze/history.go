@@ -38,22 +38,22 @@ func historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history",
 		Short: "Show what gauze healed, and what it could not heal",
-		Long: "Show what happened to wrapped servers and their calls, newest last: crashes and how the\n" +
-			"server came back, replayed, repaired and corrected calls, calls that failed, fixes.\n" +
-			"gauze run, gauze serve and gauze task record these events, without arguments and results.\n" +
-			"Events are kept for 30 days, and at most 200,000 or 64 MB of them.",
+		Long: "Show what happened to wrapped servers and their calls, newest last: crashes and\n" +
+			"recoveries; replayed, repaired, corrected and failed calls; fixes. gauze run, gauze serve\n" +
+			"and gauze task record these events, but not arguments or results. Events are kept for 30\n" +
+			"days, up to 200,000 events or 64 MB.",
 		Example: "gauze history\ngauze history --server notes --since 24h\ngauze history --healed --follow",
 		Args:    atMost(0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	cmd.Flags().StringVar(&f.server, "server", "", "only the server with this `name`: NAME or CLIENT/NAME as shown by gauze list, or part of its command line")
 	cmd.Flags().StringVar(&f.tool, "tool", "", "only calls to the tool with this `name`")
-	cmd.Flags().StringVar(&f.since, "since", "", "only what happened since this `time`: a duration such as 24h or 7d, or a date such as 2026-11-14")
+	cmd.Flags().StringVar(&f.since, "since", "", "only events since this `time`: a duration such as 24h or 7d, or a date such as 2026-11-14")
 	cmd.Flags().BoolVar(&f.healed, "healed", false, "only what gauze healed: restored sessions, saved and repaired calls, fixes, renewed logins")
-	cmd.Flags().BoolVar(&f.all, "all", false, "also routine events: starts, stops, state changes, cancelled calls")
-	cmd.Flags().BoolVar(&f.follow, "follow", false, "continue with new events until interrupted")
+	cmd.Flags().BoolVar(&f.all, "all", false, "also show routine events: starts, stops, state changes, cancelled calls")
+	cmd.Flags().BoolVar(&f.follow, "follow", false, "keep showing new events until interrupted")
 	cmd.Flags().IntVar(&f.limit, "limit", 100, "maximum `number` of entries; 0 means no limit")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print each recorded event as one JSON object per line")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print recorded events as JSON, one object per line")
 	cmd.RegisterFlagCompletionFunc("server", completeServers) // fails only if it is done twice
 	return cmd
 }
@@ -299,7 +299,7 @@ func (f *historyFlags) nothing(out io.Writer, unused bool) (err error) {
 	case f.server == "" && f.tool == "" && f.since == "" && !f.all:
 		_, err = fmt.Fprintln(out, "Nothing had to be healed. To see everything that was recorded:\n\n    gauze history --all")
 	default:
-		_, err = fmt.Fprintln(out, "No recorded event matches. To see everything that was recorded:\n\n    gauze history --all")
+		_, err = fmt.Fprintln(out, "No recorded events match. To see everything that was recorded:\n\n    gauze history --all")
 	}
 	return err
 }

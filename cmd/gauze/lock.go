@@ -98,7 +98,7 @@ func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil && !errors.Is(err, backup.ErrSame) {
 		return err
 	}
-	fmt.Fprintf(out, "%s in %s. To compare later:\n\n    gauze verify\n", recorded, plaintext.Clean(f.file))
+	fmt.Fprintf(out, "%s in %s. To compare the servers with it later:\n\n    gauze verify\n", recorded, plaintext.Clean(f.file))
 	if len(left) > 0 && len(names) > 0 {
 		return exitStatus(1)
 	}
@@ -125,7 +125,7 @@ func (f *lockFlags) check(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.
 // checked tests servers in parallel and shows a line of progress.
 func checked(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.Server, o fleet.CheckOptions, quiet bool) ([]*fleet.Checked, error) {
 	if o.Timeout < 0 {
-		return nil, fmt.Errorf("invalid --timeout %v: must be a duration above zero, such as 30s", o.Timeout)
+		return nil, fmt.Errorf("invalid --timeout %v: must be a positive duration, such as 30s", o.Timeout)
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()

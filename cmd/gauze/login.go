@@ -57,8 +57,8 @@ func loginCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.add(flags)
-	flags.BoolVar(&f.noBrowser, "no-browser", false, "print the address to open, and read the redirect that you paste")
-	flags.BoolVar(&f.status, "status", false, "show the logins: the account, the scopes, the expiry, and how each is stored")
+	flags.BoolVar(&f.noBrowser, "no-browser", false, "print the address to open, and let you paste the address that the browser is redirected to")
+	flags.BoolVar(&f.status, "status", false, "show the account, scopes and expiry of each login, and how it is stored")
 	flags.BoolVar(&f.json, "json", false, "with --status, print JSON")
 	rare(flags, "account", "scope", "no-browser", "status", "json", "client-id")
 	return cmd
@@ -79,7 +79,7 @@ func (f *loginCommandFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	switch own := at.spec; {
 	case own.Login.Mode == launch.LoginOff:
-		return fmt.Errorf("%s does not use a login: its entry contains --login=off. Remove that from the entry, then log in", at.shown())
+		return fmt.Errorf("%s does not use a login: its entry contains --login=off. Remove the flag from the entry, then log in", at.shown())
 	case !own.LogsIn():
 		return fmt.Errorf("%s has its own credential (%s), which is used instead of a login", at.shown(), credentialSource(own))
 	}
@@ -184,7 +184,7 @@ func oneRemote(word redact.Foreign, servers []*fleet.Server) (r remote, err erro
 		case spec.URL == "":
 			continue
 		case s.Config.InProject():
-			return r, fmt.Errorf("%s is configured by the project in this directory. If you trust its address, log in to it by its URL:\n\n    %s",
+			return r, fmt.Errorf("%s is configured by the project in this directory. If you trust its address, log in with its URL:\n\n    %s",
 				redact.Quote(s.ID()), launch.LoginCommand(s.Shown(), spec.Login.Account))
 		}
 		ids = append(ids, redact.Quote(s.ID()))
@@ -225,7 +225,7 @@ func (f *loginCommandFlags) logIn(cmd *cobra.Command, at remote, config login.Co
 		fmt.Fprintf(out, "You are already logged in%s. This will replace that login.\n", as(before.Who))
 	}
 	source := login.New(at.spec.URL, at.spec.Login, config)
-	done := waiting(cmd, false, at.shown()+" to say how to log in")
+	done := waiting(cmd, false, at.shown()+" to report how to log in")
 	page := f.show(cmd)
 	err := source.Login(ctx, func(ctx context.Context, p login.Page) error {
 		done()
@@ -241,7 +241,7 @@ func (f *loginCommandFlags) logIn(cmd *cobra.Command, at remote, config login.Co
 	}
 	got, err := store.Find(login.Resource(at.spec.URL), at.spec.Login.Account)
 	if err != nil {
-		fmt.Fprintf(errOut, "gauze login: the login succeeded, but cannot be read from the store: %s\n", redact.Passage(err.Error()))
+		fmt.Fprintf(errOut, "gauze login: the login succeeded, but gauze cannot read it back: %s\n", redact.Passage(err.Error()))
 		return exitStatus(1)
 	}
 	io.WriteString(out, showLoggedIn(at, got, time.Now()))
@@ -361,13 +361,13 @@ func showLoggedIn(at remote, l login.Login, now time.Time) string {
 	}
 	switch renewed := s.Renewable; {
 	case at.spec.Login.Grant != "":
-		fmt.Fprintln(&b, terminal.Fold("Gauze renews the login automatically where it runs with the same --grant, --client-id and secret."))
+		fmt.Fprintln(&b, terminal.Fold("Gauze renews the login automatically when it is started with the same --grant, --client-id and secret."))
 	case renewed && s.Expires.IsZero():
 		fmt.Fprintln(&b, "Gauze renews the login automatically.")
 	case renewed:
 		fmt.Fprintf(&b, "The access token expires in %s. Gauze renews it automatically.\n", timeline.Age(s.Expires.Sub(now)))
 	case s.Expires.IsZero():
-		fmt.Fprintln(&b, terminal.Fold("The server did not report when the login expires, and did not issue a refresh token. When it expires, gauze cannot renew it, and you must log in again."))
+		fmt.Fprintln(&b, terminal.Fold("The server did not report when the login expires, and did not issue a refresh token. When it expires, gauze cannot renew it, and you will have to log in again."))
 	default:
 		fmt.Fprintln(&b, terminal.Fold(fmt.Sprintf("The login expires in %s. The server did not issue a refresh token, so gauze cannot renew it: you will have to log in again.", timeline.Age(s.Expires.Sub(now)))))
 	}

@@ -41,16 +41,16 @@ func (f *loginFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.secretEnv, "client-secret-env", "", "environment `variable` that contains the client secret")
 	flags.StringVar(&f.secretFile, "client-secret-file", "", "`file` that contains the client secret; only you may have access to it")
 	flags.StringVar(&f.RedirectURL, "redirect-url", "", "loopback `URL` that is registered for the client, such as http://127.0.0.1:8976/callback (default: a free port)")
-	flags.StringVar(&f.Issuer, "login-issuer", "", "`host` or URL of the only authorization server that may issue the login; gauze login then does not ask whether it is the right one")
-	flags.StringArrayVar(&f.Endpoints, "login-endpoint", nil, "additional `host` that the authorization server uses during the login (repeatable); gauze login then does not ask about it")
-	flags.BoolVar(&f.NoResource, "no-resource", false, "do not tell the authorization server which server the token is for, if it rejects that")
+	flags.StringVar(&f.Issuer, "login-issuer", "", "`host` or URL of the only authorization server that may issue the login; gauze login then does not ask you to confirm it")
+	flags.StringArrayVar(&f.Endpoints, "login-endpoint", nil, "additional `host` that the authorization server uses during the login (repeatable); gauze login then does not ask you to confirm it")
+	flags.BoolVar(&f.NoResource, "no-resource", false, "do not tell the authorization server which server the token is for; use this if it rejects such requests")
 	flags.StringVar(&f.Grant, "grant", "", "`grant` for unattended logins: "+launch.GrantClient+", or "+launch.GrantAssertion+" with --assertion-file")
 	flags.StringVar(&f.AssertionFile, "assertion-file", "", "`file` with this workload's identity token, read again for each login")
 }
 
 // addMode adds the flag that says what happens if a login is needed.
 func (f *loginFlags) addMode(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Mode, "login", "", "`mode` of the login to the URL: ask (use the stored login and renew it; report when a new one is needed), auto (open the browser) or off (send only the given headers). Default: ask")
+	flags.StringVar(&f.Mode, "login", "", "login `mode` for the URL: ask (use the stored login and renew it; report when a new one is needed), auto (open the browser) or off (send only the given headers). Default: ask")
 }
 
 // given returns the name of a flag that was set, "" if there is none.
@@ -180,7 +180,7 @@ func checkRedirect(address string) error {
 func scopes(values []string) (all []string, err error) {
 	for _, one := range strings.Fields(strings.Join(values, " ")) {
 		if strings.ContainsFunc(one, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
-			return nil, invalid("scope", one, "must be ASCII, without quotes and backslashes")
+			return nil, invalid("scope", one, "must be ASCII characters without quotes or backslashes")
 		}
 		if !slices.Contains(all, one) {
 			all = append(all, one)
@@ -198,7 +198,7 @@ func readSecret(variable, flag, path string) (value, source string, err error) {
 	switch {
 	case variable != "":
 		if value = strings.TrimSpace(os.Getenv(variable)); value == "" {
-			return "", "", fmt.Errorf("the environment variable %s, from %s, is not set", variable, flag)
+			return "", "", fmt.Errorf("invalid %s: the environment variable %s is not set", flag, variable)
 		}
 		return value, "the variable " + variable, nil
 	case path == "":

@@ -169,15 +169,15 @@ func (s shownLogin) expiry(now time.Time) string {
 	left := s.Expires.Sub(now)
 	switch {
 	case s.Grant != "" && s.Expires.IsZero():
-		return "not known; gauze logs in again with --grant " + s.Grant
+		return "unknown; gauze logs in again when it is run with --grant " + s.Grant
 	case s.Grant != "" && left <= 0:
 		return timeline.Age(-left) + " ago; gauze logs in again when it is run with --grant " + s.Grant
 	case s.Grant != "":
-		return "in " + timeline.Age(left) + "; gauze logs in again with --grant " + s.Grant
+		return "in " + timeline.Age(left) + "; gauze logs in again when it is run with --grant " + s.Grant
 	case s.Expires.IsZero() && s.Renewable:
-		return "not known; gauze renews the login if the server rejects it"
+		return "unknown; gauze renews the login if the server rejects it"
 	case s.Expires.IsZero():
-		return "not known; gauze cannot renew the login, because the server did not issue a refresh token"
+		return "unknown; gauze cannot renew the login, because the server did not issue a refresh token"
 	case s.Renewable && left <= 0:
 		return timeline.Age(-left) + " ago; gauze renews the login the next time it is used"
 	case s.Renewable:

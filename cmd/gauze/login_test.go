@@ -113,7 +113,7 @@ func TestLoginAtTheIssuerOfADifferentServer(t *testing.T) {
 	}
 	said, status := p.gauze("login", "notes")
 	host := strings.TrimPrefix(s.URL, "http://")
-	if wantText(t, said, "You already log in to https://other.test at "+host+". This login is at "+s.URL+":", "--login-issuer "+host); status != 1 || s.Logins() != 0 {
+	if wantText(t, said, "You already use "+host+" to log in to https://other.test. This login is at "+s.URL+", ", "--login-issuer "+host); status != 1 || s.Logins() != 0 {
 		t.Errorf("%d, %d logins", status, s.Logins())
 	}
 	p.must("login", "notes", "--login-issuer", host)
@@ -213,7 +213,7 @@ func TestLoginsThatFail(t *testing.T) {
 		"the person says no":     {logintest.Config{Deny: true}, nil, 1, []string{"not logged in: ", "declined"}},
 		"no refresh token":       {logintest.Config{NoRefresh: true}, nil, 0, []string{"not issue a refresh token", "log in again"}},
 		"a scope is not granted": {logintest.Config{Scopes: []string{"read", "write"}, Granted: []string{"read"}}, nil, 0, []string{"Scopes: read\n", "Requested but not granted: write"}},
-		"a machine":              {logintest.Config{Clients: map[string]string{"robot": "the-secret-of-the-robot"}}, []string{"--grant", "client-credentials", "--client-id", "robot", "--client-secret-env", "ROBOT"}, 0, []string{"Logged in", "renews the login automatically", "same --grant"}},
+		"a machine":              {logintest.Config{Clients: map[string]string{"robot": "the-secret-of-the-robot"}}, []string{"--grant", "client-credentials", "--client-id", "robot", "--client-secret-env", "ROBOT"}, 0, []string{"Logged in", "renews the login automatically", "started with the same", "--grant, --client-id and secret"}},
 		"a wrong secret":         {logintest.Config{Clients: map[string]string{"robot": "a-different-secret"}}, []string{"--grant", "client-credentials", "--client-id", "robot", "--client-secret-env", "ROBOT"}, 1, []string{"not logged in: ", "invalid_client"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -266,7 +266,7 @@ func TestLoginWithoutABrowser(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v:\n%s", err, said.String())
 	}
-	wantText(t, said.String(), "this is not the address that the browser is redirected to", "Logged in at "+s.URL)
+	wantText(t, said.String(), "this is not the callback address", "Logged in at "+s.URL)
 }
 
 // Ctrl-C ends the wait for a person.
@@ -344,9 +344,9 @@ func TestLoginMistakes(t *testing.T) {
 		"gauze login https://theirs.example/mcp":        {"login", "theirs"},
 		"has its own credential":                        {"login", "keyed"},
 		"require --client-id":                           {"login", "notes", "--client-secret-env", "X"},
-		"from --client-secret-env, is not set":          {"login", "notes", "--client-id", "x", "--client-secret-env", "NO_SUCH_VARIABLE"},
-		"unknown flag --client-secret":                  {"login", "notes", "--client-secret", "hidden-secret-value"},
-		`invalid --grant "password"`:                    {"login", "notes", "--grant", "password"},
+		"invalid --client-secret-env: the environment variable NO_SUCH_VARIABLE is not set": {"login", "notes", "--client-id", "x", "--client-secret-env", "NO_SUCH_VARIABLE"},
+		"unknown flag --client-secret": {"login", "notes", "--client-secret", "hidden-secret-value"},
+		`invalid --grant "password"`:   {"login", "notes", "--grant", "password"},
 		"requires --assertion-file, and --assertion-file requires --grant workload-identity": {"login", "notes", "--grant", "workload-identity"},
 		"invalid --redirect-url":                               {"login", "notes", "--redirect-url", "https://evil.example/callback"},
 		"invalid --scope":                                      {"login", "notes", "--scope", `a"b`},
@@ -410,8 +410,8 @@ func TestExpiryInWords(t *testing.T) {
 		{-time.Hour, true, "60 min ago; gauze renews the login the next time it is used"},
 		{time.Hour, false, "in 60 min; gauze cannot renew the login"},
 		{-time.Hour, false, "60 min ago; the server did not issue a refresh token, so you have to log in again"},
-		{0, true, "not known; gauze renews the login if the server rejects it"},
-		{0, false, "not known; gauze cannot renew the login"},
+		{0, true, "unknown; gauze renews the login if the server rejects it"},
+		{0, false, "unknown; gauze cannot renew the login"},
 	} {
 		s := shownLogin{Status: login.Status{Renewable: c.renewable}}
 		if c.expires != 0 {

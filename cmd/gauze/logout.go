@@ -28,13 +28,13 @@ func logoutCommand() *cobra.Command {
 		Use:   "logout SERVER | URL",
 		Short: "Log out of a remote server",
 		Long: "Remove a login that gauze login stored. If the authorization server can revoke tokens,\n" +
-			"gauze asks it to; the login is removed from this machine in any case. Running sessions\n" +
-			"lose it at their next request.",
+			"gauze asks it to. The login is always removed from this machine. Running sessions can no\n" +
+			"longer use it from their next request on.",
 		Example: "gauze logout https://mcp.example.com/mcp\ngauze logout cursor/linear --account work\ngauze logout --all",
 		Args:    atMost(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	cmd.Flags().StringVar(&f.account, "account", "", "`name` of the account to log out")
+	cmd.Flags().StringVar(&f.account, "account", "", "`name` of the account to log out of")
 	cmd.Flags().BoolVar(&f.all, "all", false, "log out of all accounts on the server or, without SERVER, on all servers")
 	return cmd
 }
@@ -129,7 +129,7 @@ func (f *logoutFlags) logOut(cmd *cobra.Command, store *login.Store, l login.Log
 	revoked := store.Revoke(ctx, l, nil)
 	done()
 	if err := store.Remove(l.Key); err != nil && !errors.Is(err, login.ErrNone) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "gauze logout: the login to %s cannot be removed: %s\n", server, redact.Passage(err.Error()))
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze logout: the login to %s could not be removed: %s\n", server, redact.Passage(err.Error()))
 		return false
 	}
 	out := cmd.OutOrStdout()

@@ -32,20 +32,20 @@ func logsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs [flags] SERVER",
 		Short: "Show what a wrapped server printed, and what gauze did",
-		Long: "Show what a wrapped server wrote to stderr, and to stdout besides its messages, when it\n" +
-			"started and exited, and what gauze did about it, newest last. Secrets are masked.\n\n" +
+		Long: "Show what a wrapped server wrote to stderr, and to stdout apart from MCP messages, when\n" +
+			"it started and exited, and what gauze did about it, newest last. Secrets are masked.\n\n" +
 			"While gauze is running a server, it keeps the last 500 lines in memory. After that, the\n" +
-			"journal has the starts and exits for 30 days, but no output: it may repeat a call's\n" +
-			"arguments. With GAUZE_JOURNAL=values in the environment of gauze run, the journal also has\n" +
-			"the last 12 lines before each failure.",
+			"journal keeps the starts and exits for 30 days, but not the output, which may repeat a\n" +
+			"call's arguments. If GAUZE_JOURNAL=values is set in the environment of gauze run, the\n" +
+			"journal also keeps the last 12 lines before each failure.",
 		Example: "gauze logs notes\ngauze logs -f cursor/notes\ngauze logs --since 1h notes",
 		Args:    oneServer,
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
-	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "continue with new lines until interrupted")
+	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "keep showing new lines until interrupted")
 	cmd.Flags().IntVarP(&f.lines, "lines", "n", 100, "maximum `number` of lines; 0 means no limit")
 	cmd.Flags().StringVar(&f.since, "since", "", "only lines since this `time`: a duration such as 24h or 7d, or a date such as 2026-11-14")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print each line as one JSON object per line")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print each line as a JSON object")
 	return cmd
 }
 
@@ -247,13 +247,13 @@ func (l *serverLogs) note(lines []logs.Line, server string) {
 	if l.f.json || slices.ContainsFunc(lines, func(line logs.Line) bool { return line.From != logs.Gauze }) {
 		return
 	}
-	text := "it is not running, and gauze keeps its output only while gauze is running it.\n" +
-		"To also record the last lines before a failure, set GAUZE_JOURNAL=values in the client's entry for it"
+	text := "it is not running, and gauze keeps a server's output only while the server is running.\n" +
+		"To also record the last lines before a failure, set GAUZE_JOURNAL=values in the server's entry"
 	if len(l.known) > 0 {
 		text = "it has not printed anything since gauze started it"
 	}
 	if l.f.since != "" {
-		text = "gauze has not kept any output since then"
+		text = "gauze has not recorded any output since then"
 	}
 	fmt.Fprintf(l.cmd.ErrOrStderr(), "gauze logs: no output from %s: %s\n", short(server, maxStatusName), text)
 }

@@ -66,7 +66,7 @@ func severalNamed(server string, names []string) error {
 // notLogged says why nothing is known about a configured server.
 func notLogged(s *fleet.Server) error {
 	if s.Wrapped {
-		return fmt.Errorf("%s is wrapped, but is not running, and nothing is recorded about it", redact.Quote(s.ID()))
+		return fmt.Errorf("%s is wrapped, but it is not running, and gauze has no record of it", redact.Quote(s.ID()))
 	}
 	return fmt.Errorf("%s is not wrapped, so gauze does not see its output. To wrap it:\n\n    gauze wrap %s", redact.Quote(s.ID()), redact.Quote(shell.Here().Quote(s.ID())))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/access/login"
+	"github.com/gauze-mcp/gauze/internal/hub/attach"
 	"github.com/gauze-mcp/gauze/internal/views/demo/breakable"
 )
 
@@ -24,6 +25,7 @@ func main() {
 // execute runs the command line and returns the exit status: the command's own, or 2 for an error
 // that it did not explain itself.
 func execute() int {
+	attach.DetachIfAsked()
 	if args := os.Args[1:]; onTemporal(args) {
 		return statusAfter("gauze task", runTemporal(args))
 	}
@@ -94,7 +96,7 @@ func commands() *cobra.Command {
 	root.SetHelpCommand(helpCommand())
 	root.SetCompletionCommandGroupID("gauze")
 	root.AddCommand(grouped("check", doctorCommand(), testCommand(), diagnoseCommand(), explainCommand(), repairCommand())...)
-	root.AddCommand(grouped("wrap", wrapCommand(), unwrapCommand(), undoCommand(), runCommand(), serveCommand(), restartCommand())...)
+	root.AddCommand(grouped("wrap", wrapCommand(), unwrapCommand(), undoCommand(), runCommand(), serveCommand(), upCommand(), connectCommand(), restartCommand())...)
 	root.AddCommand(grouped("see", statusCommand(), topCommand(), logsCommand(), historyCommand(), dashboardCommand())...)
 	root.AddCommand(grouped("servers", listCommand(), searchCommand(), addCommand(), removeCommand(), loginCommand(), logoutCommand())...)
 	root.AddCommand(grouped("trust", lockCommand(), verifyCommand(), restoreCommand())...)
@@ -114,7 +116,7 @@ func prepare(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		prepare(sub)
 	}
-	if strings.Contains(cmd.Use, "SERVER") {
+	if strings.Contains(cmd.Use, "SERVER") && cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = completeServers
 	}
 	if cmd.Flags().Lookup("client") != nil {

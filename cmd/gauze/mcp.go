@@ -37,8 +37,9 @@ func mcpCommand() *cobra.Command {
 			"client cannot ask, the agent receives a command for the user to run. With\n" +
 			"--allow-writes, the agent may confirm on the user's behalf, by repeating its call with\n" +
 			"the token that it received.\n\n" +
-			"Six tools are listed: list_servers, check_health, test_connection, configure_server,\n" +
-			"heal_server and undo. --tools all lists all of them, for more of the agent's context.",
+			"By default, six tools are listed: list_servers, check_health, test_connection,\n" +
+			"configure_server, heal_server and undo. --tools all lists all tools, but they take up more\n" +
+			"of the agent's context.",
 		Example: "gauze mcp\n" +
 			"claude mcp add gauze -- gauze mcp\n" +
 			"gauze mcp --tools all",
@@ -67,7 +68,7 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if terminal.Is(os.Stdin) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "gauze mcp serves MCP on stdin and stdout. Add it to your agent's client, as in\n\n  claude mcp add gauze -- gauze mcp")
+		fmt.Fprintln(cmd.ErrOrStderr(), "gauze mcp serves MCP on stdin and stdout. Add it to your agent's client, for example:\n\n  claude mcp add gauze -- gauze mcp")
 	}
 	reduceMemory(busyWrap)
 	surviveReaders()                                      // save tasks and stop servers even if the client is gone

@@ -24,7 +24,7 @@ import (
 func modelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "model",
-		Short: "Check the model that gauze may ask",
+		Short: "Check the model that gauze is configured to use",
 		Long: "Gauze works without a model. With one, it can correct calls that rules cannot repair.\n" +
 			"No model is used unless you configure one.",
 		Args: unknownCommand,
@@ -45,11 +45,11 @@ func modelCheckCommand() *cobra.Command {
 	f := &modelFlags{}
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Ask the model one small question",
+		Short: "Test the model with one small question",
 		Long: "Show which model is configured and where each setting comes from, then ask it one small\n" +
 			"question. Settings come from --model, from the variables GAUZE_MODEL, GAUZE_MODEL_URL,\n" +
 			"GAUZE_MODEL_KEY and GAUZE_MODEL_TIMEOUT, and from gauze/model.yaml in your configuration\n" +
-			"directory, in this order. The key is never shown.\n\n" +
+			"directory, in that order. The key is never shown.\n\n" +
 			"Exit status: 0 if the model answered, 1 if it did not or none is configured, 2 for invalid\n" +
 			"usage.",
 		Example: "gauze model check\n" +
@@ -162,12 +162,12 @@ func nextStep(kind llm.Kind, c modelconfig.Config) string {
 	case llm.TimedOut:
 		return "Give it more time:\n\n    " + words.Set("GAUZE_MODEL_TIMEOUT", (3*c.Timeout).String())
 	case llm.NotFound:
-		return "Use a model name that the server lists:\n\n    " + words.Set("GAUZE_MODEL", c.Provider+":NAME")
+		return "Set GAUZE_MODEL to a model that the server offers:\n\n    " + words.Set("GAUZE_MODEL", c.Provider+":NAME")
 	case llm.Unreachable, llm.NotAPI:
 		if c.Official() {
 			return "If you use a proxy, set it:\n\n    " + words.Set("HTTPS_PROXY", "http://HOST:PORT")
 		}
-		return "If it is at another address, set that:\n\n    " + words.Set("GAUZE_MODEL_URL", "http://HOST:PORT/v1")
+		return "If the model is at another address, set it:\n\n    " + words.Set("GAUZE_MODEL_URL", "http://HOST:PORT/v1")
 	}
 	return ""
 }
@@ -205,7 +205,7 @@ func (c checkedModel) show(out, problems io.Writer) error {
 		if r.Cost > 0 {
 			fmt.Fprintf(&b, "  cost         $%.6f\n", r.Cost)
 		}
-		fmt.Fprintf(&b, "  JSON schema  %s\n", map[bool]string{true: "accepted by the server", false: "not supported by the server; gauze puts it into the prompt"}[r.Schema])
+		fmt.Fprintf(&b, "  JSON schema  %s\n", map[bool]string{true: "accepted by the server", false: "not supported by the server; gauze adds it to the prompt instead"}[r.Schema])
 	}
 	for _, note := range append(c.Warnings, c.Note) {
 		if note != "" {

@@ -50,7 +50,7 @@ func TestModelHelpFitsEightyColumns(t *testing.T) {
 			}
 		}
 	}
-	if page := helpOf(t, "model"); !strings.Contains(page, "check      Ask the model one small question") || !strings.Contains(page, "gauze model COMMAND --help") {
+	if page := helpOf(t, "model"); !strings.Contains(page, "check      Test the model with one small question") || !strings.Contains(page, "gauze model COMMAND --help") {
 		t.Errorf("got %s", page)
 	}
 }

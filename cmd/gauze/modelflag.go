@@ -37,7 +37,7 @@ func (f *adviserFlag) open(cmd *cobra.Command) (llm.Model, error) {
 		model, err = c.Open()
 	}
 	if err != nil && f.name == "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "gauze: no model is used: %s\n", redact.Passage(err.Error()))
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze: continuing without a model: %s\n", redact.Passage(err.Error()))
 		return nil, nil
 	}
 	return model, err

@@ -30,7 +30,7 @@ func setModels(o *proxy.Options, flag string, w io.Writer) error {
 		delete(open, "")
 		fmt.Fprintln(w, fault.LogMark, redact.Passage("continuing without a model: "+err.Error()))
 	case ok:
-		o.ModelTimeout = config.Timeout
+		o.Waits.Model = config.Timeout
 		for _, warning := range config.Warnings {
 			fmt.Fprintln(w, fault.LogMark, redact.Passage(warning))
 		}

@@ -203,7 +203,7 @@ func (m *mover) wantRenewed(cached, own, content string, args ...string) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if said := m.run(cached, args...); !strings.Contains(said, "The copy of gauze that clients start is now gauze ") {
+	if said := m.run(cached, args...); !strings.Contains(said, "The copy of gauze that clients start is now version ") {
 		m.t.Errorf("%s", said)
 	}
 	if after, err := os.ReadFile(filepath.Join(m.home, ".cursor", "mcp.json")); err != nil || string(after) != string(before) {

@@ -15,6 +15,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/text/terminal"
 	"github.com/gauze-mcp/gauze/internal/views/timeline"
+	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
 )
 
 // narrate writes to w what gauze did: one line per event that a person should know about, and none
@@ -101,7 +102,7 @@ func (n *narrator) tell(e event.Event) {
 		if e.Took >= worked {
 			n.code = ""
 		}
-		if n.stopping > 0 {
+		if n.stopping > 0 || e.Reason == upstream.ReasonIdle {
 			return // expected
 		}
 		if e.PID == 0 {

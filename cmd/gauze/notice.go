@@ -33,7 +33,7 @@ func addNotice(cmd *cobra.Command) {
 		check := watch.Begin()
 		err := run(cmd, args)
 		if newer := check.End(); newer != "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s is available (installed: %s): gauze upgrade\n", newer, watch.Installed)
+			fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s is available (installed: %s). To upgrade: gauze upgrade\n", newer, watch.Installed)
 		}
 		return err
 	}

@@ -22,7 +22,7 @@ const maxRestartWait = 10 * time.Second
 // observed is what a wrap shows to gauze status, gauze top and the dashboard.
 type observed struct {
 	options  proxy.Options
-	via      string // run, serve or task
+	via      string // run, serve, up or task
 	since    time.Time
 	recorded recording
 	look     func(detail bool) (o proxy.Observation, sessions int)
@@ -36,9 +36,9 @@ func observeSession(s *proxy.Session, via string, recorded recording) observed {
 		look: func(detail bool) (proxy.Observation, int) { return s.Observe(detail), 1 }}
 }
 
-// observeGateway shows all sessions of gauze serve.
-func observeGateway(g *gateway.Gateway, recorded recording) observed {
-	return observed{options: g.Session, via: "serve", since: time.Now(), recorded: recorded, restart: g.Restart, printed: g.Printed, look: g.Observe}
+// observeGateway shows all sessions of gauze serve, or those of one server of gauze up.
+func observeGateway(g *gateway.Gateway, via string, recorded recording) observed {
+	return observed{options: g.Session, via: via, since: time.Now(), recorded: recorded, restart: g.Restart, printed: g.Printed, look: g.Observe}
 }
 
 // announce makes the wrap visible until end is called. It never delays the wrap, and a wrap that

@@ -9,12 +9,13 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/disk/files"
 	"github.com/gauze-mcp/gauze/internal/disk/journal"
+	"github.com/gauze-mcp/gauze/internal/hub/attach"
 )
 
 // stateNames are what gauze makes in its state directory. What has one of these names and a suffix after
 // a dot is gauze's too.
 var stateNames = []string{
-	"backups", "calls", "dashboards", "dashboard-token", "latest-release.json", "live", "lock.key", "logins", "seen", "serve-token", "servers", "tasks",
+	"backups", "calls", "dashboards", "dashboard-token", "latest-release.json", "live", "lock.key", "logins", "seen", "serve-token", "servers", "tasks", attach.DirName,
 	journal.FileName,
 }
 

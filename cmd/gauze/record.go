@@ -55,7 +55,7 @@ func recordEvents(events *event.Stream, off bool) recording {
 // sayUnrecorded says why events are not recorded.
 func sayUnrecorded(err error) {
 	cause, next, _ := strings.Cut(err.Error(), "\n")
-	fmt.Fprintf(os.Stderr, "%s events are not recorded: %s (%s; or --no-journal)\n", fault.LogMark, cause, next)
+	fmt.Fprintf(os.Stderr, "%s events are not recorded: %s (%s, or use --no-journal)\n", fault.LogMark, cause, next)
 }
 
 // off reports whether nothing is recorded.

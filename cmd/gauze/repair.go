@@ -43,7 +43,7 @@ func repairCommand() *cobra.Command {
 	flags.StringVar(&f.schema, "schema", "", "`file` with a schema, a tool or a list of tools; - for stdin")
 	flags.StringVar(&f.tool, "tool", "", "`name` of the tool that the model called")
 	flags.StringVar(&f.batch, "batch", "", "file of calls, one JSON object per line: id, tool, called,\ntools, schema, args; - for stdin")
-	flags.StringVar(&f.tier, "tier", "report", "`tier` of repairs: silent (only repairs with a single reading) or report (also\n"+
+	flags.StringVar(&f.tier, "tier", "report", "`tier` of repairs: silent (only unambiguous repairs) or report (also\n"+
 		"repairs that are reported to the model). gauze run uses\nsilent for tools that are neither read-only nor idempotent")
 	flags.BoolVar(&f.json, "json", false, "print the result as JSON")
 	forHarness(flags, "batch")

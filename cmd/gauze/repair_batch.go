@@ -254,9 +254,9 @@ func explainLine(err error) string {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind) && kind.Field != "":
-		return fmt.Sprintf("%s is a JSON %s: a line must be an object %s, and names must be strings", kind.Field, kind.Value, form)
+		return fmt.Sprintf("%s is a JSON %s: each line must be an object %s, and names must be strings", kind.Field, kind.Value, form)
 	case errors.As(err, &kind):
-		return fmt.Sprintf("a JSON %s: a line must be an object %s", kind.Value, form)
+		return fmt.Sprintf("a JSON %s: each line must be an object %s", kind.Value, form)
 	}
 	return "not JSON: " + err.Error()
 }

@@ -24,10 +24,10 @@ func restartCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restart SERVER",
 		Short: "Restart a wrapped server, keeping its sessions",
-		Long: "Replace the process of a wrapped server when none of its calls is in flight. The client\n" +
-			"keeps its session, and calls sent meanwhile wait for the new process. If several clients\n" +
-			"are running a server with this name, each one is restarted. gauze status shows the\n" +
-			"names.",
+		Long: "Replace the process of a wrapped server as soon as it has no calls in flight. The client\n" +
+			"keeps its session, and calls sent in the meantime wait for the new process. If several\n" +
+			"clients are running a server with this name, each one is restarted. gauze status shows\n" +
+			"the names.",
 		Example: "gauze restart notes",
 		Args:    oneServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,13 +52,13 @@ func restartCommand() *cobra.Command {
 func restartAll(cmd *cobra.Command, dir string, chosen []live.Server) error {
 	for _, s := range chosen {
 		if s.Name != chosen[0].Name {
-			return fmt.Errorf("several servers match: %q, %q; use the whole name", chosen[0].Name, s.Name)
+			return fmt.Errorf("several servers match: %q, %q; use the full name", chosen[0].Name, s.Name)
 		}
 	}
 	failed := false
 	for _, s := range chosen {
 		if s.State == live.StateSilent {
-			fmt.Fprintf(cmd.ErrOrStderr(), "gauze restart: %s: not restarted: gauze (pid %d) does not respond\n", label(s), s.PID)
+			fmt.Fprintf(cmd.ErrOrStderr(), "gauze restart: %s was not restarted: its gauze process (pid %d) is not responding\n", label(s), s.PID)
 			failed = true
 			continue
 		}

@@ -16,8 +16,8 @@ func restoreCommand() *cobra.Command {
 		Short: "Restore the entries that gauze lock recorded",
 		Long: "Restore entries that are missing or have changed since gauze lock was last run. Existing\n" +
 			"values of variables and headers are kept; missing ones become references, because a lock\n" +
-			"file contains no values. The lock file decides what clients run, so you must review the\n" +
-			"diff: --yes does not cover it.",
+			"file does not contain values. The lock file determines what clients run, so you must\n" +
+			"review the diff: --yes does not cover it.",
 		Example: "gauze restore --dry-run\ngauze restore github",
 		Args:    cobra.ArbitraryArgs,
 	}

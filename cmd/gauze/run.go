@@ -45,7 +45,7 @@ func runCommand() *cobra.Command {
 	flags.StringVar(&f.statusFile, "status-file", "", "write counters as JSON to this `file` on exit")
 	flags.BoolVar(&f.quiet, "quiet", false, "do not report healed failures on stderr")
 	journalFlag(flags, &f.noJournal)
-	flags.StringArray("entry", nil, "`FIELD=TEXT` of the client's entry that gauze unwrap restores; gauze wrap writes this (repeatable)")
+	flags.StringArray("entry", nil, "original `FIELD=TEXT` of the client's entry, added by gauze wrap so that gauze unwrap can restore it (repeatable)")
 	rare(flags, "url", "header-env", "name", "timeout", "repair", "tool")
 	return cmd
 }

@@ -29,13 +29,13 @@ func searchCommand() *cobra.Command {
 	f := &searchFlags{}
 	cmd := &cobra.Command{
 		Use:   "search WORDS...",
-		Short: "Find MCP servers and how to add them",
+		Short: "Find MCP servers, and see how to add them",
 		Long: "Search the official MCP registry, or another registry with the same API (--registry,\n" +
 			"GAUZE_REGISTRY). Only WORDS are sent. Responses are cached for a day; --offline searches\n" +
 			"the cache only. Nothing is installed or started. Descriptions come from the publishers\n" +
 			"and are not verified.\n\n" +
-			"Exit status: 0 if a server was found, 1 if none was or the registry cannot be reached,\n" +
-			"2 for invalid usage.",
+			"Exit status: 0 if a server was found, 1 if none was found or the registry cannot be\n" +
+			"reached, 2 for invalid usage.",
 		Example: "gauze search airtable\n" +
 			"gauze search google drive --limit 3\n" +
 			"gauze search weather --json",
@@ -85,7 +85,7 @@ func (f *searchFlags) check(args []string) error {
 	words := strings.Join(args, " ")
 	switch {
 	case strings.TrimSpace(words) == "":
-		return errors.New("missing WORDS, as in: gauze search airtable")
+		return errors.New("missing WORDS; for example: gauze search airtable")
 	case redact.Text(words) != words:
 		return errors.New("the query appears to contain a secret, so it was not sent")
 	case f.limit < 1 || f.limit > 100:
@@ -145,7 +145,7 @@ func showFound(found registry.Found, words string, offline bool, p terminal.Pain
 	case offline && found.Kept.IsZero():
 		b.WriteString("The cache is empty. Search once without --offline.\n")
 	default:
-		fmt.Fprintf(&b, "No server found for %s. The registry searches only names; try a single word of the name.\n", redact.Quote(words))
+		fmt.Fprintf(&b, "No server found for %s. The registry searches only names; try a single word from the name.\n", redact.Quote(words))
 	}
 	if found.Trouble != nil {
 		fmt.Fprintf(&b, "The list may be incomplete: %v.\n", found.Trouble)
@@ -180,7 +180,7 @@ func showServer(b *strings.Builder, server registry.Server, p terminal.Paint) {
 		}
 	}
 	if len(server.Ways) == 0 {
-		b.WriteString("    gauze supports none of this server's packages and transports\n")
+		b.WriteString("    gauze does not support any of this server's packages or transports\n")
 	}
 	b.WriteString("\n")
 }

@@ -44,14 +44,14 @@ func serveCommand() *cobra.Command {
 		Use:   "serve [flags] -- COMMAND [ARGS...]",
 		Short: "Serve an MCP server over HTTP and keep it alive",
 		Long: "Serve COMMAND, an MCP server on stdio, or a remote server (--url), over streamable HTTP\n" +
-			"at http://127.0.0.1:7300/mcp. Each client session gets its own server; clients of\n" +
-			"protocol 2026-07-28, which has no sessions, share one. All are kept alive as with\n" +
-			"gauze run. GET /healthz reports that gauze is running, GET /readyz the state of the\n" +
+			"at http://127.0.0.1:7300/mcp. Each client session gets its own server; clients that\n" +
+			"use protocol 2026-07-28, which has no sessions, share one. All servers are kept alive as\n" +
+			"with gauze run. GET /healthz reports that gauze is running, GET /readyz the state of the\n" +
 			"server, GET /metrics metrics for Prometheus. The dashboard is at /dashboard/ if\n" +
 			"the address is loopback.\n\n" +
 			"Clients must send a token. Unless you choose one, gauze creates one at the first\n" +
-			"start, shows it once as an entry for a client's configuration, and keeps it in\n" +
-			"gauze's state directory. With --oauth-issuer, clients send access tokens from your\n" +
+			"start, shows it once as an entry for a client's configuration, and keeps it in its\n" +
+			"state directory. With --oauth-issuer, clients send access tokens from your\n" +
 			"authorization server instead; clients that support OAuth find it on their own. The\n" +
 			"server never receives clients' tokens.",
 		Example: "  gauze serve -- npx -y @modelcontextprotocol/server-everything\n" +
@@ -63,7 +63,7 @@ func serveCommand() *cobra.Command {
 	flags := cmd.Flags()
 	f.add(flags)
 	f.login.mayShare = true
-	flags.Lookup("login").Usage += ". If clients are different users (--oauth-issuer, several tokens), each has their own login, and gauze does not open your browser for them; shared uses your login for all of them, with all of its permissions"
+	flags.Lookup("login").Usage += ". If clients are different users (--oauth-issuer, several tokens), each user has their own login, and gauze does not open your browser for them; shared uses your login for all of them, with all of its permissions"
 	flags.Lookup("max-message").Usage += "; requests are limited to 16MiB unless you set this"
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "`address` to listen on; requires --token-env, --token-file or --oauth-issuer unless it is loopback")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with the accepted tokens, one per line; each token has its own sessions (default: a token that gauze creates)")
@@ -76,7 +76,7 @@ func serveCommand() *cobra.Command {
 	flags.DurationVar(&f.front.Idle, "session-idle", 30*time.Minute, "idle `time` after which a session ends")
 	flags.DurationVar(&f.front.Drain, "drain", 10*time.Second, "`time` allowed for requests in flight to finish when gauze stops")
 	flags.DurationVar(&f.front.KeepAlive, "keep-alive", 15*time.Second, "idle `time` before a keep-alive is sent on a stream")
-	flags.DurationVar(&f.front.IdleProbe, "idle-probe", proxy.LookEvery, "`time` between two probes of an idle server, for /readyz; 0 disables them")
+	flags.DurationVar(&f.front.IdleProbe, "idle-probe", proxy.LookEvery, "`time` between probes of an idle server, for /readyz; 0 disables them")
 	flags.StringVar(&f.statusFile, "status-file", "", "write counters as JSON to this `file` on exit")
 	flags.BoolVar(&f.quiet, "quiet", false, "do not report healed failures on stderr")
 	flags.BoolVar(&f.front.Resumable, "resumable", false, "let clients that lost their connection retrieve the messages they missed (Last-Event-ID)")
@@ -163,7 +163,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	f.oauth.announce(front.OAuth)
 	announceLogin(os.Stderr, o.Spec, &front)
 	sayDashboard()
-	seen := observeGateway(g, recorded)
+	seen := observeGateway(g, "serve", recorded)
 	g.Metrics = seen.metrics()
 	hide := seen.announce()
 	exporter.Watch(seen.source().Server)
@@ -183,7 +183,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 func (f *serveFlags) checkFront(cmd *cobra.Command) error {
 	for _, name := range []string{"session-idle", "keep-alive"} {
 		if d, err := cmd.Flags().GetDuration(name); err == nil && d <= 0 {
-			return fmt.Errorf("invalid --%s %v: must be a duration above zero, such as 30s or 5m", name, d)
+			return fmt.Errorf("invalid --%s %v: must be a positive duration, such as 30s or 5m", name, d)
 		}
 	}
 	if f.front.Drain < 0 {
@@ -192,7 +192,7 @@ func (f *serveFlags) checkFront(cmd *cobra.Command) error {
 	if f.front.IdleProbe < 0 {
 		return fmt.Errorf("invalid --idle-probe %v: must be 0 or more", f.front.IdleProbe)
 	}
-	if f.front.MaxSessions < 0 {
+	if cmd.Flags().Changed("max-sessions") && f.front.MaxSessions <= 0 {
 		return fmt.Errorf("invalid --max-sessions %d: must be above 0", f.front.MaxSessions)
 	}
 	for _, origin := range f.front.Origins {

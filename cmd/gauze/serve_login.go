@@ -25,7 +25,7 @@ func checkLogins(front *gateway.Options) error {
 	if flag == "" {
 		return nil
 	}
-	return fmt.Errorf("%s is for your own login, but the clients are different users, each with their own; to use yours for all of them: --login shared", flag)
+	return fmt.Errorf("%s is for your own login, but the clients are different users, each with their own login; to use yours for all of them: --login shared", flag)
 }
 
 // announceLogin reports that clients of different users all act as one user at the server, because
@@ -48,10 +48,10 @@ func announceLogin(stderr io.Writer, spec launch.Spec, front *gateway.Options) {
 	case found.Who != "":
 		who = "the login of " + redact.Quote(found.Who)
 	case spec.Login.Account != "":
-		who = "the login of the account " + redact.Quote(spec.Login.Account)
+		who = "the login for the account " + redact.Quote(spec.Login.Account)
 	}
 	if front.OwnLogins() {
-		fmt.Fprintf(stderr, "gauze: %s at %s is not used: each client has its own; to use it for all of them: --login shared\n", who, redact.Quote(resource))
+		fmt.Fprintf(stderr, "gauze: %s at %s is not used: each client has its own login; to use this one for all of them: --login shared\n", who, redact.Quote(resource))
 		return
 	}
 	fmt.Fprintf(stderr, "gauze: all clients use %s at %s, with all of its permissions\n", who, redact.Quote(resource))

@@ -38,7 +38,7 @@ func TestServeTellsWhoseLoginAllClientsUse(t *testing.T) {
 		{"a program", launch.Spec{URL: address, Login: program}, several, "all clients use the login of alice@example.com"},
 		{"users of an issuer", launch.Spec{URL: address, Login: shared}, gateway.Options{OAuth: &gateway.OAuth{}}, "the login of alice@example.com"},
 		{"no token", launch.Spec{URL: address}, gateway.Options{}, "the login of alice@example.com"},
-		{"an account", launch.Spec{URL: address, Login: launch.Login{Account: "work", Mode: launch.LoginShared}}, several, "the login of the account work"},
+		{"an account", launch.Spec{URL: address, Login: launch.Login{Account: "work", Mode: launch.LoginShared}}, several, "the login for the account work"},
 		{"one token", launch.Spec{URL: address}, one, ""},
 		{"an ended login", launch.Spec{URL: address, Login: launch.Login{Account: "old"}}, several, ""},
 		{"no login", launch.Spec{URL: "https://other.example.com/mcp"}, several, ""},

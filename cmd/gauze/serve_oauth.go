@@ -64,7 +64,7 @@ func (f *oauthFlags) check(listen string, withTokens bool) error {
 	}
 	for _, scope := range f.scopes {
 		if scope == "" || strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
-			return invalid("oauth-scope", scope, "must be one scope, of ASCII characters without spaces, quotes and backslashes")
+			return invalid("oauth-scope", scope, "must be a single scope of ASCII characters, without spaces, quotes or backslashes")
 		}
 	}
 	host, _, err := net.SplitHostPort(listen)
@@ -74,7 +74,7 @@ func (f *oauthFlags) check(listen string, withTokens bool) error {
 	case introspection && !f.introspect:
 		return errors.New("--oauth-client-id, --oauth-client-secret-env and --oauth-client-secret-file require --oauth-introspect")
 	case f.introspect && (f.clientID == "" || (f.secretEnv == "") == (f.secretFile == "")):
-		return errors.New("--oauth-introspect requires --oauth-client-id, and one of --oauth-client-secret-env and --oauth-client-secret-file")
+		return errors.New("--oauth-introspect requires --oauth-client-id, and either --oauth-client-secret-env or --oauth-client-secret-file")
 	case err == nil && !launch.IsLoopback(host) && f.publicURL == "":
 		return fmt.Errorf("%s can be reached from other machines: --oauth-issuer requires --public-url, the URL of the endpoint as clients configure it", listen)
 	}

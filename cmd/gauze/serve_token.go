@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/access/httpguard"
 	"github.com/gauze-mcp/gauze/internal/disk/files"
 	"github.com/gauze-mcp/gauze/internal/workshop/backup"
 )
@@ -30,7 +30,7 @@ func (f *serveFlags) chosenTokens() ([]string, error) {
 	case f.tokenEnv != "":
 		token := strings.TrimSpace(os.Getenv(f.tokenEnv))
 		if token == "" {
-			return nil, fmt.Errorf("the environment variable %s, from --token-env, is not set", f.tokenEnv)
+			return nil, fmt.Errorf("invalid --token-env: the environment variable %s is not set", f.tokenEnv)
 		}
 		return []string{token}, checkToken(token, "the token in "+f.tokenEnv)
 	case f.tokenFile != "":
@@ -83,46 +83,16 @@ func checkMode(file *os.File, secret string) error {
 	return nil
 }
 
-// minTokenBits is the estimated strength a token must have. The estimate is
-// low: it accepts about 20 random characters.
-const minTokenBits = 64
-
 // checkToken rejects a token that can be guessed. It never shows the token.
 func checkToken(token, what string) error {
 	if strings.ContainsAny(token, " \t") {
 		return fmt.Errorf("%s contains spaces", what)
 	}
-	if tokenBits(token) < minTokenBits {
+	if httpguard.Guessable(token) {
 		return fmt.Errorf("%s is too easy to guess: it must have at least 20 random characters. Create one with\n\n  openssl rand -hex 32\n\n"+
 			"or omit --token-env and --token-file to let gauze create one", what)
 	}
 	return nil
-}
-
-// tokenBits estimates the strength of a token: the entropy of its characters,
-// without those that continue a sequence (aaa, 123) or repeat what came before.
-func tokenBits(token string) float64 {
-	count := map[byte]int{}
-	n := 0
-	for i := range len(token) {
-		if i >= 2 && (continues(token[i-2:i+1]) || strings.Contains(token[:i], token[i-2:i+1])) {
-			continue
-		}
-		count[token[i]]++
-		n++
-	}
-	bits := 0.0
-	for _, times := range count {
-		bits += float64(times) * math.Log2(float64(n)/float64(times))
-	}
-	return bits
-}
-
-// continues reports whether three characters are a sequence, such as aaa, abc
-// or 321.
-func continues(three string) bool {
-	step := int(three[2]) - int(three[1])
-	return step >= -1 && step <= 1 && step == int(three[1])-int(three[0])
 }
 
 // ownTokens are the tokens in the state directory of gauze: one, unless the user added more.
@@ -176,7 +146,7 @@ func (t ownTokens) announce(stdout, stderr io.Writer, name, url string) {
 		fmt.Fprintf(stderr, "gauze: clients must send the token in %s as Authorization: Bearer TOKEN\n", t.file)
 		return
 	}
-	fmt.Fprintf(stderr, "gauze: created a token for clients in %s; it is shown only now. An entry for a client's configuration:\n", t.file)
+	fmt.Fprintf(stderr, "gauze: created a token for clients in %s; it will not be shown again. Add this entry to a client's configuration:\n", t.file)
 	type entry struct {
 		Type    string            `json:"type"`
 		URL     string            `json:"url"`

@@ -37,22 +37,24 @@ type serverFlags struct {
 
 func (f *serverFlags) add(flags *pflag.FlagSet) {
 	f.addServer(flags)
+	flags.BoolVar(&f.wrap.Lazy, "lazy", false, "start the server only when a client needs it, and stop it when it is not in use; what it said the last time answers the rest")
+	flags.DurationVar(&f.wrap.Idle, "idle", defaultIdle, "`time` without use after which --lazy stops the server; 0 never stops it. Setting it implies --lazy")
 	flags.DurationVar(&f.wrap.Timing.Timeout, "timeout", 0, "maximum `time` without progress for a call (default: no limit; gauze always fails calls to a hung server)")
 	flags.DurationVar(&f.wrap.Timing.MaxTime, "max-time", 0, "maximum total `time` for a call, even with progress (default: no limit)")
 	flags.DurationVar(&f.wrap.Timing.Patience, "patience", 30*time.Second, "maximum `time` to hold a call while the server is down")
 	flags.DurationVar(&f.wrap.StartTimeout, "start-timeout", 0, "idle `time` before a starting server is considered stuck (default: 1m, or longer if earlier starts took longer)")
 	flags.DurationVar(&f.wrap.Timing.ProbeInterval, "probe-interval", 15*time.Second, "idle `time` before a liveness probe while a call is pending")
 	flags.DurationVar(&f.wrap.Timing.ProbeTimeout, "probe-timeout", 5*time.Second, "`time` to wait for the response to a liveness probe")
-	flags.DurationVar(&f.wrap.Timing.HangGrace, "hang-grace", 10*time.Second, "`time` without CPU use, or suspended, after which a server that does not respond to probes is considered hung")
+	flags.DurationVar(&f.wrap.Timing.HangGrace, "hang-grace", 10*time.Second, "`time` without using the CPU, or suspended, after which a server that does not respond to probes is considered hung")
 	flags.DurationVar(&f.wrap.ConfirmAfter, "confirm-after", 5*time.Second, "idle `time` after which gauze checks that a remote server still accepts the session and the login before it sends a call that may write (negative: before every such call)")
 	flags.DurationVar(&f.wrap.Timing.ResumedRead, "resumed-read", 30*time.Second, "`time` to wait for data on a resumed stream before an interrupted read-only call is sent again (negative: never)")
 	flags.DurationVar(&f.wrap.Timing.ResumedWrite, "resumed-write", 5*time.Minute, "`time` to wait for data on a resumed stream before the outcome of any other interrupted call is reported as unknown (negative: never)")
-	flags.StringArrayVar(&f.tools, "tool", nil, "`policy` for one tool: NAME:replay=never|safe|idempotent, timeout=5m, max-in-flight=2, repair=off|silent|report|strict, correct.enabled=false, separated by commas; NAME * with correct.KEY means all tools (repeatable)")
+	flags.StringArrayVar(&f.tools, "tool", nil, "`policy` for one tool: NAME:replay=never|safe|idempotent, timeout=5m, max-in-flight=2, repair=off|silent|report|strict, correct.enabled=false, separated by commas; use * as NAME to set correct.KEY for all tools (repeatable)")
 	flags.StringVar(&f.wrap.Repair, "repair", "", "`mode` for calls whose arguments do not match the tool's schema: off (send them unchanged), silent (repair without telling the model), report (report every change) or strict (reject what cannot be repaired). Default: repair, report anything beyond spelling, and send the rest unchanged")
 	flags.StringVar(&f.model, "model", "", modelUsage("the model that corrects rejected calls; sampling uses the client's own model"))
 	flags.StringVar(&f.policy, "policy", "", "YAML `file` with tool policies")
 	f.maxMessage = proxy.DefaultMaxMessage
-	flags.Var(&f.maxMessage, "max-message", "maximum `size` of a message; forwarding one may take a few times as much memory")
+	flags.Var(&f.maxMessage, "max-message", "maximum `size` of a message; forwarding a message may use several times as much memory")
 	flags.IntVar(&f.wrap.Limits.Window, "window", 0, "maximum `number` of calls with side effects in flight (default: no limit; 1 after a crash, then slowly increasing)")
 	flags.DurationVar(&f.restartBackoff, "restart-backoff", 200*time.Millisecond, "base `time` between restarts; 0 restarts immediately")
 	flags.IntVar(&f.restartLimit, "restart-limit", 5, "maximum `number` of failed starts per minute before a pause; 0 means no limit")
@@ -85,6 +87,9 @@ func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []strin
 		reduceMemory(busyWrap)
 	}
 	o = f.wrap
+	if o.Lazy = o.Lazy || flags.Changed("idle"); !o.Lazy {
+		o.Idle = 0
+	}
 	if flags.Changed("max-message") { // otherwise, the default depends on the command
 		o.Limits.MaxMessage = int(f.maxMessage)
 	}
@@ -97,12 +102,7 @@ func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []strin
 	if err := setModels(&o, f.model, os.Stderr); err != nil {
 		return o, err
 	}
-	machine := doctor.ThisMachine()
-	o.Doctor = doctor.Live(machine, !f.noHeal)
-	o.Calls = &doctor.CallDoctor{Machine: machine, Log: callLog()}
-	if dir, err := backup.StateDir(); err == nil {
-		o.Shelf = remembered.In(dir)
-	}
+	consult(&o, !f.noHeal)
 	o.Restart.Backoff, o.Restart.Limit, o.Limits.RetryBudget = f.restartBackoff, f.restartLimit, f.retryBudget
 	if f.restartBackoff == 0 {
 		o.Restart.Backoff = -1
@@ -118,6 +118,20 @@ func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []strin
 	}
 	return o, nil
 }
+
+// consult lets the doctor look after sessions with these options; heal says whether it may also change how their server
+// is started. What servers say about themselves is remembered.
+func consult(o *proxy.Options, heal bool) {
+	machine := doctor.ThisMachine()
+	o.Doctor = doctor.Live(machine, heal)
+	o.Calls = &doctor.CallDoctor{Machine: machine, Log: callLog()}
+	if dir, err := backup.StateDir(); err == nil {
+		o.Shelf = remembered.In(dir)
+	}
+}
+
+// defaultIdle is after how long --lazy stops a server that is not in use: longer than most pauses of a conversation.
+const defaultIdle = 10 * time.Minute
 
 // callLog returns where failed calls are remembered.
 func callLog() doctor.CallLog {
@@ -199,7 +213,7 @@ func (f *serverFlags) check(flags *pflag.FlagSet) error {
 		d, err := flags.GetDuration(name)
 		unlimited := d == 0 && (name == "timeout" || name == "max-time")
 		if given := err == nil && flags.Changed(name); given && d <= 0 && !unlimited {
-			return fmt.Errorf("invalid --%s %v: must be a duration above zero, such as 30s or 5m", name, d)
+			return fmt.Errorf("invalid --%s %v: must be a positive duration, such as 30s or 5m", name, d)
 		}
 	}
 	for _, name := range []string{"window", "restart-limit", "retry-budget"} {
@@ -214,6 +228,9 @@ func (f *serverFlags) check(flags *pflag.FlagSet) error {
 	}
 	if f.maxMessage < 64<<10 {
 		return fmt.Errorf("invalid --max-message %v: must be at least 64KiB", f.maxMessage)
+	}
+	if f.wrap.Idle < 0 {
+		return fmt.Errorf("invalid --idle %v: must be 0 or more", f.wrap.Idle)
 	}
 	if f.restartBackoff < 0 {
 		return fmt.Errorf("invalid --restart-backoff %v: must be 0 or more", f.restartBackoff)

@@ -37,6 +37,7 @@ type state struct {
 	Files []string `json:"files"` // that have errors, each with what is wrong
 
 	Running int    `json:"running"`
+	Asleep  int    `json:"asleep"` // those of Running whose server the next call starts
 	Down    []down `json:"down"`
 
 	Week string `json:"week,omitempty"`
@@ -108,6 +109,9 @@ func (s *state) running(all []live.Server, view *fleet.View) {
 				d.Name, d.word = redact.Quote(id), shell.Here().Quote(id)
 			}
 			s.Down = append(s.Down, d)
+		case live.StateAsleep:
+			s.Asleep++
+			s.Running++
 		default:
 			s.Running++
 		}
@@ -141,7 +145,7 @@ func weekHere(cmd *cobra.Command, running []live.Server) string {
 	}
 	j, err := journal.Open(path)
 	if err != nil {
-		return "This week: not known, because the journal cannot be read: run gauze history"
+		return "This week: unknown; the journal cannot be read. To see why: gauze history"
 	}
 	defer j.Close()
 	if s := j.Salvaged(); s != nil {
@@ -195,17 +199,17 @@ func (s *state) text(p terminal.Paint) string {
 	case len(s.Down) > 0:
 		add("%s", s.downLine())
 	case s.Running > 0:
-		add("%d running, none down", s.Running)
+		add("%s, none down", s.upLine())
 	case s.Wrapped > 0:
-		add("No wrapped server is running: start a client, which starts its servers")
+		add("No wrapped server is running. Start a client; it starts its own servers")
 	}
 	if s.Week != "" && s.Servers+len(s.Files)+s.Running+len(s.Down) > 0 {
 		add("%s", s.Week)
 	}
 	if len(lines) == 0 {
 		lines = append(lines, "Gauze keeps MCP servers working: it restarts servers that crash or hang, repairs",
-			"invalid calls, and finds out why a server does not start. To see it:", "", "    "+p.Bold("gauze demo"), "",
-			"No MCP client on this machine has servers. For all commands: gauze help --all")
+			"invalid calls, and finds out why a server does not start. To see it in action:", "", "    "+p.Bold("gauze demo"), "",
+			"No MCP client on this machine has any servers. To see all commands: gauze help --all")
 		return strings.Join(lines, "\n") + "\n"
 	}
 	return strings.Join(append(lines, "Next: "+p.Bold(s.Next)), "\n") + "\n"
@@ -233,9 +237,17 @@ func (s *state) standing() string {
 // downLine names the first server that is down, and why.
 func (s *state) downLine() string {
 	first := s.Down[0]
-	text := fmt.Sprintf("%d running, %d down: %s (%s)", s.Running, len(s.Down), first.Name, first.Reason)
+	text := fmt.Sprintf("%s, %d down: %s (%s)", s.upLine(), len(s.Down), first.Name, first.Reason)
 	if more := len(s.Down) - 1; more > 0 {
-		text = fmt.Sprintf("%d running, %d down, such as %s (%s)", s.Running, len(s.Down), first.Name, first.Reason)
+		text = fmt.Sprintf("%s, %d down, such as %s (%s)", s.upLine(), len(s.Down), first.Name, first.Reason)
 	}
 	return text
+}
+
+// upLine says how many servers are running, and how many of them are asleep.
+func (s *state) upLine() string {
+	if s.Asleep == 0 {
+		return fmt.Sprintf("%d running", s.Running)
+	}
+	return fmt.Sprintf("%d running (%d asleep)", s.Running, s.Asleep)
 }

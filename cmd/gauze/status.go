@@ -34,11 +34,11 @@ func statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [flags] [SERVER]",
 		Short: "Show the wrapped servers that are running",
-		Long: "Show a line for each wrapped server that is running, whichever client started it:\n" +
-			"its state, how long it has been up, its tools, calls and their 95th-percentile latency, how\n" +
-			"often gauze healed it, and restarts, with the reason for the last one. The last line sums up the\n" +
-			"week. With SERVER, only servers with this name, in more detail.\n\n" +
-			"The exit status is 0, or 1 if the state of a server is dead.",
+		Long: "Show a line for each wrapped server that is running, no matter which client started\n" +
+			"it: its state, how long it has been up, its tools, calls and their 95th-percentile latency,\n" +
+			"how often gauze healed it, and its restarts with the reason for the last one. The last line\n" +
+			"sums up the week. With SERVER, show only servers with this name, in more detail.\n\n" +
+			"The exit status is 1 if the state of a server is dead, and otherwise 0.",
 		Example: "gauze status\ngauze status notes\ngauze status --watch\ngauze status --json",
 		Args:    atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,7 +63,7 @@ func (f *statusFlags) run(cmd *cobra.Command) error {
 	if f.watch {
 		return f.keepShowing(cmd, dir, w)
 	}
-	done := waiting(cmd, f.json, "a gauze process that does not respond")
+	done := waiting(cmd, f.json, "a gauze process that is not responding")
 	servers, err := f.servers(cmd.Context(), dir)
 	done()
 	if err != nil {
@@ -219,7 +219,7 @@ type week struct {
 // journal cannot be read, which is reported once.
 func (w *week) sentence(cmd *cobra.Command, servers []live.Server, server string) string {
 	if err := w.open(); err != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "gauze status: cannot sum up the week: %v\n", err)
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze status: cannot summarize the week: %v\n", err)
 	}
 	if w.j == nil {
 		if len(servers) == 0 {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +43,7 @@ func (t statusTable) text(servers []live.Server) string {
 	}
 	if !t.detail {
 		if text, widest := t.table(servers); t.width == 0 || widest <= t.width {
-			return text + t.failing(servers)
+			return text + t.sleeping(servers) + t.failing(servers)
 		}
 	}
 	var all []string
@@ -121,6 +122,17 @@ func (t statusTable) failing(servers []live.Server) string {
 	return b.String()
 }
 
+// startsAgain says what starts a server that is asleep.
+const startsAgain = "not running; the next call starts it"
+
+// sleeping explains the state of servers of the table that are asleep.
+func (t statusTable) sleeping(servers []live.Server) string {
+	if !slices.ContainsFunc(servers, func(s live.Server) bool { return s.State == live.StateAsleep }) {
+		return ""
+	}
+	return terminal.FoldList(live.StateAsleep+": "+startsAgain, "", t.lineWidth()) + "\n"
+}
+
 // failures returns what is known about a server that failed since its last response.
 func (t statusTable) failures(s live.Server) (parts []string) {
 	if s.ConsecutiveFailures == 0 {
@@ -152,6 +164,8 @@ func (t statusTable) state(state string) string {
 		return t.color.Red(state)
 	case health.Degraded.String():
 		return t.color.Yellow(state)
+	case live.StateAsleep:
+		return t.color.Faint(state)
 	}
 	return state
 }
@@ -165,7 +179,10 @@ func (t statusTable) up(s live.Server) string {
 }
 
 func (t statusTable) upText(s live.Server) string {
-	if s.Up.IsZero() {
+	switch {
+	case s.State == live.StateAsleep:
+		return startsAgain
+	case s.Up.IsZero():
 		return "wrapped for " + timeline.Age(t.now.Sub(s.Since))
 	}
 	return "up " + t.up(s)

@@ -58,6 +58,17 @@ func TestStatusIsOneLineForEachServer(t *testing.T) {
 	}
 }
 
+// A server that is asleep says that it is, and what starts it, in the table and in the paragraph.
+func TestStatusSaysThatAServerIsAsleep(t *testing.T) {
+	servers := []live.Server{{ID: "1-1", Name: "notes", PID: 1, State: live.StateAsleep, Since: statusNow.Add(-time.Hour), Counts: live.Counts{ToolCount: 3}}}
+	for _, table := range []statusTable{{now: statusNow}, {now: statusNow, detail: true}, {now: statusNow, width: 40}} {
+		text := table.text(servers)
+		if got := strings.Join(strings.Fields(text), " "); !strings.Contains(got, "asleep") || !strings.Contains(got, "not running; the next call starts it") || strings.Contains(got, "wrapped for") {
+			t.Errorf("%s", text)
+		}
+	}
+}
+
 // A server that cannot start says how often it failed, why, and what happens next, in the table and in the
 // paragraph.
 func TestStatusSaysWhyAServerFails(t *testing.T) {
@@ -124,7 +135,7 @@ func TestStatusOfRealServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if out, status := gauzeIn(t, dir, "status"); status != 0 || !strings.Contains(out, "\n    gauze wrap --all\n") || strings.Contains(out, "this week") {
+	if out, status := gauzeIn(t, dir, "status"); status != 0 || !strings.Contains(out, "\n    gauze wrap --all\n") || strings.Contains(out, "This week") {
 		t.Errorf("%d: %s", status, out)
 	}
 	if out, status := gauzeIn(t, dir, "status", "--json"); status != 0 || out != "[]\n" {
@@ -148,7 +159,7 @@ func TestStatusOfRealServers(t *testing.T) {
 	w.response()
 	announced(t, dir, 1)
 	out, status := gauzeIn(t, dir, "status")
-	if status != 0 || !strings.Contains(out, "notes ") || !strings.Contains(out, " healthy ") || !strings.HasSuffix(out, "\nthis week: 1 crash healed, 1 call saved\n") {
+	if status != 0 || !strings.Contains(out, "notes ") || !strings.Contains(out, " healthy ") || !strings.HasSuffix(out, "\nThis week: 1 call saved from failing, 1 crash with no session lost\n") {
 		t.Errorf("%d: %s", status, out)
 	}
 	out, status = gauzeIn(t, dir, "status", "--json", "note")

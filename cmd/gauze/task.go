@@ -26,11 +26,11 @@ import (
 func taskCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "task",
-		Short: "Run tool calls that continue where they stopped",
+		Short: "Run tool calls as a task that can be resumed",
 		Long: "Run the tool calls in a file, or let a model choose them. Every step is saved before it is\n" +
-			"acted on: if a server dies, gauze is killed or you press Ctrl-C, gauze task resume\n" +
-			"continues where the task was, and no call with an effect is sent twice.\n\n" +
-			"With --temporal HOST:PORT, these commands act on tasks on a Temporal cluster, which\n" +
+			"carried out: if a server dies, gauze is killed or you press Ctrl-C, gauze task resume\n" +
+			"continues where the task stopped, and no call that has an effect is sent twice.\n\n" +
+			"With --temporal HOST:PORT, these commands work on the tasks of a Temporal cluster, which\n" +
 			"gauze worker runs.",
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { help(cmd, nil); return nil },
@@ -197,10 +197,10 @@ func taskResumeCommand() *cobra.Command {
 		Use:   "resume [flags] ID",
 		Short: "Continue a task where it stopped",
 		Long: "Continue a task where it stopped. Calls whose results are known are not sent again. A call\n" +
-			"that may have taken effect is sent again only if its tool only reads or is idempotent;\n" +
-			"otherwise you decide with gauze task decide.\n\n" +
+			"that may have taken effect is sent again only if its tool is read-only or idempotent;\n" +
+			"otherwise, you decide with gauze task decide.\n\n" +
 			"The task keeps the steps and servers that its file had when it was started. With --file, it\n" +
-			"continues with those of a corrected file, in which the completed steps must be unchanged.\n\n" + taskcli.ExitStatuses,
+			"uses those of a corrected file instead, in which the completed steps must be unchanged.\n\n" + taskcli.ExitStatuses,
 		Example: "gauze task resume weekly-report-k3x7qa\ngauze task resume --file report.yaml weekly-report-k3x7qa",
 		Args:    oneTask,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -227,7 +227,7 @@ func taskDecideCommand() *cobra.Command {
 		Short: "Decide what to do about a call whose outcome is unknown",
 		Long: "Decide what to do about the call whose outcome is unknown, and continue the task:\n\n" +
 			"  done    the call took effect; its result is not known\n" +
-			"  repeat  the call did not take effect, or may take effect twice; send it again\n" +
+			"  repeat  the call did not take effect, or it is fine if it takes effect twice; send it again\n" +
 			"  skip    continue without it\n\n" + taskcli.ExitStatuses,
 		Example: "gauze task decide weekly-report-k3x7qa done",
 		Args:    oneDecision,
@@ -251,7 +251,7 @@ func taskStopCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "stop ID",
 		Short:   "Stop a task that is running in another process",
-		Long:    "Stop a task that is running in another process: the call in progress gets a moment to finish, and the\ntask can be resumed. Other tasks of that process continue.",
+		Long:    "Stop a task that is running in another process: the call in progress is given a moment to\nfinish, and the task can be resumed. Other tasks in that process continue.",
 		Example: "gauze task stop weekly-report-k3x7qa",
 		Args:    oneTask,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -17,14 +17,14 @@ func taskRemoveCommand() *cobra.Command {
 		Short: "Remove tasks and their logs",
 		Long: "Remove tasks and their logs. Running tasks are not removed. A removed task cannot be\n" +
 			"shown or resumed.\n\n" +
-			"gauze removes old tasks itself when a new one starts: completed tasks after 30 days, and\n" +
+			"gauze removes old tasks automatically when a new one starts: completed tasks after 30 days, and\n" +
 			"all others 180 days after they last ran.",
 		Example: "gauze task rm weekly-report-k3x7qa\ngauze task rm --all-done",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case allDone && len(args) > 0:
-				return usage(cmd, errors.New("pass either --all-done or the IDs of tasks"))
+				return usage(cmd, errors.New("pass either --all-done or task IDs"))
 			case !allDone && len(args) == 0:
 				return usage(cmd, errors.New("missing ID: pass one shown by gauze task list, or --all-done"))
 			}
@@ -36,7 +36,7 @@ func taskRemoveCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&allDone, "all-done", false, "remove every task that is done")
+	cmd.Flags().BoolVar(&allDone, "all-done", false, "remove all completed tasks")
 	return cmd
 }
 
@@ -62,7 +62,7 @@ func removeDone(ctx context.Context, cmd *cobra.Command, s *taskrun.Store) error
 		fmt.Fprintf(cmd.OutOrStdout(), "Removed %s.\n", id)
 	}
 	if err == nil && len(ids) == 0 {
-		fmt.Fprintln(cmd.OutOrStdout(), "No task is done.")
+		fmt.Fprintln(cmd.OutOrStdout(), "No completed tasks to remove.")
 	}
 	return err
 }

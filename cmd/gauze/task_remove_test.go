@@ -16,7 +16,7 @@ func TestTaskRemove(t *testing.T) {
 	if out := k.gauze("rm", "--all-done").want(0).stdout; !strings.HasPrefix(out, "Removed short-") || strings.Count(out, "\n") != 1 {
 		t.Error(out)
 	}
-	if out := k.gauze("rm", "--all-done").want(0).stdout; out != "No task is done.\n" {
+	if out := k.gauze("rm", "--all-done").want(0).stdout; out != "No completed tasks to remove.\n" {
 		t.Error(out)
 	}
 	if out := k.gauze("rm", "kept-no", stopped).want(2, `unknown task "kept-no"`).stdout; out != "Removed "+stopped+".\n" {

@@ -70,7 +70,7 @@ func TestTaskFileIsShownBeforeItRuns(t *testing.T) {
 	if a, b := strings.Join(refused.consents(), " "), strings.Join(shown.consents(), " "); a != b || !strings.HasSuffix(a, " task.yaml") {
 		t.Errorf("%s\n%s", a, b)
 	}
-	k.gauze("run", "--consent", "00000000000000000000000000000000", "task.yaml").want(1, "not the plan that was shown")
+	k.gauze("run", "--consent", "00000000000000000000000000000000", "task.yaml").want(1, "this hash is for a different plan")
 	k.wantEffects()
 	if out := k.gauze("list"); !strings.HasPrefix(out.stdout, "No tasks yet.") {
 		t.Errorf("a task that was not confirmed was recorded:\n%s", out.stdout)

@@ -108,7 +108,7 @@ func TestTaskResumesWithACorrectedFile(t *testing.T) {
 	k.wantEffects("one")
 	resume("tool: append, argument: {}").want(2, `task.yaml:5:\d+: unknown key "argument" in a step`)
 	k.write("other.yaml", "name: kept\n"+theServer+"steps: [{id: b, server: s, tool: append, arguments: {key: two}}]")
-	k.gauze("resume", "--yes", "--file", "other.yaml", id).want(2, `the task `+id+` cannot continue with this file: step "a" is done, so it must stay as it was`)
+	k.gauze("resume", "--yes", "--file", "other.yaml", id).want(2, `the task `+id+` cannot continue with this file: step "a" is done, so it must not change`)
 	k.gauze("resume", "--yes", "--file", "nosuch.yaml", id).want(2, "cannot read the task")
 	k.gauze("resume", "--yes", "--file", "other.yaml", "nosuch").want(2, `unknown task "nosuch"`)
 	k.wantEffects("one")

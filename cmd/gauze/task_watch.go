@@ -52,8 +52,8 @@ func taskWatchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [flags] ID",
 		Short: "Follow a task that is running in another process",
-		Long: "Show what a task has done and is doing, until it stops. Ctrl-C stops only\n" +
-			"the watching. The exit status is that of the task.",
+		Long: "Show what a task has done and is doing, until it stops. Ctrl-C stops the\n" +
+			"output, not the task. The exit status is that of the task.",
 		Example: "gauze task watch weekly-report-k3x7qa\n" +
 			"gauze task watch --json weekly-report-k3x7qa",
 		Args: oneTask,
@@ -65,7 +65,7 @@ func taskWatchCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print each entry as a JSON object, and at the end the task")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print each entry as a JSON object, and the task at the end")
 	return cmd
 }
 

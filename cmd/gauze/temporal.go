@@ -22,7 +22,7 @@ func workerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "worker [flags]",
 		Short: "Run the tasks of a Temporal cluster on this machine",
-		Long: "Run the tasks of a Temporal cluster on this machine, until it is interrupted. Each task has\n" +
+		Long: "Run the tasks of a Temporal cluster on this machine until interrupted. Each task has\n" +
 			"its own server processes here, wrapped by gauze as usual. If the worker dies, its tasks\n" +
 			"continue on another worker.\n\n" +
 			"  --temporal HOST:PORT   the Temporal server (default: $TEMPORAL_ADDRESS)\n" +
@@ -30,8 +30,8 @@ func workerCommand() *cobra.Command {
 			"  --queue NAME           task queue that tasks and workers share\n" +
 			"  --tasks NUMBER         maximum number of concurrent tasks\n" +
 			"  --timeout TIME         maximum time without progress for a call\n" +
-			"  --model PROVIDER:NAME  chooses the calls of tasks without steps\n\n" +
-			"This requires " + temporalBinary + " beside gauze or on the PATH. A client that may start workflows\n" +
+			"  --model PROVIDER:NAME  model that chooses the calls of tasks without steps\n\n" +
+			"This requires " + temporalBinary + " next to gauze or on the PATH. A client that may start workflows\n" +
 			"in the namespace can run any command as the worker's user.",
 		Example:            "gauze worker --temporal localhost:7233\ngauze task run --temporal localhost:7233 report.yaml",
 		DisableFlagParsing: true, // the binary has the flags
@@ -83,7 +83,7 @@ func findTemporal() (string, error) {
 // missingTemporal says how to get the separate binary: as gauze was got, from a release or from the
 // source code.
 func missingTemporal(version, beside string) error {
-	const missing = temporalBinary + " is not installed beside gauze or on the PATH. "
+	const missing = temporalBinary + " is not installed next to gauze or on the PATH. "
 	if version == "dev" {
 		return errors.New(missing + "To install it, run this in gauze's source code:\n  go -C temporal install ./cmd/" + temporalBinary)
 	}
@@ -91,7 +91,7 @@ func missingTemporal(version, beside string) error {
 	if runtime.GOOS == "windows" {
 		format = "zip"
 	}
-	return fmt.Errorf(missing+"Download %s_%s_%s_%s.%s from release %s, and put the program from it at:\n  %s", temporalBinary, strings.TrimPrefix(version, "v"), runtime.GOOS, runtime.GOARCH, format, version, beside)
+	return fmt.Errorf(missing+"Download %s_%s_%s_%s.%s from release %s, and put the program in it at:\n  %s", temporalBinary, strings.TrimPrefix(version, "v"), runtime.GOOS, runtime.GOARCH, format, version, beside)
 }
 
 // exe returns how the names of programs end.

@@ -44,7 +44,7 @@ func testCommand() *cobra.Command {
 			"a step fails, report the cause, the evidence for it, and what to do. SERVER is a name\n" +
 			"shown by gauze list.\n\n" +
 			"With --heal, gauze tries fixes that only change how the same server is started or\n" +
-			"reached. It does not install anything or write any file.\n\n" +
+			"reached. It does not install anything or write any files.\n\n" +
 			"Exit status: 0 if the server works, 1 if not, 2 for invalid usage.",
 		Example: "gauze test -- npx -y @modelcontextprotocol/server-everything\n" +
 			"gauze test --heal -- uvx mcp-server-time\n" +
@@ -95,7 +95,7 @@ type found struct {
 
 func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	if f.timeout < 0 {
-		return fmt.Errorf("invalid --timeout %v: must be a duration above zero, such as 30s", f.timeout)
+		return fmt.Errorf("invalid --timeout %v: must be a positive duration, such as 30s", f.timeout)
 	}
 	model, err := f.model.open(cmd)
 	if err != nil {
@@ -197,7 +197,7 @@ func testedOf(spec, final launch.Spec, a probe.Result, report doctor.Report) tes
 	}
 	if a.Found.Protocol != "" {
 		if a.Found.Toolless {
-			t.Note = "the server lists no tools"
+			t.Note = "the server does not list any tools"
 		}
 		t.Found = &found{Name: a.Found.Name, Version: a.Found.Version, Protocol: a.Found.Protocol, Transport: a.Found.Transport, Tools: toolsOf(a)}
 	}
@@ -234,7 +234,7 @@ var testSteps = []struct {
 }{
 	{upstream.Located, "found", "not found"},
 	{upstream.Started, "started", "could not be started or reached"},
-	{upstream.Spoke, "speaks MCP", "sent no MCP message"},
+	{upstream.Spoke, "speaks MCP", "did not send an MCP message"},
 	{upstream.Initialized, "session opened", "did not open a session"},
 	{upstream.Listed, "tools listed", "did not list its tools"},
 }
@@ -264,7 +264,7 @@ func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bo
 	}
 	switch {
 	case report.Healthy && len(report.Steps) == 0 && a.Found.Toolless:
-		b.WriteString("\nThe server responds, but it lists no tools. Many servers do so until the keys and\nsettings they require are set.\n")
+		b.WriteString("\nThe server responds, but does not list any tools. Many servers list them only after\nthe keys and settings that they require are set.\n")
 		if words := lastOutput(a); len(words) > 0 {
 			b.WriteString("\nIts last output:\n\n")
 			for _, line := range words {
@@ -305,13 +305,13 @@ func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bo
 		}
 		b.WriteString("\n" + showDiagnosis(d, p))
 		if !healing && report.Fixable && fix != "" {
-			b.WriteString("\nTo fix the entry of this server:\n\n" + terminal.Indent(fix) + "\n")
+			b.WriteString("\nTo fix this server's entry:\n\n" + terminal.Indent(fix) + "\n")
 		} else if !healing && report.Fixable {
 			how := "-- "
 			if spec.URL != "" {
 				how = "--url "
 			}
-			b.WriteString("\nTo try a fix without changing any file:\n\n    gauze test --heal " + how + shownServer(spec).String() + "\n")
+			b.WriteString("\nTo try a fix without changing any files:\n\n    gauze test --heal " + how + shownServer(spec).String() + "\n")
 		}
 	}
 	return b.String()

@@ -14,7 +14,7 @@ func TestServerWithoutToolsIsNotSaidToWork(t *testing.T) {
 	a := probe.Result{Found: probe.Found{Protocol: "2025-11-25", Toolless: true}, Evidence: upstream.Evidence{Stage: upstream.Listed, Stderr: []string{"no workspace configured"}}}
 	report := doctor.Report{Healthy: true}
 	text := showTest(launch.Spec{Command: "notes"}, a, report, false, "", false)
-	if strings.Contains(text, "It works") || !strings.Contains(text, "lists no tools") || !strings.Contains(text, "no workspace configured") {
+	if strings.Contains(text, "It works") || !strings.Contains(text, "does not list any tools") || !strings.Contains(text, "no workspace configured") {
 		t.Error(text)
 	}
 	if testedOf(launch.Spec{Command: "notes"}, launch.Spec{Command: "notes"}, a, report).Note == "" {

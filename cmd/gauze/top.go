@@ -23,10 +23,10 @@ func topCommand() *cobra.Command {
 		Use:   "top",
 		Short: "Watch wrapped servers and their calls live",
 		Long: "Show the wrapped servers of all clients on this machine, refreshed every second: state,\n" +
-			"calls, latency, what was healed. From there: the recent calls of a server, what was\n" +
-			"wrong with one call and what gauze did about it, and the log of a server. Restart a\n" +
-			"server, run gauze doctor or explain a fault with one key. The keys are on the screen;\n" +
-			"? lists all of them.",
+			"calls, latency, what was healed. From there, you can open a server's recent calls,\n" +
+			"what was wrong with one call and what gauze did about it, and a server's log. With one\n" +
+			"key, you can restart a server, run gauze doctor or explain a fault. The keys are shown on\n" +
+			"the screen; ? lists all of them.",
 		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runTop(cmd.Context()) },
 	}
@@ -51,9 +51,9 @@ func runTop(ctx context.Context) error {
 
 // fullScreen returns why the terminal cannot show a live view, nil if it can.
 func fullScreen() error {
-	const instead = "\nTo print the same once:\n\n    gauze status"
+	const instead = "\nTo print the same information once:\n\n    gauze status"
 	if !terminal.Is(os.Stdin) || !terminal.Is(os.Stdout) {
-		return errors.New("the live view requires a terminal as input and output" + instead)
+		return errors.New("the live view requires a terminal for input and output" + instead)
 	}
 	if kind := os.Getenv("TERM"); kind == "dumb" || kind == "" && runtime.GOOS != "windows" {
 		return fmt.Errorf("this terminal (TERM=%q) cannot move its cursor, which the live view requires%s", kind, instead)

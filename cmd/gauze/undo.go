@@ -24,7 +24,7 @@ func undoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo [ID...]",
 		Short: "Undo changes that gauze made",
-		Long: "Undo changes to files, in the given order, unless a file has been modified since then.\n" +
+		Long: "Undo changes to files, in the given order, unless a file was modified after the change.\n" +
 			"Without ID, list the changes and offer to undo the newest. An undo is itself a change\n" +
 			"and can be undone.",
 		Example: "gauze undo\ngauze undo --diff 17\ngauze undo 17",
@@ -32,7 +32,7 @@ func undoCommand() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	cmd.Flags().BoolVar(&f.diff, "diff", false, "show the diff of the change without undoing it")
-	cmd.Flags().BoolVar(&f.force, "force", false, "restore the old content even if the file has been modified since then")
+	cmd.Flags().BoolVar(&f.force, "force", false, "restore the old content even if the file was modified after the change")
 	cmd.Flags().BoolVar(&f.list, "list", false, "list the changes without undoing any")
 	return cmd
 }
@@ -67,7 +67,7 @@ func (f *undoFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if !interactive(cmd) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze undo: not changed: confirming requires a terminal. To undo the newest change:\n\n    gauze undo %s\n", newest)
+		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze undo: nothing was changed: confirmation requires a terminal. To undo the newest change:\n\n    gauze undo %s\n", newest)
 		return exitStatus(1)
 	}
 	if !ask(cmd, fmt.Sprintf("\nUndo change %s?", newest)) {
@@ -131,7 +131,7 @@ func (f *undoFlags) restore(cmd *cobra.Command, fl *fleet.Fleet, id string) erro
 
 func unknownChange(id string, err error) error {
 	if errors.Is(err, backup.ErrUnknown) {
-		return fmt.Errorf("unknown change %q; gauze undo --list shows all", redact.Quote(id))
+		return fmt.Errorf("unknown change %q; gauze undo --list shows all changes", redact.Quote(id))
 	}
 	return err
 }

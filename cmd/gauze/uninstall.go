@@ -33,7 +33,8 @@ func uninstallCommand() *cobra.Command {
 		Short: "Unwrap every server, and print the command that uninstalls gauze",
 		Long: "Unwrap the servers of all clients and projects, so that they work without gauze, and print\n" +
 			"the command that uninstalls gauze. gauze shows the diff first. What gauze stored on this\n" +
-			"machine (history, tasks, file copies for undo, logins) is kept unless you pass --purge.\n\n" +
+			"machine (history, tasks, file copies for undo, logins) is kept unless you pass --purge.\n" +
+			"Run it before you delete a virtual environment with gauze in it: wrapped servers need its path.\n\n" +
 			"Exit status: 0 if nothing needs gauze anymore, 1 if an entry still needs it.",
 		Example: "gauze uninstall\ngauze uninstall --dry-run\ngauze uninstall --yes --purge",
 		Args:    atMost(0),
@@ -107,7 +108,7 @@ func (f *uninstallFlags) refuse(cmd *cobra.Command, plan fleet.Plan) error {
 	case f.consent != "":
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s\ngauze uninstall: nothing was deleted: --consent does not match this. To delete exactly this:\n\n    %s\n", plan.Purge, again)
 	default:
-		fmt.Fprintf(cmd.ErrOrStderr(), "gauze uninstall: not deleted: confirming requires a terminal. To delete exactly this:\n\n    %s\n", again)
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze uninstall: nothing was deleted: confirmation requires a terminal. To delete exactly this:\n\n    %s\n", again)
 	}
 	return exitStatus(1)
 }
@@ -201,7 +202,7 @@ func (p purge) String() (text string) {
 		return ""
 	}
 	if len(p.logins) > 0 {
-		text = "gauze logs out of:\n\n"
+		text = "gauze will log out of:\n\n"
 		for _, l := range p.logins {
 			text += fmt.Sprintf("    %s, %s\n", cmp.Or(redact.Quote(l.Resource), "an unknown server"), accountWords(l.Account))
 		}
@@ -210,7 +211,7 @@ func (p purge) String() (text string) {
 	if len(p.files) == 0 {
 		return text + "No files are left to delete.\n"
 	}
-	return text + "gauze deletes:\n\n" + showRemains(p.files)
+	return text + "gauze will delete:\n\n" + showRemains(p.files)
 }
 
 // clear does what --purge does, after a confirmation, and returns what remains of all.
@@ -251,9 +252,9 @@ func showRemains(all []remnant) string {
 func showUninstalled(fl *fleet.Fleet, here installed.Installation, remains []remnant) string {
 	text := "\nNo server needs gauze anymore.\n"
 	if len(remains) > 0 {
-		text += "\nThis remains on this machine:\n\n" + showRemains(remains)
+		text += "\nThese files remain on this machine:\n\n" + showRemains(remains)
 		if slices.ContainsFunc(remains, func(r remnant) bool { return r.purged }) {
-			text += "\nTo delete it:\n\n    gauze uninstall --purge\n"
+			text += "\nTo delete them:\n\n    gauze uninstall --purge\n"
 		}
 	}
 	next := here.Uninstall()

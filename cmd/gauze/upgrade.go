@@ -33,13 +33,14 @@ func upgradeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "upgrade",
 		Short: "Upgrade gauze, or show the command that does",
-		Long: "Upgrade gauze to the latest release. If a package manager installed gauze, only show the\n" +
-			"package manager's command.\n\n" +
+		Long: "Upgrade gauze to the latest release. If gauze was installed by a package manager, only\n" +
+			"show the package manager's command.\n\n" +
 			"A downloaded gauze binary is replaced after you confirm. The release must be signed\n" +
 			"with the key that is built into that binary and must not be older than the binary;\n" +
 			"the new program must run and report its version. If anything fails, the installed\n" +
 			"program stays as it is.\n\n" +
-			"Run from a cache, such as with npx, it replaces an older copy that wrapped servers use.\n\n" +
+			"If gauze was started from a cache, for example by npx, this replaces an older copy that\n" +
+			"wrapped servers use.\n\n" +
 			"GAUZE_RELEASES is the address of a mirror that has /latest/download/FILE and\n" +
 			"/download/vVERSION/FILE.",
 		Example: "gauze upgrade\ngauze upgrade --check\ngauze upgrade --version 1.2.0",
@@ -56,7 +57,7 @@ func (f *upgradeFlags) run(cmd *cobra.Command) error {
 	f.version = strings.TrimPrefix(f.version, "v")
 	switch {
 	case f.version != "" && !installed.IsVersion(f.version):
-		return usage(cmd, invalid("version", f.version, "must be of the form 1.2.3"))
+		return usage(cmd, invalid("version", f.version, "must be a version such as 1.2.3"))
 	case f.version != "" && f.check:
 		return usage(cmd, errors.New("--check and --version cannot be used together"))
 	case f.check:
@@ -204,7 +205,7 @@ func (f *upgradeFlags) confirm(cmd *cobra.Command, path string) error {
 	switch {
 	case f.yes:
 	case !interactive(cmd):
-		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze upgrade: not upgraded: confirming requires a terminal. To upgrade without confirmation:\n\n    %s --yes\n", f.again())
+		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze upgrade: nothing was changed: confirmation requires a terminal. To upgrade without confirmation:\n\n    %s --yes\n", f.again())
 		return exitStatus(1)
 	case !ask(cmd, fmt.Sprintf("\nReplace %s?", path)):
 		fmt.Fprintln(cmd.OutOrStdout(), "Nothing was changed.")

@@ -95,7 +95,7 @@ func TestUpgradeOfAReadOnlyDirectory(t *testing.T) {
 	}
 }
 
-const noticeText = "gauze 1.3.0 is available (installed: 1.2.0): gauze upgrade"
+const noticeText = "gauze 1.3.0 is available (installed: 1.2.0). To upgrade: gauze upgrade"
 
 // The commands that are read at a terminal report a newer release once a day. No other command does, and
 // none connects to the release address without that.

@@ -126,12 +126,12 @@ func TestUpgradeReplacesAnOlderCopy(t *testing.T) {
 	t.Parallel()
 	u := newUpgrading(t)
 	copied := u.putCopy("1.2.0")
-	u.want(0, []string{"upgrade", "--yes"}, "gauze 1.3.0 is installed", "The copy of gauze that clients start is now gauze 1.3.0: "+copied)
+	u.want(0, []string{"upgrade", "--yes"}, "gauze 1.3.0 is installed", "The copy of gauze that clients start is now version 1.3.0: "+copied)
 	u.wantCopy(copied, "1.3.0")
 	u.putCopy("1.2.0") // what an older gauze left
-	u.want(0, []string{"upgrade"}, "gauze 1.3.0 is up to date", "The copy of gauze that clients start is now gauze 1.3.0")
+	u.want(0, []string{"upgrade"}, "gauze 1.3.0 is up to date", "The copy of gauze that clients start is now version 1.3.0")
 	u.wantCopy(copied, "1.3.0")
-	u.want(0, []string{"upgrade", "--yes", "--version", "1.2.0"}, "gauze 1.2.0 is installed", "is now gauze 1.2.0")
+	u.want(0, []string{"upgrade", "--yes", "--version", "1.2.0"}, "gauze 1.2.0 is installed", "is now version 1.2.0")
 	u.wantCopy(copied, "1.2.0")
 	if err := os.Remove(copied); err != nil {
 		t.Fatal(err)
@@ -164,13 +164,13 @@ func TestUpgradeInACacheReplacesAnOlderCopy(t *testing.T) {
 	u.putCopy("1.3.0")
 	u.want(0, []string{"upgrade"}, "    npx -y gauze-mcp@latest upgrade\n")
 	u.wantCopy(copied, "1.3.0")
-	u.want(0, []string{"upgrade", "--version", "1.2.0"}, "The copy of gauze that clients start is now gauze 1.2.0: "+copied)
+	u.want(0, []string{"upgrade", "--version", "1.2.0"}, "The copy of gauze that clients start is now version 1.2.0: "+copied)
 	u.wantCopy(copied, "1.2.0")
 
 	if err := os.WriteFile(cached, releaseOf(t, "1.3.0").program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	u.want(0, []string{"upgrade"}, "The copy of gauze that clients start is now gauze 1.3.0: "+copied)
+	u.want(0, []string{"upgrade"}, "The copy of gauze that clients start is now version 1.3.0: "+copied)
 	u.wantCopy(copied, "1.3.0")
 }
 
@@ -235,7 +235,7 @@ func TestUpgradeAndTheOtherWay(t *testing.T) {
 	t.Parallel()
 	u := newUpgrading(t)
 	u.want(1, []string{"upgrade", "--check"}, "gauze 1.3.0 is available (installed: 1.2.0). To upgrade:\n\n    gauze upgrade\n")
-	u.want(1, []string{"upgrade"}, "installed: gauze 1.2.0", "new:       gauze 1.3.0", "not upgraded: confirming requires a terminal", "gauze upgrade --yes")
+	u.want(1, []string{"upgrade"}, "installed: gauze 1.2.0", "new:       gauze 1.3.0", "nothing was changed: confirmation requires a terminal", "gauze upgrade --yes")
 	u.wantVersion("1.2.0")
 	u.want(0, []string{"upgrade", "--yes"}, "installed: gauze 1.2.0", "new:       gauze 1.3.0", "gauze 1.3.0 is installed", "gauze upgrade --version 1.2.0")
 	u.wantVersion("1.3.0")
@@ -267,16 +267,16 @@ func TestUpgradeRefuses(t *testing.T) {
 	}{
 		"a changed list":      {change(latest + "SHA256SUMS"), nil, "SHA256SUMS.sig does not match SHA256SUMS"},
 		"a changed signature": {change(latest + "SHA256SUMS.sig"), nil, "SHA256SUMS.sig"},
-		"a changed archive":   {change(archive), nil, "was changed or is incomplete: its SHA-256 is"},
+		"a changed archive":   {change(archive), nil, "was modified or is incomplete: its SHA-256 is"},
 		"a changed program": {func(u *upgrading) {
 			program := bytes.Clone(releaseOf(u.t, "1.3.0").program)
 			program[len(program)/2] ^= 1
 			u.Put(archive, releasetest.Pack(archive, program))
-		}, nil, "was changed or is incomplete"},
+		}, nil, "was modified or is incomplete"},
 		"a different key": {func(u *upgrading) {
 			u.Key = releasetest.NewKey()
 			u.publish("1.3.0")
-		}, nil, "signed with a key other than the one in this gauze"},
+		}, nil, "made with a different key from the one in this build of gauze"},
 		"another version in the names": {func(u *upgrading) {
 			u.PublishFiles(releasetest.Dir("1.3.0"), releasetest.Files("1.2.5", []byte("program")))
 		}, []string{"--version", "1.3.0"}, "is release 1.2.5, not 1.3.0"},

@@ -95,7 +95,7 @@ func unwrapCommand() *cobra.Command {
 }
 
 func (f *wrapFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.all, "all", false, "all servers of all clients, or of the clients in --client")
+	cmd.Flags().BoolVar(&f.all, "all", false, "all servers of all clients, or of the clients selected with --client")
 	clientFlag(cmd, &f.clients)
 	f.consentFlags.add(cmd)
 }

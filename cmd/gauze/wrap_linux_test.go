@@ -50,7 +50,7 @@ func TestAnAnswerCountsForTheDiffThatWasShown(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	s.press("y\r")
-	s.want(`so gauze did not write them\. The change is now:`, `(?s)The change is now:.*Make this change to .*\? \[y/N\]`)
+	s.want(`so gauze did not write to them\. The diff is now:`, `(?s)The diff is now:.*Make this change to .*\? \[y/N\]`)
 	if got := wrapped(); got != "b" {
 		t.Errorf("wrapped before the second answer: %q", got)
 	}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/hub/attach"
+)
+
+// upState is the state directory of clients that share a gauze up.
+type upState struct {
+	t         *testing.T
+	dir, file string
+}
+
+// newUpState returns one whose gauze up ends with the test.
+func newUpState(t *testing.T) upState {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gauze-up-") // short enough for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := upState{t, dir, filepath.Join(dir, "up.yaml")}
+	if err := os.WriteFile(s.file, []byte("servers:\n  faulty: {command: [faultyserver]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, pid := range s.running() {
+			if p, err := os.FindProcess(pid); err == nil {
+				p.Kill()
+			}
+		}
+		os.RemoveAll(dir)
+	})
+	return s
+}
+
+// running returns the processes that have announced themselves as gauze up.
+func (s upState) running() (pids []int) {
+	announced, _ := filepath.Glob(filepath.Join(s.dir, attach.DirName, "*.json"))
+	for _, file := range announced {
+		var about struct{ PID int }
+		if text, err := os.ReadFile(file); err == nil && json.Unmarshal(text, &about) == nil {
+			pids = append(pids, about.PID)
+		}
+	}
+	return pids
+}
+
+// up returns the process of gauze up.
+func (s upState) up() *os.Process {
+	s.t.Helper()
+	pids := s.running()
+	if len(pids) != 1 {
+		s.t.Fatalf("%d processes are gauze up", len(pids))
+	}
+	p, err := os.FindProcess(pids[0])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return p
+}
+
+// connect starts gauze connect in a directory, with a variable.
+func (s upState) connect(dir, variable string, args ...string) *wrapped {
+	s.t.Helper()
+	cmd := program(s.t, "gauze", append([]string{"connect", "--file", s.file}, args...)...)
+	cmd.Dir = dir
+	return startWrap(s.t, cmd, []string{"GAUZE_STATE_DIR=" + s.dir, variable})
+}
+
+// ask calls a tool and returns the response.
+func (w *wrapped) ask(tool, arguments string) string {
+	w.t.Helper()
+	w.call(tool, arguments)
+	_, line := w.response()
+	return line
+}
+
+func TestConnectSharesOneGauzeUp(t *testing.T) {
+	t.Parallel()
+	s := newUpState(t)
+	here, there := t.TempDir(), t.TempDir()
+	first := s.connect(here, "FIRST=1").initialize()
+	up := s.up().Pid
+	second := s.connect(there, "SECOND=1", "faulty").initialize()
+	if now := s.up().Pid; now != up || up == first.cmd.Process.Pid {
+		t.Errorf("the first client started process %d, the second %d", up, now)
+	}
+	for _, c := range []struct {
+		w               *wrapped
+		dir, own, other string
+	}{{first, here, "FIRST=1", "SECOND=1"}, {second, there, "SECOND=1", "FIRST=1"}} {
+		if got := c.w.ask("env", `{}`); !strings.Contains(got, filepath.Base(c.dir)) || !strings.Contains(got, c.own) || strings.Contains(got, c.other) {
+			t.Errorf("the server of the client in %s with %s has %s", c.dir, c.own, got)
+		}
+	}
+	for _, w := range []*wrapped{first, second} {
+		w.in.Close()
+		w.wantEnd(0)
+		if got := w.stderr.String(); got != "" {
+			t.Errorf("stderr is %q", got)
+		}
+	}
+}
+
+func TestConnectAfterGauzeUpWasKilled(t *testing.T) {
+	t.Parallel()
+	s := newUpState(t)
+	w := s.connect(t.TempDir(), "A=1").initialize()
+	w.call("echo", `{"text":"answered"}`)
+	w.response()
+	id := w.call("hang", `{}`)
+	w.call("echo", `{"text":"the call before has arrived"}`)
+	w.response()
+	killed := s.up()
+	if err := killed.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if got, line := w.response(); got != id || !strings.Contains(line, "outcome-unknown") {
+		t.Errorf("request %d got %s", got, line)
+	}
+	w.wantEnd(2)
+	if got := w.stderr.String(); !strings.Contains(got, "1 open request is unknown") {
+		t.Errorf("stderr is %q", got)
+	}
+	s.connect(t.TempDir(), "A=1").initialize()
+	if s.up().Pid == killed.Pid {
+		t.Error("the killed process is still announced")
+	}
+}
+
+func TestConnectWorksAlone(t *testing.T) {
+	t.Parallel()
+	s := newUpState(t)
+	if err := os.WriteFile(filepath.Join(s.dir, attach.DirName), nil, 0o600); err != nil { // not a directory
+		t.Fatal(err)
+	}
+	w := s.connect(t.TempDir(), "A=1").initialize()
+	w.in.Close()
+	w.wantEnd(0)
+	if got := w.stderr.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "not a directory") || !strings.Contains(got, "servers of its own") {
+		t.Errorf("stderr is %q", got)
+	}
+}
+
+func TestConnectIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newUpState(t)
+	w := s.connect(t.TempDir(), "A=1", "faluty")
+	w.wantEnd(2)
+	if got := w.stderr.String(); !strings.Contains(got, `did you mean "faulty"?`) || strings.Count(got, "\n") != 1 {
+		t.Errorf("stderr is %q", got)
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/hub"
+	"github.com/gauze-mcp/gauze/internal/hub/upfile"
+)
+
+// A new version of a file is used unless it, or what it includes, is broken; whatever it depends on is
+// looked at again.
+func TestReload(t *testing.T) {
+	home, project := upHome(t)
+	path := filepath.Join(project, "up.yaml")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := upfile.Read(path, upfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := hub.New(file, hub.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.End()
+	expect := func(when, want string) stamps {
+		t.Helper()
+		seen := reload(h, path)
+		var keys []string
+		for _, s := range h.File().Servers {
+			keys = append(keys, s.Key)
+		}
+		if got := strings.Join(keys, " "); got != want {
+			t.Errorf("%s: %s, want %s", when, got, want)
+		}
+		return seen
+	}
+	cursor, other := filepath.Join(home, ".cursor", "mcp.json"), filepath.Join(project, "other.json")
+	entries, err := os.ReadFile(cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(path, "include: [cursor]\nservers: {web: {command: [web]}}\n")
+	expect("a new version", "notes theirs web")
+	write(cursor, "{")
+	expect("a client's file is broken", "notes theirs web")
+	write(cursor, string(entries))
+	write(path, "include: [cursor, ./other.json]\nservers: {web: {idle: 5m}}\n")
+	seen := expect("an error", "notes theirs web")
+	if seen.changed() {
+		t.Error("changed before anything did")
+	}
+	write(other, `{"mcpServers": {"more": {"command": "more"}}}`)
+	if !seen.changed() {
+		t.Error("an include of a file with an error is not looked at")
+	}
+	write(path, "include: [cursor, ./other.json]\nservers: {web: {command: [web]}}\n")
+	expect("mended", "notes theirs more web")
+	write(path, "include: [./other.json, ./none.json]\n")
+	expect("an include without its file", "notes theirs more web")
+}
+
+func TestConnectCompletesKeys(t *testing.T) {
+	_, project := upHome(t)
+	f := &connectFlags{file: filepath.Join(project, "up.yaml")}
+	for prefix, want := range map[string]string{"": "notes theirs web more", "t": "theirs", "x": ""} {
+		if keys, _ := f.completeKeys(nil, nil, prefix); strings.Join(keys, " ") != want {
+			t.Errorf("%q: %v, want %s", prefix, keys, want)
+		}
+	}
+	if keys, _ := f.completeKeys(nil, []string{"web"}, ""); keys != nil {
+		t.Errorf("a second server: %v", keys)
+	}
+}
