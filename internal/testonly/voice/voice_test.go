@@ -52,11 +52,29 @@ var phrases = []phrase{
 	{regexp.MustCompile(`(?i)(^|[.:;(] ?)who (does|do|makes?|sends?|comes?|asks?|wants?|names?|agrees?|reads?|gets?|calls?|has|is)\b`), "the client, the user", "Who asks for it gets the list"},
 }
 
-// anyPhrase matches where one of phrases does: most texts have none, and one pattern tells so sooner
+// spoken lists the wording to avoid in messages. Comments and Markdown may use it.
+var spoken = []phrase{
+	avoid(`(sends|sent|lists|listed|supports|wrote|writes|gives|gave|starts|started|returns|returned|receives|received) (no|none of|nothing)`, "does not list any ...", "the server lists no tools at all"),
+	avoid(`in this gauze|this gauze (was|is|has|can|cannot|does)`, "this copy, build or version of gauze", "the key in this gauze is not valid"),
+	avoid(`decides? about`, "decide what to do about", "the user decides about the call"),
+	avoid(`(a|an|the) [a-z]+ that exists is`, "an existing ...", "A login that exists is replaced"),
+	avoid(`(a|the) (call|tool)s? that only reads?`, "a read-only call", "a call that only reads is sent again"),
+	avoid(`confirming requires`, "confirmation requires", "not changed: confirming requires a terminal"),
+	avoid(`whichever (client|server|process|user)`, "no matter which", "it is used whichever client started it"),
+	avoid(`that gauze knows`, "that gauze checks", "it is in none of the files that gauze knows"),
+	avoid(`(is|are|was|were) beside (it|gauze|the)`, "next to", "the program is beside gauze on the disk"),
+	{regexp.MustCompile(`(?i), from (--[a-z-]+|%s), is not set`), "invalid --flag: the environment variable ... is not set", "the variable TOKEN, from --token-env, is not set"},
+	{regexp.MustCompile(`(?i)^(missing|unexpected) [^:;]*, as in`), "; for example:", "missing NAME and server, as in gauze add notes"},
+	{regexp.MustCompile(`(?i)\b(one more attempt|this|it) will show$`), "will show whether ...", "the server worked earlier: one more attempt will show"},
+	{regexp.MustCompile(`(?i)\b(was|were) (sent|called|started) before$`), "already", "the message initialize was sent before"},
+	{regexp.MustCompile(`-1ns`), "negative", "the time to wait (-1ns: never)"},
+}
+
+// anyPhrase matches where one of phrases or spoken does: most texts have none, and one pattern tells so sooner
 // than each of them.
 var anyPhrase = func() *regexp.Regexp {
 	var words, others []string
-	for _, p := range phrases {
+	for _, p := range slices.Concat(phrases, spoken) {
 		pattern := strings.TrimPrefix(p.pattern.String(), "(?i)")
 		if inner, whole := strings.CutPrefix(pattern, `\b`); whole {
 			words = append(words, strings.TrimSuffix(inner, `\b`))
@@ -115,15 +133,18 @@ func TestVoice(t *testing.T) {
 }
 
 func TestVoiceFindsPlantedPhrases(t *testing.T) {
-	for _, p := range phrases {
+	for i, p := range slices.Concat(phrases, spoken) {
 		head, tail := splitInside(p)
-		for where, texts := range map[string][]prose{
-			"string":          goTexts(t, "x.go", fmt.Sprintf("package x\n\nvar _ = %q\n", p.planted)),
-			"joined string":   goTexts(t, "x.go", fmt.Sprintf("package x\n\nvar _ = %q +\n%q\n", head+" ", tail)),
-			"comment":         goTexts(t, "x.go", fmt.Sprintf("package x\n\n// %s\nvar _ = 1\n", p.planted)),
-			"wrapped comment": goTexts(t, "x.go", fmt.Sprintf("package x\n\n// %s\n// %s\nvar _ = 1\n", head, tail)),
-			"Markdown":        markdownTexts("x.md", "# Title\n\n"+p.planted+"\n"),
-		} {
+		places := map[string][]prose{
+			"string":        goTexts(t, "x.go", fmt.Sprintf("package x\n\nvar _ = %q\n", p.planted)),
+			"joined string": goTexts(t, "x.go", fmt.Sprintf("package x\n\nvar _ = %q +\n%q\n", head+" ", tail)),
+		}
+		if i < len(phrases) {
+			places["Markdown"] = markdownTexts("x.md", "# Title\n\n"+p.planted+"\n")
+			places["comment"] = goTexts(t, "x.go", fmt.Sprintf("package x\n\n// %s\nvar _ = 1\n", p.planted))
+			places["wrapped comment"] = goTexts(t, "x.go", fmt.Sprintf("package x\n\n// %s\n// %s\nvar _ = 1\n", head, tail))
+		}
+		for where, texts := range places {
 			found := false
 			for _, text := range texts {
 				for hit := range text.phrases() {
@@ -144,6 +165,8 @@ func TestVoiceLeavesGoodEnglishAlone(t *testing.T) {
 		"the client closed the connection too early",
 		"the proxy in front of the server",
 		"is no X", // Fewer than four words.
+		"this gauze binary is in a temporary directory",
+		"the file does not list any tools",
 	} {
 		for hit := range (prose{words: sentence}).phrases() {
 			t.Errorf("%q was found in %q", hit, sentence)
@@ -181,9 +204,10 @@ func allowance(file, found string) int {
 
 // A prose is a text that people read: a string literal, a comment or a Markdown paragraph.
 type prose struct {
-	file  string
-	line  int
-	words string
+	file    string
+	line    int
+	words   string
+	comment bool // comment means that it is not a message.
 }
 
 // phrases returns each phrase to avoid in a text of four words or more, and what to write instead.
@@ -197,7 +221,11 @@ func (p prose) phrases() map[string]string {
 	if !anyPhrase.MatchString(text) {
 		return found
 	}
-	for _, avoided := range phrases {
+	all := phrases
+	if !p.comment {
+		all = slices.Concat(phrases, spoken)
+	}
+	for _, avoided := range all {
 		for _, hit := range avoided.pattern.FindAllString(text, -1) {
 			if !idiomatic.MatchString(hit) {
 				found[hit] = avoided.instead
@@ -253,7 +281,7 @@ func moduleTexts(t *testing.T) map[string][]prose {
 // lineTexts returns the lines of a data file.
 func lineTexts(name, source string) (found []prose) {
 	for i, text := range strings.Split(source, "\n") {
-		found = append(found, prose{name, i + 1, text})
+		found = append(found, prose{file: name, line: i + 1, words: text, comment: strings.HasPrefix(strings.TrimSpace(text), "#")})
 	}
 	return found
 }
@@ -265,7 +293,7 @@ func causeTexts(name, source string) (found []prose) {
 		line++
 		key, words, _ := strings.Cut(strings.TrimSpace(text), " ")
 		if slices.Contains([]string{"#", "explain", "fix"}, key) {
-			found = append(found, prose{name, line, words})
+			found = append(found, prose{file: name, line: line, words: words, comment: key == "#"})
 		}
 	}
 	return found
@@ -280,8 +308,8 @@ func goTexts(t *testing.T, name, source string) (found []prose) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	add := func(pos token.Pos, words string) {
-		found = append(found, prose{name, files.Position(pos).Line, words})
+	add := func(pos token.Pos, words string, comment bool) {
+		found = append(found, prose{name, files.Position(pos).Line, words, comment})
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -289,13 +317,13 @@ func goTexts(t *testing.T, name, source string) (found []prose) {
 			return false
 		case ast.Expr:
 			if words, ok := constantString(n); ok {
-				add(n.Pos(), words)
+				add(n.Pos(), words, false)
 			}
 		}
 		return true
 	})
 	for _, group := range file.Comments {
-		add(group.Pos(), group.Text())
+		add(group.Pos(), group.Text(), true)
 	}
 	return found
 }
@@ -322,7 +350,7 @@ func markdownTexts(name, source string) (found []prose) {
 	line := 1
 	for paragraph := range strings.SplitSeq(source, "\n\n") {
 		if !strings.HasPrefix(strings.TrimSpace(paragraph), "```") {
-			found = append(found, prose{name, line, paragraph})
+			found = append(found, prose{file: name, line: line, words: paragraph, comment: true})
 		}
 		line += strings.Count(paragraph, "\n") + 2
 	}

@@ -20,6 +20,7 @@ var tests = []exemption{
 		"internal/workshop/backup.TestAModeIsKept",
 		"internal/workshop/backup.TestAnOpenStoreIsClosed",
 		"internal/disk/journal.TestOnlyTheUserMayReadTheJournal",
+		"internal/hub/attach.TestOnlyTheUserMayReadTheFiles",
 		"internal/views/live.TestOnlyTheUserMayReadTheDirectory",
 		"internal/access/login.TestOnlyTheUserMayReadLogins",
 		"internal/wrap/kernel.TestFaultP02CommandNotExecutable",
@@ -96,6 +97,8 @@ var files = []exemption{
 		"internal/disk/journal/process_linux_test.go",
 		"cmd/gauze/taskdisk_linux_test.go",
 		"cmd/gauze/idle_linux_test.go",
+		"cmd/gauze/connect_linux_test.go",
+		"cmd/gauze/connect_small_linux_test.go",
 		"internal/wrap/probe/survey_linux_test.go",
 		"internal/testonly/census/proc_linux_test.go",
 		"internal/agent/agenttools/offer_linux_test.go",
@@ -115,6 +118,7 @@ var files = []exemption{
 		"cmd/gauze/heal_url_test.go",
 		"cmd/gauze/serve_oauth_test.go",
 		"cmd/gauze/serve_test.go",
+		"cmd/gauze/lazy_linux_test.go",
 		"cmd/gauze/serve_token_test.go",
 		"cmd/gauze/dashboard_test.go",
 		"cmd/gauze/export_test.go",
@@ -150,6 +154,9 @@ var files = []exemption{
 	{"sends an interrupt, which Windows cannot send to one process", []string{
 		"cmd/gauze/logs_unix_test.go",
 		"cmd/gauze/history_unix_test.go",
+	}},
+	{"connects as a different user", []string{
+		"internal/disk/sockets/peer_linux_test.go",
 	}},
 	{"waits for SIGSTOP, which Windows does not have", []string{
 		"internal/testonly/faultyserver/stop_unix_test.go",
