@@ -11,6 +11,8 @@
 //	                          they keep of them
 //	go -C lab run ./bench kills      steady calls while the server is killed, idle and during calls
 //	go -C lab run ./bench sessions   a thousand clients, one of them stuck, and the cost of an idle one
+//	go -C lab run ./bench hub        many servers behind one entry (gauze up, gauze connect): bad servers beside good
+//	                          ones, ten clients of thirty servers, and the cost of a call
 //	go -C lab run ./bench repair     the cost of validating, repairing and explaining arguments
 //	go -C lab run ./bench nexttry    what a model does next with our answer to a wrong call, and with a
 //	                          validator's
@@ -50,6 +52,7 @@ var commands = []command{
 	{"soak", "calls and restarts without end: heap, goroutines, files, children and journal of the wraps", runSoak},
 	{"kills", "steady calls while the server is killed, idle and during calls", runKills},
 	{"sessions", "many clients of one gauze serve, some idle and one stuck", runSessions},
+	{"hub", "many servers behind one entry: bad ones beside good ones, many clients, the cost of a call", runHub},
 	{"repair", "the cost of validating, repairing and explaining arguments", runRepair},
 	{"nexttry", "the next call of a model after a validator's error and after our message", runNextTry},
 	{"model", "calls that rules refuse, corrected by a model, by one that is right and by one that lies", runModel},

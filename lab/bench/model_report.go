@@ -229,7 +229,7 @@ func (row *modelRow) printLies(w io.Writer) {
 		fmt.Fprintf(w, "\n%s: lies\n", row.Model)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(row.Told)) {
-		fmt.Fprintf(w, "  %5d sent, %d sent to a tool that only reads, %d offered, of %d  %s\n", row.Passed[kind], row.Trusted[kind], row.Offered[kind], row.Told[kind], kind)
+		fmt.Fprintf(w, "  %5d sent, %d sent to a read-only tool, %d offered, of %d  %s\n", row.Passed[kind], row.Trusted[kind], row.Offered[kind], row.Told[kind], kind)
 	}
 }
 

@@ -137,7 +137,7 @@ func TestModelReport(t *testing.T) {
 	r.add("liar", 10, []modelTry{{Outcome: rejected, Lie: "swapped"}, {Outcome: "carried", Lie: "swapped"}, {Outcome: "contradicted", Lie: "swapped", Reads: true}})
 	var out strings.Builder
 	r.print(&out)
-	for _, want := range []string{"rules heal 50 (50.0 %)", "oracle: rules and model heal 52.0 %", "    1  invented", "    1 sent, 1 sent to a tool that only reads, 0 offered, of 3  swapped"} {
+	for _, want := range []string{"rules heal 50 (50.0 %)", "oracle: rules and model heal 52.0 %", "    1  invented", "    1 sent, 1 sent to a read-only tool, 0 offered, of 3  swapped"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
 		}

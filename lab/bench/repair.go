@@ -240,7 +240,7 @@ func judgedTools() []judgedTool {
 			{"valid, short", `{"repository":"gauze-mcp/gauze","query":"timeout"}`, repair.Valid},
 			{"number as string", `{"repository":"gauze-mcp/gauze","query":"timeout","limit":"25"}`, repair.Repaired},
 			{"list as string", `{"repository":"gauze-mcp/gauze","query":"timeout","labels":"[\"bug\",\"http\"]"}`, repair.Repaired},
-			{"spelling of a key", `{"repository":"gauze-mcp/gauze","query":"timeout","includeComments":true}`, repair.Repaired},
+			{"key spelling", `{"repository":"gauze-mcp/gauze","query":"timeout","includeComments":true}`, repair.Repaired},
 			{"wrapped", `{"arguments":{"repository":"gauze-mcp/gauze","query":"timeout","limit":25}}`, repair.Repaired},
 			{"Python", `{'repository': 'gauze-mcp/gauze', 'query': 'timeout', 'include_comments': True}`, repair.Repaired},
 			{"five mistakes", `{"repository":"gauze-mcp/gauze","query":"timeout","state":"Open","labels":"bug","limit":"25","includeComments":"true","page":null}`, repair.Repaired},

@@ -295,12 +295,18 @@ func (p *Page) Text() (text string, err error) {
 	return text, err
 }
 
-// Click clicks on the first element that the CSS selector finds, as with a mouse.
+// Click clicks on the first element that the CSS selector finds, as with a mouse. A page that refreshes
+// itself may replace the element before the mouse is there: then Click looks for it again.
 func (p *Page) Click(selector string) error {
-	if err := p.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible)); err != nil {
-		return fmt.Errorf("clicking on %s: %w", selector, err)
+	for begin := time.Now(); ; {
+		err := p.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+		if err == nil {
+			return nil
+		}
+		if !strings.Contains(err.Error(), "Could not find node") || time.Since(begin) > waitTimeout {
+			return fmt.Errorf("clicking on %s: %w", selector, err)
+		}
 	}
-	return nil
 }
 
 // Press types keys where the focus is.
@@ -341,8 +347,14 @@ func (p *Page) TabTo(selector string) error {
 
 // Violations returns what axe-core reports as serious or critical.
 func (p *Page) Violations() (all []string, err error) {
-	if err := p.Eval(p.browser.axe+"; 0", nil); err != nil {
-		return nil, fmt.Errorf("axe-core cannot be loaded: %w", err)
+	var loaded bool
+	if err := p.Eval(`typeof axe === "object"`, &loaded); err != nil {
+		return nil, err
+	}
+	if !loaded {
+		if err := p.Eval(p.browser.axe+"; 0", nil); err != nil {
+			return nil, fmt.Errorf("axe-core cannot be loaded: %w", err)
+		}
 	}
 	var text string
 	const script = `axe.run(document, {resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations

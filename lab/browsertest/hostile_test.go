@@ -14,6 +14,7 @@ import (
 	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/fault"
 	"github.com/gauze-mcp/gauze/internal/disk/journal"
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 	"github.com/gauze-mcp/gauze/internal/views/live"
 	"github.com/gauze-mcp/gauze/lab/browsertest"
 )
@@ -33,7 +34,8 @@ var hostileTexts = []string{
 // longTexts break the layout of a page that does not shorten or wrap them.
 var longTexts = []string{strings.Repeat("a", 10<<10), strings.Repeat("𒐫ﷺ", 600), "e" + strings.Repeat("\u0301", 3000)}
 
-const numHostile = 10_000
+// numHostile returns how many events have hostile texts: enough for every text to be in every place.
+func numHostile() int { return sample.Size(10_000) }
 
 var hostileKinds = []event.Kind{event.Started, event.Died, event.Restored, event.Replayed, event.Repaired, event.Saved, event.Failed, event.Unknown, event.Corrected,
 	event.Explained, event.Diagnosed, event.HealthChanged, event.Healed, event.Treating, event.Refused, event.GaveUp, event.Stray, event.Quarantined, "<script>canary()</script>"}
@@ -46,7 +48,7 @@ func hostileEvent(n int) event.Event {
 		}
 		return hostileTexts[(n+i)%len(hostileTexts)]
 	}
-	e := event.Event{Time: time.Now().Add(-time.Duration(numHostile-n) * time.Millisecond), Kind: hostileKinds[n%len(hostileKinds)], Server: text(0), Method: text(1), Tool: text(2),
+	e := event.Event{Time: time.Now().Add(-time.Duration(numHostile()-n) * time.Millisecond), Kind: hostileKinds[n%len(hostileKinds)], Server: text(0), Method: text(1), Tool: text(2),
 		From: text(3), To: text(4), Code: fault.Code(text(5)), Reason: text(6), Detail: text(7), Client: text(8), Told: text(9), Took: time.Millisecond, Generation: n,
 		Call: event.CallID(n/3 + 1), Changes: []event.Change{{Path: text(10), Rule: text(11), Reason: text(12), Before: text(13), After: text(14)}}}
 	e.Cause = fault.Cause{Code: text(15), Explanation: text(16), Remedy: text(17), Changes: []string{text(18)}}
@@ -59,7 +61,7 @@ func writeHostile(t *testing.T, state string) {
 	t.Helper()
 	t.Setenv("GAUZE_JOURNAL", "values") // also what was changed
 	const chunk = 250
-	for first := 0; first < numHostile; first += chunk {
+	for first := 0; first < numHostile(); first += chunk {
 		stream := event.New()
 		r := journal.NewRecorder(filepath.Join(state, journal.FileName), stream, func(err error) { t.Error(err) })
 		for n := range chunk {
@@ -87,7 +89,7 @@ func announceHostile(t *testing.T, state string) *live.Announcement {
 	return a
 }
 
-// Ten thousand events and a wrap with hostile texts: no script runs, no element comes from a text, and
+// Thousands of events and a wrap with hostile texts: no script runs, no element comes from a text, and
 // the pages keep their shape.
 func (o *opened) showHostileTexts(t *testing.T) {
 	own := o.Elsewhere("hostile")

@@ -32,7 +32,8 @@ func (o *opened) openRepeatedRows(t *testing.T) {
 	}
 }
 
-// The log follows what the server prints.
+// The log follows what the server prints, and stays where the user scrolled to, also if that was while the
+// page changed.
 func (o *opened) followTheLog(t *testing.T) {
 	s, err := o.Notes.Server(t.Context())
 	must(t, err)
@@ -48,14 +49,24 @@ func (o *opened) followTheLog(t *testing.T) {
 		}
 		must(t, p.WaitText(text))
 	}
+	// Far more than fits: a log that ends just below its frame counts as followed.
 	for n := range 80 {
 		if _, err := o.Notes.Call(t.Context(), "stderr", fmt.Sprintf(`{"message":"notes: line %d\n"}`, n)); err != nil {
 			t.Fatal(err)
 		}
 	}
+	const log = `document.getElementById("log")`
 	say("notes: <b>cache is warm</b>")
+	must(t, p.Wait(log+`.scrollHeight > `+log+`.clientHeight && `+log+`.scrollTop + `+log+`.clientHeight > `+log+`.scrollHeight - 5`))
+	must(t, p.Eval(`document.addEventListener("htmx:afterSwap", () => {
+		`+log+`.scrollTop = 0;
+		document.addEventListener("htmx:afterSettle", () => { window.marker = 2; }, { once: true });
+	}, { once: true })`, nil))
 	say("notes: cache is hot")
-	must(t, p.Wait(`window.marker === 1 && !document.getElementById("log").querySelector("b:not(.good)")`))
+	must(t, p.Wait(`window.marker === 2 && `+log+`.scrollTop === 0`))
+	must(t, p.Eval(log+`.scrollTop = 30`, nil))
+	say("notes: cache is full")
+	must(t, p.Wait(`window.marker === 2 && `+log+`.scrollTop === 30 && !`+log+`.querySelector("b:not(.good)")`))
 	for _, look := range browsertest.Looks {
 		check(t, p, look)
 	}

@@ -150,10 +150,10 @@ func TestChoose(t *testing.T) {
 		want string
 	}{
 		{false, "vet", "vet"},
-		{false, "test", "compiler, programs, test-lab, test-race, test-plain, test-logins, test-release, test-temporal"},
+		{false, "test", "compiler, programs, test-lab, test-race, test-release, test-plain, test-logins, test-temporal"},
 		{false, "windows", "windows-test, windows-real"},
 		{true, "soak", "soak"},
-		{false, "", "gofmt, compiler, programs, staticcheck, realparts, vet, types-windows, types-darwin, test-lab, test-race, test-plain, test-logins, test-release, test-temporal"},
+		{false, "", "gofmt, compiler, programs, staticcheck, realparts, vet, types-windows, types-darwin, test-lab, test-race, test-release, test-plain, test-logins, test-temporal"},
 		{true, "", names(steps)},
 	} {
 		chosen, err := choose(steps, c.all, c.only)

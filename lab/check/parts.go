@@ -30,7 +30,7 @@ func buildPrograms(ctx context.Context, _ io.Writer) (tally, error) {
 		return tally{}, err
 	}
 	build := func(raced bool) (err error) {
-		for _, p := range programs.All {
+		for _, p := range programs.Needed() {
 			if p.Raced() == raced {
 				path, failed := p.Build(ctx, root)
 				err = errors.Join(err, failed, os.Setenv(p.Env, path))

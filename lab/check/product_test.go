@@ -25,3 +25,17 @@ func TestSharesMemory(t *testing.T) {
 		}
 	}
 }
+
+// An exception stands for a package that is there, and test helpers are exceptions together.
+func TestExceptionsFromTheRaceDetector(t *testing.T) {
+	for name := range unraced {
+		if info, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(name))); err != nil || !info.IsDir() {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for pkg, want := range map[string]bool{"internal/testonly/census": true, "internal/mend/repair": true, "internal/mend/repair/x": false, "internal/wrap/kernel": false} {
+		if isUnraced(pkg) != want {
+			t.Errorf("%s: want %v", pkg, want)
+		}
+	}
+}

@@ -163,10 +163,11 @@ func batches(steps []step) [][]step {
 	return all
 }
 
-// atOnce is the number of steps that run at the same time.
-const atOnce = 2
+// atOnce is the number of steps of a phase that run at the same time. What looks at the tree keeps a core
+// busy, and the first two compile nothing that the other does. Tests also wait for servers and clients.
+var atOnce = map[phase]int{looked: 2, tested: 3}
 
-// runBatch runs the steps of a batch, atOnce at a time. A step that runs alone prints as it goes; the
+// runBatch runs the steps of a batch, atOnce of its phase at a time. A step that runs alone prints as it goes; the
 // output of steps that run beside each other is printed when each is done.
 func runBatch(ctx context.Context, batch []step, out io.Writer) []outcome {
 	outcomes := make([]outcome, len(batch))
@@ -175,7 +176,7 @@ func runBatch(ctx context.Context, batch []step, out io.Writer) []outcome {
 		return outcomes
 	}
 	var printing sync.Mutex
-	turn := make(chan struct{}, atOnce)
+	turn := make(chan struct{}, atOnce[batch[0].phase])
 	var wg sync.WaitGroup
 	for i, s := range batch {
 		turn <- struct{}{}

@@ -24,13 +24,14 @@ var steps = []step{
 	{name: "vet", phase: looked, about: "go vet of every module that the default level tests", run: vet},
 	{name: "types-windows", phase: looked, about: "the types of the product, its tests and the laboratory's tests for Windows, and analyzers of go vet", run: checkFor("windows")},
 	{name: "types-darwin", phase: looked, about: "the types of the product and its tests for macOS, and analyzers of go vet", run: checkFor("darwin")},
+	// The longest begin first.
 	{name: "test-lab", phase: tested, about: "gauze as users run it: real servers and clients, a browser, hostile repositories, storms, the official suite",
 		run: goTest{dir: "lab", flags: []string{"-p", strconv.Itoa(runtime.NumCPU() + 2)}}.run},
 	{name: "test-race", phase: tested, about: "packages whose goroutines share memory, with the race detector", run: testRaced},
+	{name: "test-release", phase: tested, about: "what a release consists of: made, installed with each channel's own tools, and run", run: goTest{dir: "lab/release"}.run},
 	{name: "test-plain", phase: tested, about: "all other packages of the product", run: testPlain},
 	{name: "test-logins", phase: tested, about: "a real authorization server: calls over many expiries, eight processes with one login, outages and kills; attacks on logins",
 		run: goTest{dir: "lab/authserver"}.run},
-	{name: "test-release", phase: tested, about: "what a release consists of: made, installed with each channel's own tools, and run", run: goTest{dir: "lab/release"}.run},
 	{name: "test-temporal", phase: tested, about: "the module temporal, without a server", run: goTest{dir: "temporal"}.run},
 
 	{name: "repeat", phase: tested, about: "the named faults, five times each", level: withAll,

@@ -200,7 +200,7 @@ func (l *lab) suite(ctx context.Context, env []string, args ...string) (sheet, e
 	}
 	s, err := readResults(dir)
 	if err == nil && len(s) == 0 {
-		err = errors.New("the suite wrote no results")
+		err = errors.New("the suite did not write any results")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, p.output)

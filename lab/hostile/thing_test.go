@@ -38,7 +38,9 @@ func things() (all []thing) {
 		}
 		seen[file.client] = true
 		k := thing{kind: "command", client: file.client, id: file.client + "/" + serverName, made: commandEntry, used: (*world).deeds}
-		k.write = func(w *world, entry object) { w.project.put(file.path, object{file.key: object{serverName: entry}}) }
+		k.write = func(w *world, entry object) {
+			w.project.put(file.path, object{file.key: object{serverName: inSyntaxOf(file.client, entry)}})
+		}
 		all = append(all, k)
 		if k.kind, k.made = "URL", remoteEntry; !slices.Contains(otherURLs, file.client) {
 			all = append(all, k)
@@ -52,6 +54,23 @@ func things() (all []thing) {
 			"command": w.user.program("base"), "args": []any{fmt.Sprintf("--address=localhost:%d", refusedPort)},
 		}}})
 	}})
+}
+
+// inSyntaxOf returns an entry with references as the client expands them; others would be mistakes to fix.
+func inSyntaxOf(client string, value any) any {
+	switch value := value.(type) {
+	case string:
+		if client == "cursor" {
+			return strings.ReplaceAll(value, "${", "${env:")
+		}
+	case object:
+		all := object{}
+		for key, inner := range value {
+			all[key] = inSyntaxOf(client, inner)
+		}
+		return all
+	}
+	return value
 }
 
 // otherURLs are clients that have no URLs in these files, or under a different key.

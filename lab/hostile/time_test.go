@@ -138,12 +138,30 @@ var ways = []way{
 		}
 		return w.agent(who, call{"run_task", object{"plan": planOf(k), "wait_seconds": 30}})
 	}},
+	{name: "connect", kinds: entries, first: "doctor ID", run: connects},
 	// Without a terminal no such fix is tried, not even one that was agreed to.
 	{name: "doctor --heal ID, port", kinds: ports, every: true, run: typing("doctor", "--heal", "ID")},
 	{name: "doctor --fix ID, port", kinds: ports, every: true, run: typing("doctor", "--fix", "ID")},
 	{name: "test --heal ID, port", kinds: ports, every: true, run: typing("test", "--heal", "ID")},
 	{name: "test_connection, port", kinds: ports, run: calling("test_connection", plain(object{"server": "ID"}))},
 	{name: "heal_server, port", kinds: ports, every: true, run: calling("heal_server", plain(object{"server": "ID"}))},
+}
+
+// connects calls a tool of the entry through a file of gauze up that includes it. No gauze up is left running.
+func connects(w *world, k thing, _ person) transcript {
+	hostileUp(w, k)
+	writeFile(w.t, filepath.Join(w.user.root, "state/gauze/up"), "not a directory, so gauze connect serves it alone")
+	return w.converse(nil, []string{"connect", "--file", "up.json"}, func(a *agent) (said transcript) {
+		var answer []byte
+		if said.err = a.initialize(false); said.err == nil {
+			_, said.err = a.request("tools/list", object{})
+		}
+		if said.err == nil {
+			answer, said.err = a.request("tools/call", object{"name": serverName + "__look", "arguments": object{}})
+		}
+		said.output = string(answer)
+		return said
+	})
 }
 
 func wayNamed(name string) way {
@@ -338,6 +356,28 @@ func TestApprovedMeansSeen(t *testing.T) {
 	t.Logf("%d times something changed was tried without agreement", tried)
 	for _, kind := range slices.Sorted(maps.Keys(found)) {
 		t.Logf("%4d times %s", found[kind], kind)
+	}
+}
+
+// TestApprovedMeansSeenAgain lives stories that failed once, with the change after which they did: references that
+// Cursor does not expand are mistakes in its file, and heal_server asks whether it may fix them.
+func TestApprovedMeansSeenAgain(t *testing.T) {
+	for _, c := range []struct{ way, client, kind, change string }{
+		{"heal_server all", "cursor", "URL", "header added"},
+		{"heal_server all", "cursor", "command", "reference added"},
+	} {
+		s := story{wayNamed(c.way), entryOf(c.client, c.kind), approvals[0]}
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			all := s.changes()
+			found, tries := s.live(t, all[slices.IndexFunc(all, func(one change) bool { return one.name == c.change }):][:1])
+			for _, f := range found {
+				t.Errorf("%s: %s", f.kind, f.detail)
+			}
+			if tries == 0 {
+				t.Error("nothing was tried")
+			}
+		})
 	}
 }
 

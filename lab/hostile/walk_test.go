@@ -38,6 +38,7 @@ type row struct {
 var walked = map[string]row{
 	"gauze":             {deed: shows, words: []string{}},
 	"gauze-add":         {deed: given},
+	"gauze-connect":     {deed: given},
 	"gauze-dashboard":   {deed: given}, // package dashboard has the table of its actions
 	"gauze-demo":        {deed: given},
 	"gauze-diagnose":    {deed: shows, words: []string{"diagnose", ".mcp.json"}},
@@ -74,6 +75,7 @@ var walked = map[string]row{
 	"gauze-undo":        {deed: asks, before: wrapped, words: []string{"undo"}},
 	"gauze-uninstall":   {deed: asks, before: wrapped, words: []string{"uninstall"}},
 	"gauze-unwrap":      {deed: asks, before: wrapped, words: []string{"unwrap", "ID"}},
+	"gauze-up":          {deed: refuses, before: hostileUp, words: []string{"up", "--check", "up.json"}}, // connect is one of the ways
 	"gauze-upgrade":     {deed: shows, words: []string{"upgrade"}},
 	"gauze-verify":      {deed: asks, before: hostileLock, words: []string{"verify", "ID"}},
 	"gauze-version":     {deed: shows, words: []string{"version"}},
@@ -110,6 +112,9 @@ func hostileLock(w *world, k thing) {
 		object{"client": k.client, "name": serverName, "scope": "project", "command": []any{w.user.program("fs")}, "tools": object{}},
 	}})
 }
+
+// hostileUp puts a file of gauze up into the repository that includes the entry.
+func hostileUp(w *world, k thing) { w.project.put("up.json", object{"include": []any{k.id}}) }
 
 // stoppedTask runs a task with the entry, and then changes the entry.
 func stoppedTask(w *world, k thing) {

@@ -51,7 +51,7 @@ func messagesOf(name, file string) (found []message, err error) {
 		return nil, err
 	}
 	add := func(line int, text string) {
-		if text = strings.Join(strings.Fields(text), " "); isMessage(text) {
+		for _, text := range readable(strings.Join(strings.Fields(text), " ")) {
 			found = append(found, message{file, line, text})
 		}
 	}
@@ -128,7 +128,7 @@ func goStrings(name string, source []byte, add func(line int, text string)) erro
 		case *ast.Field: // Its tag is not a message.
 			n.Tag = nil
 		case *ast.CallExpr:
-			return !isPattern(n)
+			return !isPattern(n) && !isSearch(n)
 		case *ast.BinaryExpr, *ast.BasicLit:
 			if text, constant := joined(n.(ast.Expr)); constant {
 				add(files.Position(n.Pos()).Line, text)
@@ -146,6 +146,18 @@ func isPattern(call *ast.CallExpr) bool {
 	return ok && (strings.Contains(f.Sel.Name, "Compile") || f.Sel.Name == "Lazy")
 }
 
+// isSearch reports whether a call looks for one string in another.
+func isSearch(call *ast.CallExpr) bool {
+	f, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	from, _ := f.X.(*ast.Ident)
+	return from != nil && (from.Name == "strings" || from.Name == "bytes") && searches.MatchString(f.Sel.Name)
+}
+
+var searches = regexp.MustCompile(`^(?:Contains|Cut|HasPrefix|HasSuffix|TrimPrefix|TrimSuffix)`)
+
 // joined returns the text of a string literal, or of a sum that contains one, and whether there is one.
 func joined(e ast.Expr) (text string, constant bool) {
 	switch e := e.(type) {
@@ -158,14 +170,4 @@ func joined(e ast.Expr) (text string, constant bool) {
 		return left + right, e.Op == token.ADD && (leftOK || rightOK)
 	}
 	return "…", false
-}
-
-var (
-	word    = regexp.MustCompile(`[\p{L}'’-]{2,}`)
-	program = regexp.MustCompile(`\(\?[a-zP:]|\[\^|\\[bsdw]\b|^(?i:select|insert|update|delete|create|pragma) |[{;] ?\w+ ?[:(]|^<|=>|\|\|`)
-)
-
-// isMessage reports whether a text is read as words: not a pattern, a query or code.
-func isMessage(text string) bool {
-	return len(word.FindAllString(text, 3)) == 3 && strings.Contains(text, " ") && !program.MatchString(text)
 }

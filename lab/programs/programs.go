@@ -63,8 +63,17 @@ var (
 // Staticcheck is a tool of the check alone.
 var Staticcheck = Program{"staticcheck", "GAUZE_LAB_STATICCHECK", "lab", "./check/static", nil}
 
-// All are the programs that the check builds.
+// All are the programs that a check of everything builds.
 var All = []Program{Gauze, GauzeRace, GauzeBugs, GauzeHeap, Faulty, Witness, SDKServer, Bench, Conformance}
+
+// Needed returns those that tests start. Only a run of everything starts a gauze with the race detector
+// and without seeded bugs.
+func Needed() []Program {
+	if Everything() {
+		return All
+	}
+	return slices.DeleteFunc(slices.Clone(All), func(p Program) bool { return p.Env == GauzeRace.Env })
+}
 
 // WithTags returns gauze built with this tag, or with none.
 func WithTags(tags string) Program {

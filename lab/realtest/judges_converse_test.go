@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
@@ -57,6 +58,8 @@ func (h *house) converseClaudeCode(server string, talk func(use func(call) (stri
 	model := &toolModel{server: "mcp__" + server + "__", wanted: make(chan call), results: make(chan string)}
 	web := httptest.NewServer(model)
 	defer web.Close()
+	finish := sync.OnceFunc(func() { close(model.wanted) })
+	defer finish() // or web.Close would wait for a call that a failed test no longer makes
 	ended := make(chan error, 1)
 	go func() {
 		out, errs, err := h.runWith([]string{"ANTHROPIC_BASE_URL=" + web.URL, "ANTHROPIC_API_KEY=none", "ENABLE_TOOL_SEARCH=false"},
@@ -78,7 +81,7 @@ func (h *house) converseClaudeCode(server string, talk func(use func(call) (stri
 			}
 		}
 	})
-	close(model.wanted)
+	finish()
 	return <-ended
 }
 
@@ -98,7 +101,10 @@ func (m *toolModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	block, delta, reason := map[string]any{"type": "text", "text": ""}, map[string]any{"type": "text_delta", "text": "nothing"}, "end_turn"
 	if slices.ContainsFunc(request.Tools, func(tool struct{ Name string }) bool { return strings.HasPrefix(tool.Name, m.server) }) {
 		if last := string(request.Messages[len(request.Messages)-1].Content); strings.Contains(last, `"tool_result"`) {
-			m.results <- last
+			select {
+			case m.results <- last:
+			case <-r.Context().Done(): // the client was stopped
+			}
 		}
 		if c, ok := <-m.wanted; ok {
 			args, _ := json.Marshal(c.args)

@@ -52,7 +52,7 @@ func TestAPortThatComposePublishesElsewhere(t *testing.T) {
 
 	// gauze doctor remembers it, and asks before it changes the entry.
 	told, _ := w.gauze("doctor", "db")
-	if !strings.Contains(told, "the last call of query failed") || !strings.Contains(told, "next: gauze doctor --fix cursor/db") {
+	if !strings.Contains(told, "the last call to query failed") || !strings.Contains(told, "next: gauze doctor --fix cursor/db") {
 		t.Errorf("gauze doctor says\n%s", told)
 	}
 	told, err := w.gauze("doctor", "--fix", "--yes", "db")

@@ -49,7 +49,7 @@ var groups = []struct {
 	names []string
 }{
 	{"Start", []string{"index", "install", "run", "doctor", "see"}},
-	{"Use", []string{"repair", "model", "clients", "agents", "tasks", "http", "login", "go"}},
+	{"Use", []string{"repair", "model", "clients", "agents", "tasks", "http", "up", "login", "go"}},
 	{"Look up", []string{"explain", "broken", "servers", "security", "benchmarks"}},
 	{"Contribute", []string{"contributing", "architecture", "causes", "releasing", "api", "changelog"}},
 }
