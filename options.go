@@ -234,7 +234,7 @@ func (o Options) checkServer() error {
 	command := len(o.Command) > 0 && o.Command[0] != ""
 	switch {
 	case o.URL == "" && !command:
-		return errors.New(`gauze: no server in Options: set Command, as in []string{"npx", "-y", "some-server"}, or URL`)
+		return errors.New(`gauze: Options has no server: set Command, such as []string{"npx", "-y", "some-server"}, or URL`)
 	case o.URL != "" && len(o.Command) > 0:
 		return errors.New("gauze: Options.Command and Options.URL are both set: use one of them")
 	case o.URL != "" && (o.Dir != "" || o.Env != nil):

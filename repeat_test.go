@@ -83,7 +83,7 @@ func TestExecuteDoesNotRepeat(t *testing.T) {
 		"a host that does not exist": {tool: readWeather, failure: &net.DNSError{Name: "wether.example", IsNotFound: true}},
 		"a rejected key of a model":  {tool: readWeather, failure: &llm.Error{Kind: llm.Unauthorized}},
 		"what is about arguments":    {tool: readWeather, failure: repair.ArgumentError(timeout)},
-		"what was repeated already":  {tool: readWeather, failure: errors.New("TimeoutError\n\n[gauze] The call failed twice. The first attempt failed with a timeout. The call was sent again, because its tool only reads, and this is the second failure.")},
+		"what was repeated already":  {tool: readWeather, failure: errors.New("TimeoutError\n\n[gauze] The call failed twice. The first attempt failed with a timeout. The call was sent again, because its tool is read-only, and this is the second failure.")},
 		"any other error":            {tool: readWeather, failure: errors.New("the disk is full")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestExecuteNotesTheRepetitionInAResult(t *testing.T) {
 		if err != nil || ran != 2 || result.IsError {
 			t.Fatalf("%v, ran %d times", err, ran)
 		}
-		contains(t, said(result), "sunny", `[gauze] The first attempt failed with a timeout: "TimeoutError: no reply". The call was sent again, because its tool only reads`)
+		contains(t, said(result), "sunny", `[gauze] The first attempt failed with a timeout: "TimeoutError: no reply". The call was sent again, because its tool is read-only`)
 	})
 }
 

@@ -54,7 +54,7 @@ func (t *Transport) Reconnect(ctx context.Context) error {
 	if w := t.wrap(); w != nil {
 		return w.Reconnect(ctx)
 	}
-	return errors.New("gauze: Reconnect before Connect")
+	return errors.New("gauze: Reconnect was called before Connect")
 }
 
 // Health returns the server's current state. It is dead before Connect.
