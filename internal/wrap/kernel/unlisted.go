@@ -189,6 +189,7 @@ func (l *listing) checkCalls() {
 				l.s.listing.checking = false
 				return
 			}
+			c.part.shared = true // it must not become another call while it is checked without the lock
 			checked, listed = l.s.newCall(&c.msg), l.listsTool(c)
 			checked.mirrors, checked.number, checked.client, checked.part.slots, checked.began = c.mirrors, c.number, c.client, c.part.slots, c.began
 		})

@@ -44,8 +44,9 @@ func (u *Upstream) failed(e Evidence, p plan, at time.Time) {
 	u.mu.Lock()
 	u.tracker.Failed(f)
 	from, to := u.news()
+	generation := u.tracker.Snapshot().Generation
 	u.mu.Unlock()
-	u.changed(u.tracker.Snapshot().Generation, from, to)
+	u.changed(generation, from, to)
 }
 
 // retrying records why the last generation failed, as far as the doctor knows, and what happens next.
