@@ -93,7 +93,7 @@ func TestJSONRPCCodesAreStable(t *testing.T) {
 		"crash-loop": -31009, "spawn-failed": -31010, "session-changed": -31011, "stopping": -31012,
 		"outcome-unknown": -31020, "call-timeout": -31021, "replay-exhausted": -31023,
 		"call-quarantined": -31024, "retry-budget-spent": -31025, "server-busy": -31026, "tool-changed": -31027,
-		"arguments-invalid": -31028, "tool-unknown": -32602, "tools-unlisted": -31029,
+		"arguments-invalid": -31028, "tool-unknown": -32602, "tools-unlisted": -31029, "tool-locked": -31030,
 		"server-unreachable": -31050, "host-not-found": -31051, "tls-failed": -31052, "auth-required": -31053, "auth-denied": -31054,
 		"rate-limited": -31055, "http-unavailable": -31056, "http-refused": -31057, "redirect-refused": -31058, "not-mcp": -31059,
 		"answer-missing":     -31060,
@@ -111,7 +111,7 @@ func TestJSONRPCCodesAreStable(t *testing.T) {
 }
 
 func TestAdviceNamesOnlyCommandsAndFlagsThatExist(t *testing.T) {
-	flags := []string{"--timeout", "--max-time", "--max-message", "--tool", "--policy", "--start-timeout", "--window", "--patience", "--url", "--header-env", "--max-sessions", "--session-idle", "--schema", "--scope", "--"}
+	flags := []string{"--timeout", "--max-time", "--max-message", "--tool", "--policy", "--start-timeout", "--window", "--patience", "--url", "--header-env", "--max-sessions", "--session-idle", "--schema", "--scope", "--confirm", "--"}
 	policies := []string{"replay=never", "replay=safe", "replay=idempotent", "timeout=5m", "max-in-flight=8", "repair=off"}
 	gauze := regexp.MustCompile(`^gauze (\S+)(.*?)( -- .*)?$`)
 	flag := regexp.MustCompile(`--[a-z-]*`)
@@ -121,7 +121,7 @@ func TestAdviceNamesOnlyCommandsAndFlagsThatExist(t *testing.T) {
 				continue
 			}
 			m := gauze.FindStringSubmatch(s.Command)
-			if m == nil || m[1] != "run" && m[1] != "serve" && m[1] != "explain" && m[1] != "repair" && m[1] != "login" {
+			if m == nil || m[1] != "run" && m[1] != "serve" && m[1] != "explain" && m[1] != "repair" && m[1] != "login" && m[1] != "lock" && m[1] != "up" {
 				t.Errorf("%s: %q is no command of ours", e.Code, s.Command)
 				continue
 			}

@@ -46,6 +46,7 @@ const (
 	RetryBudgetSpent Code = "retry-budget-spent" // too many calls were sent again recently
 	ServerBusy       Code = "server-busy"        // too many calls are waiting
 	ToolChanged      Code = "tool-changed"       // the tool changed when the server restarted
+	ToolLocked       Code = "tool-locked"        // the tool is not the one that the user accepted
 	ArgumentsInvalid Code = "arguments-invalid"  // the arguments do not match the tool's input schema
 	ToolUnknown      Code = "tool-unknown"       // the server has no tool with this name
 	ToolsUnlisted    Code = "tools-unlisted"     // the server does not list its tools, and an unchecked call is not sent

@@ -97,6 +97,20 @@ var callEntries = []Entry{
 		},
 	},
 	{
+		Code: ToolLocked, RPC: -31030, Retry: TellUser,
+		Title: "the tool is not the one that the user accepted",
+		model: "The definition of this tool has changed, or the tool is new, and the user has not accepted it.",
+		next:  "Do not call it again before the user has accepted it.",
+		Means: "The server is used with lock: ask or lock: block, and this tool is not among those that the user accepted, or its description, arguments or annotations have changed since.",
+		Why:   "The server was updated. A server that is no longer trustworthy also changes its tools in this way.",
+		Did:   "Gauze compared the tools that the server lists now with those that were accepted, and did not send the call.",
+		Do: []Step{
+			{Text: "Find out why the tool has changed, for example in the release notes of the server."},
+			{Text: "To accept the tools of a client's server as they are now:", Command: "gauze lock NAME"},
+			{Text: "To accept those of a server of gauze up:", Command: "gauze up --confirm SERVER"},
+		},
+	},
+	{
 		Code: ArgumentsInvalid, RPC: -31028, Retry: ChangeCall, mute: true,
 		Title: "the arguments do not match the tool's schema",
 		model: "The arguments of this call do not match the tool's schema.",

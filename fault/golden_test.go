@@ -82,6 +82,8 @@ func sample(code fault.Code) *fault.Fault {
 		f.Detail = "1024 messages are waiting"
 	case fault.ToolChanged:
 		f.Delivery, f.Safe = fault.Unknown, true
+	case fault.ToolLocked:
+		f.Detail = "changed: write_file"
 	case fault.ResponseTooLarge:
 		f.Delivery, f.Detail = fault.Answered, "52428800 bytes, the limit is 16777216"
 	case fault.RequestTooLarge:

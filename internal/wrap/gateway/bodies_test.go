@@ -42,6 +42,21 @@ func TestAQuotaKeepsAPartForEachPrincipal(t *testing.T) {
 	}
 }
 
+// Other principals get parts when the tokens change; what the ones before have stays counted.
+func TestAQuotaIsSharedAgain(t *testing.T) {
+	t.Parallel()
+	q := newQuota(8, []principal{alice})
+	q.add(alice, 3)
+	q.reserve([]principal{bob})
+	if q.part != 4 || q.kept != 4 || q.allows(alice, 2) || !q.allows(alice, 1) || !q.allows(bob, 5) {
+		t.Errorf("with another principal: %+v", q)
+	}
+	q.add(alice, -3)
+	if q.used != 0 || q.kept != 4 || !q.allows(bob, 8) {
+		t.Errorf("after all was given back: %+v", q)
+	}
+}
+
 func TestAQuotaForOnePrincipalIsAllItsOwn(t *testing.T) {
 	t.Parallel()
 	for limit := range 5 {
@@ -73,7 +88,7 @@ func begun(s *bodies, who principal, now time.Time) *reader {
 
 func TestAStalledBodyGivesWay(t *testing.T) {
 	t.Parallel()
-	s := newBodies(newQuota(100, nil))
+	s := newBodies(newQuota(100, []principal{alice}))
 	now := time.Now()
 	stalled := begun(&s, alice, now)
 	if !stalled.until.Equal(now.Add(bodyIdleTimeout)) {
@@ -184,7 +199,7 @@ func TestTheLongestBodyFits(t *testing.T) {
 			if g.maxBody() != c.body || g.MaxBodyBytes != c.all {
 				t.Errorf("messages of %d: bodies of %d, in total %d", c.message, g.maxBody(), g.MaxBodyBytes)
 			}
-			if who, _ := g.guard.Find("a"); !g.bodies.allows(who, c.body) {
+			if who, _ := g.guard.tokens.Load().Find("a"); !g.bodies.allows(who, c.body) {
 				t.Errorf("messages of %d: no body of %d for one of %q", c.message, c.body, tokens)
 			}
 		}

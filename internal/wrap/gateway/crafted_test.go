@@ -272,7 +272,7 @@ func TestFaultD01OnlyTheTokenOpens(t *testing.T) {
 		"Authorization: Bearer x\nAuthorization: Bearer 0123456789abcdef\n", "Authorization: Bearer x, Bearer 0123456789abcdef\n",
 		"X-Authorization: Bearer 0123456789abcdef\n", "Cookie: token=0123456789abcdef\n",
 	} {
-		f.g.guard.Guesses = httpguard.NewGuesses() // they are many
+		f.g.guard.tokens.Load().Guesses = httpguard.NewGuesses() // they are many
 		for _, text := range []string{to("Host: HOST\n" + head), "GET /readyz HTTP/1.1\nHost: HOST\n" + head + "\n", "GET /nothing HTTP/1.1\nHost: HOST\n" + head + "\n"} {
 			response := f.rawExchange(crafted{text: text}.wired(f.addr))
 			if response == nil || response.StatusCode != 401 || response.Header.Get("WWW-Authenticate") != "Bearer" {

@@ -17,8 +17,8 @@ func TestFaultD01TokensAreNotGuessed(t *testing.T) {
 	o := quickly()
 	o.Tokens = []string{"0123456789abcdef"}
 	f := serve(t, o)
-	refused, burst := map[int]int{}, f.g.guard.Guesses.Burst()
-	f.g.guard.Guesses.SetLimit(rate.Every(time.Hour)) // none is added, however long the machine takes
+	refused, burst := map[int]int{}, f.g.guard.tokens.Load().Guesses.Burst()
+	f.g.guard.tokens.Load().Guesses.SetLimit(rate.Every(time.Hour)) // none is added, however long the machine takes
 	for i := range 2 * burst {
 		response := f.rawExchange(crafted{text: to(fmt.Sprintf("Host: HOST\nAuthorization: Bearer guess-number-%04d\n", i))}.wired(f.addr))
 		if response == nil {

@@ -111,6 +111,9 @@ type Options struct {
 	// View makes what the sessions of clients talk to, instead of one server: several. Its messages go to o.Tell.
 	View func(o proxy.Options) Peer
 
+	// NotFound says what is not at a path; nil: that the endpoint is Path.
+	NotFound func(path string) string
+
 	// Reachable checks whether a session could be started, while there is none.
 	Reachable func(context.Context) error
 
@@ -182,7 +185,7 @@ func New(o Options, addr net.Addr) *Gateway {
 // session is left.
 func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 	server := httpguard.Server(g)
-	server.ConnContext = g.numberConn
+	server.ConnContext = g.NumberConn
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(httpguard.LimitConns(l, maxConns)) }()
 	end := g.Begin()
@@ -246,7 +249,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == metricsPath && g.Metrics != nil:
 		g.Metrics.ServeHTTP(w, r)
 	default:
-		plain(http.StatusNotFound, "not found: the endpoint is "+Path).write(w)
+		text := "not found: the endpoint is " + Path
+		if g.NotFound != nil {
+			text = g.NotFound(path)
+		}
+		plain(http.StatusNotFound, text).write(w)
 	}
 }
 

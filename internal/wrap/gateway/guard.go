@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"github.com/gauze-mcp/gauze/internal/access/httpguard"
 )
@@ -14,12 +15,32 @@ type principal = httpguard.Principal
 // guard decides which requests are accepted.
 type guard struct {
 	httpguard.Names
-	httpguard.Tokens
-	oauth *resource // instead of tokens; nil: there is none
+	tokens *atomic.Pointer[httpguard.Tokens]
+	oauth  *resource // instead of tokens; nil: there is none
 }
 
 func newGuard(o Options, addr net.Addr) guard {
-	return guard{httpguard.NewNames(addr, o.Hosts, o.Origins), httpguard.NewTokens(o.Tokens), newResource(o.OAuth)}
+	g := guard{httpguard.NewNames(addr, o.Hosts, o.Origins), new(atomic.Pointer[httpguard.Tokens]), newResource(o.OAuth)}
+	tokens := httpguard.NewTokens(o.Tokens)
+	g.tokens.Store(&tokens)
+	return g
+}
+
+// SetTokens makes other bearer tokens the accepted ones, from the next request on. Sessions stay with the tokens that
+// they began with.
+func (g *Gateway) SetTokens(all []string) {
+	tokens := httpguard.NewTokens(all)
+	tokens.Guesses = g.guard.tokens.Load().Guesses
+	g.guard.tokens.Store(&tokens)
+	g.bodies.mu.Lock()
+	g.bodies.reserve(tokens.All)
+	g.bodies.mu.Unlock()
+	g.table.mu.Lock()
+	defer g.table.mu.Unlock()
+	g.Tokens = all
+	g.table.ownLogins = g.OwnLogins()
+	g.table.places.reserve(tokens.All)
+	g.table.processes.reserve(tokens.All)
 }
 
 // quota returns a limit that the principals share.
@@ -27,7 +48,7 @@ func (g *guard) quota(limit int) quota {
 	if g.oauth != nil {
 		return newOpenQuota(limit)
 	}
-	return newQuota(limit, g.Tokens.All)
+	return newQuota(limit, g.tokens.Load().All)
 }
 
 // credential names what principals differ in.
@@ -66,17 +87,18 @@ func (g *guard) identify(r *http.Request) (*http.Request, principal, *refusal) {
 
 // holder returns the principal whose token a request has.
 func (g *guard) holder(r *http.Request) (principal, *refusal) {
-	if len(g.Tokens.All) == 0 {
+	tokens := g.tokens.Load()
+	if len(tokens.All) == 0 {
 		return principal{}, nil
 	}
 	given := r.Header.Values("Authorization")
 	if len(given) == 1 {
 		scheme, token, _ := strings.Cut(given[0], " ")
-		if who, known := g.Find(strings.TrimSpace(token)); known && strings.EqualFold(scheme, "Bearer") {
+		if who, known := tokens.Find(strings.TrimSpace(token)); known && strings.EqualFold(scheme, "Bearer") {
 			return who, nil
 		}
 	}
-	if !g.Guesses.Allow() {
+	if !tokens.Guesses.Allow() {
 		refused := plain(http.StatusTooManyRequests, "too many requests without a valid token")
 		refused.header("Retry-After", "1")
 		return principal{}, refused

@@ -20,7 +20,7 @@ func TestTheHouseRestsWhileNothingIsDue(t *testing.T) {
 	}
 	look(never, true)
 
-	s := newSession("s", g.guard.Tokens.All[0], &g.Options)
+	s := newSession("s", g.guard.tokens.Load().All[0], &g.Options)
 	s.open, s.ready, s.stop = 1, true, func() {}
 	g.table.sessions[s.id] = s
 	g.table.places.add(s.who, 1)
@@ -60,7 +60,7 @@ func TestTheHouseRestsWhileNothingIsDue(t *testing.T) {
 func TestABusySessionOutlivesItsTime(t *testing.T) {
 	t.Parallel()
 	g := New(Options{MaxSessions: 2, Tokens: []string{"a"}, Idle: time.Minute}, addr{})
-	s := newSession("s", g.guard.Tokens.All[0], &g.Options)
+	s := newSession("s", g.guard.tokens.Load().All[0], &g.Options)
 	s.ready, s.used = true, time.Now()
 	s.due["1"] = s.listen
 	g.table.sessions[s.id] = s

@@ -8,7 +8,8 @@ type quota struct {
 	used  int
 	kept  int // the unused reserved parts of all principals
 	by    map[principal]int
-	open  bool // the principals are not known in advance, so nothing is reserved by name
+	known map[principal]bool // those with a reserved part
+	open  bool               // the principals are not known in advance, so nothing is reserved by name
 }
 
 // newOpenQuota returns a quota for any number of principals. Those with more than a share leave one
@@ -19,16 +20,31 @@ func newOpenQuota(limit int) quota {
 
 // newQuota reserves half of limit in equal parts, at least one unit each if there are enough.
 func newQuota(limit int, all []principal) quota {
-	known := map[principal]bool{}
+	q := quota{limit: limit, by: map[principal]int{}}
+	q.reserve(all)
+	return q
+}
+
+// reserve reserves a part for each of these principals, and for no other. What each has stays.
+func (q *quota) reserve(all []principal) {
+	if q.open {
+		return
+	}
+	q.known = map[principal]bool{}
 	for _, who := range all {
-		known[who] = true
+		q.known[who] = true
 	}
-	n := max(1, len(known))
-	part := limit / (2 * n)
-	if part == 0 && n <= limit {
-		part = 1
+	if len(all) == 0 {
+		q.known[principal{}] = true
 	}
-	return quota{limit: limit, part: part, kept: n * part, by: map[principal]int{}}
+	q.part = q.limit / (2 * len(q.known))
+	if q.part == 0 && len(q.known) <= q.limit {
+		q.part = 1
+	}
+	q.kept = 0
+	for who := range q.known {
+		q.kept += q.unused(who)
+	}
 }
 
 // allows reports whether who may have n more.
@@ -65,4 +81,9 @@ func (q *quota) add(who principal, n int) {
 }
 
 // unused returns what is left of the part reserved for who.
-func (q *quota) unused(who principal) int { return max(0, q.part-q.by[who]) }
+func (q *quota) unused(who principal) int {
+	if !q.known[who] {
+		return 0
+	}
+	return max(0, q.part-q.by[who])
+}

@@ -34,7 +34,7 @@ func TestOnePrincipalDoesNotTakeAllSessions(t *testing.T) {
 func TestEndingSessionsCountForTheirPrincipal(t *testing.T) {
 	t.Parallel()
 	g := New(Options{MaxSessions: 2, Tokens: []string{"a", "b"}}, addr{})
-	who := g.guard.Tokens.All
+	who := g.guard.tokens.Load().All
 	for range 3 { // of 4 processes
 		g.table.processes.add(who[0], 1)
 	}
@@ -132,13 +132,13 @@ func TestWhoMakesRoom(t *testing.T) {
 			now := time.Now()
 			var all []*session
 			for i, h := range test.held {
-				s := newSession(fmt.Sprint(i), g.guard.Tokens.All[h.who], &g.Options)
+				s := newSession(fmt.Sprint(i), g.guard.tokens.Load().All[h.who], &g.Options)
 				s.open, s.used = h.open, now.Add(-h.age*time.Second)
 				g.table.sessions[s.id] = s
 				g.table.places.add(s.who, 1)
 				all = append(all, s)
 			}
-			got := g.table.longestUnused(g.guard.Tokens.All[test.comes])
+			got := g.table.longestUnused(g.guard.tokens.Load().All[test.comes])
 			if test.want < 0 && got != nil || test.want >= 0 && got != all[test.want] {
 				t.Errorf("got %+v", got)
 			}

@@ -19,8 +19,8 @@ type speaker struct {
 
 type connKey struct{}
 
-// numberConn numbers the connections for speakerOf.
-func (g *Gateway) numberConn(ctx context.Context, _ net.Conn) context.Context {
+// NumberConn numbers the connections for speakerOf.
+func (g *Gateway) NumberConn(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, g.conns.Add(1))
 }
 

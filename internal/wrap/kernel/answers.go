@@ -264,7 +264,8 @@ func (v *server) noteAnswered(conn *upstream.Conn, c *Call, m *wire.Message) {
 		v.s.likeness.portray(c, m.Result)
 	}
 	if m.Error != nil {
-		v.s.likeness.portrayLegacy(c)
+		v.s.likeness.portrayLegacy(c, m.Error)
+		v.s.likeness.portrayModern(c, m.Error)
 	}
 }
 

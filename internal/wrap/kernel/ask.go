@@ -138,6 +138,20 @@ func (s *Session) Listed(name string) (data any, class Class, listed, stale bool
 	return known.data, s.policy(name).Class(known.class), true, false
 }
 
+// Live returns what is known of each tool that the live server lists, by name; nil: it has not listed all of them.
+func Live(s *Session) map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.catalog.listed || !s.catalog.licenses() {
+		return nil
+	}
+	all := make(map[string]any, len(s.catalog.tools))
+	for name, t := range s.catalog.tools {
+		all[name] = t.data
+	}
+	return all
+}
+
 // Names returns all tools in order, or nil if not all of them are known.
 func (s *Session) Names() []string {
 	s.mu.Lock()

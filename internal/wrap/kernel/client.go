@@ -37,11 +37,10 @@ func (s *Session) Mirrors(tool string) (mirrors []wire.Mirror, known bool) {
 }
 
 // FromClient handles one line from the client, and does not keep it. It blocks while too much waits
-// for the server, as a full pipe would.
+// for the server, as a full pipe would, unless the line is an answer, or progress before one: what waits may wait for it.
 func (s *Session) FromClient(line []byte) { s.client.fromClient(line, nil) }
 
 func (k *client) fromClient(line []byte, mirrors http.Header) {
-	k.holdUp(len(line))
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
@@ -57,14 +56,18 @@ func (k *client) fromClient(line []byte, mirrors http.Header) {
 		k.refuse(k.free(wire.LooseID(line)), fault.MessageInvalid, err.Error())
 		return
 	}
-	switch m.Kind {
-	case wire.Request:
-		k.requestFromClient(&m, mirrors)
-	case wire.Notification:
-		k.noticeFromClient(&m)
-	case wire.Response:
+	if m.Kind == wire.Response {
 		k.s.dialogue.answerFromClient(&m)
+		return
 	}
+	if m.Method != "notifications/progress" {
+		k.holdUp(len(line))
+	}
+	if m.Kind == wire.Request {
+		k.requestFromClient(&m, mirrors)
+		return
+	}
+	k.noticeFromClient(&m)
 }
 
 // batchFromClient handles a batch, which only protocol version 2025-03-26 has.

@@ -100,7 +100,7 @@ func (v *server) failIfChanged(c *Call) {
 // toolChanged reports whether a call that was sent or corrected before, or whose response is held, would now reach
 // a different tool of the same name.
 func (v *server) toolChanged(c *Call) bool {
-	return c.shape != 0 && (c.repeated() || !c.part.again.IsZero() || c.state == held) && v.s.catalog.tools[c.tool].shape != c.shape
+	return c.shape != 0 && !c.awaitsList && (v.s.config.Sure || c.repeated() || !c.part.again.IsZero() || c.state == held) && v.s.catalog.tools[c.tool].shape != c.shape
 }
 
 // deliveryOf returns how far a call that is not in flight got.

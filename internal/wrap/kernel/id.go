@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
@@ -42,6 +43,10 @@ func (i *ids) nextID() uint64 {
 func (i *ids) questionID(generation int) []byte {
 	return fmt.Appendf(nil, `"g%d-s%d"`, generation, i.nextID())
 }
+
+// IsOwnQuestion reports whether a request to the client with this raw id is one of gauze's own, about the request that
+// Told.About names, and not the server's, whose request is inferred.
+func IsOwnQuestion(id []byte) bool { return bytes.HasPrefix(id, []byte(`"g0-`)) }
 
 // AppendID appends the id with number n as JSON.
 func AppendID(b []byte, n uint64) []byte { return strconv.AppendUint(b, n, 10) }

@@ -43,6 +43,9 @@ type Options struct {
 	ReadTool func(item []byte) any
 	Listed   func([]any)
 
+	// Sure makes tool calls wait until the live server has listed its tools. One that it does not list in time is refused.
+	Sure bool
+
 	// Disown removes the marks of gauze's own texts from what the server sends.
 	Disown func(*wire.Message) *wire.Message
 

@@ -27,6 +27,7 @@ type Portrait struct {
 	Result string            `json:"result,omitempty"` // of initialize or server/discover
 	Lists  map[string]string `json:"lists,omitempty"`  // results of what the client listed, by method
 	Legacy bool              `json:"legacy,omitempty"` // it rejects server/discover
+	Modern bool              `json:"-"`                // it rejects initialize, so that it has no session
 }
 
 // likeness is the part of a session that is about portraits.
@@ -38,6 +39,7 @@ type likeness struct {
 	told    string // the same, if it is from the shelf and no live server has confirmed it yet
 	keeping bool   // the portrait is being put on the shelf
 	again   bool   // and has changed since
+	other   bool   // the server is started in another way than when whose was determined
 }
 
 // begun reports whether the session has begun with a live server.
@@ -49,16 +51,20 @@ func (l *likeness) portray(c *Call, result []byte) {
 		return
 	}
 	if opens(c.msg.Method) {
-		l.whose, l.intro = l.whoseOf(c), string(result)
+		l.whose, l.intro, l.other = l.whoseOf(c), string(result), false
 	} else if _, listed := kinds[c.msg.Method]; !listed {
 		return
 	}
 	l.keepPortrait()
 }
 
-// portrayLegacy puts on the shelf that the server rejects server/discover.
-func (l *likeness) portrayLegacy(c *Call) {
-	if l.s.config.Shelf == nil || l.s.memory.known() || c.msg.Method != "server/discover" {
+// portrayLegacy puts on the shelf that the server rejects server/discover. failure is its error, if it has answered: a modern
+// server rejects a version that it does not have, and a request that does not say what the client can do.
+func (l *likeness) portrayLegacy(c *Call, failure []byte) {
+	code, _ := wire.Field(failure, "code")
+	meta, _ := wire.Field(c.msg.Params, "_meta")
+	capabilities, _ := wire.Field(meta, wire.MetaCapabilities)
+	if l.s.config.Shelf == nil || l.s.memory.known() || c.msg.Method != "server/discover" || string(code) == "-32022" || capabilities == nil {
 		return
 	}
 	whose := l.whoseOf(c)
@@ -69,12 +75,22 @@ func (l *likeness) portrayLegacy(c *Call) {
 	})
 }
 
+// portrayModern puts on the shelf that the server rejects initialize, as one does that has no versions with sessions.
+func (l *likeness) portrayModern(c *Call, failure []byte) {
+	code, _ := wire.Field(failure, "code")
+	if l.s.config.Shelf == nil || l.s.memory.known() || c.msg.Method != "initialize" || string(code) != "-32601" && string(code) != "-32022" {
+		return
+	}
+	whose := l.whoseOf(c)
+	l.s.work.background.Go(func() { l.s.config.Shelf.Put(whose, Portrait{Modern: true}) })
+}
+
 // opens reports whether a method is what a client asks first.
 func opens(method string) bool { return method == "initialize" || method == "server/discover" }
 
 // keepPortrait puts the server's portrait on the shelf, in the background.
 func (l *likeness) keepPortrait() {
-	if l.intro == "" || l.told != "" {
+	if l.intro == "" || l.told != "" || l.other {
 		return
 	}
 	if l.again = l.keeping; l.again {

@@ -27,7 +27,11 @@ func (s *shelf) Get(whose string) []byte {
 	return nil
 }
 
+// Put keeps portraits, and not what is known of a server whoever asks: its versions of the protocol, and its tools.
 func (s *shelf) Put(whose string, content []byte) {
+	if strings.HasPrefix(whose, "eras ") || strings.HasPrefix(whose, "tools/list ") {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.kept == nil {
@@ -86,7 +90,7 @@ func (s *webStory) listTools() message {
 func known(t *testing.T, cfg faultyhttp.Config, o Options) (*faultyhttp.Server, *shelf) {
 	t.Helper()
 	kept := &shelf{}
-	o.Shelf = kept
+	o.Known.Shelf = kept
 	s := beginWeb(t, cfg, o)
 	s.modern = cfg.Era == faultyhttp.Modern
 	if m := s.hello(); m.Error != nil {
@@ -116,7 +120,7 @@ func TestAListBehindInitializeIsRemembered(t *testing.T) {
 	t.Parallel()
 	web, kept := known(t, stateful, soon())
 	o := soon()
-	o.Shelf = kept
+	o.Known.Shelf = kept
 	s := later(t, web, false, o)
 	initialize := s.request("initialize", helloParams)
 	var lists []string
@@ -140,7 +144,7 @@ func TestASessionBeginsWithoutItsServer(t *testing.T) {
 			t.Run(name+", "+says, func(t *testing.T) {
 				web, kept := known(t, cfg, soon())
 				o := soon()
-				o.Shelf = kept
+				o.Known.Shelf = kept
 				s := later(t, web, cfg.Era == faultyhttp.Modern, o)
 				if m := s.hello(); m.Error != nil || !strings.Contains(m.raw, `"tools":{"listChanged":true}`) || !strings.Contains(m.raw, "This server has named faults.") {
 					t.Fatal(m.raw)
@@ -191,7 +195,7 @@ func TestASessionEndsIfItsServerIsDifferent(t *testing.T) {
 			web, kept := known(t, x.cfg, soon())
 			kept.edit(strings.ReplaceAll(x.old, `"`, `\"`), strings.ReplaceAll(x.new, `"`, `\"`))
 			o := soon()
-			o.Shelf = kept
+			o.Known.Shelf = kept
 			s := later(t, web, x.cfg.Era == faultyhttp.Modern, o)
 			if m := s.hello(); m.Error != nil {
 				t.Fatal(m.raw)
@@ -226,7 +230,7 @@ func TestAPortraitIsForOneKindOfClient(t *testing.T) {
 	} {
 		t.Run(says, func(t *testing.T) {
 			o := soon()
-			o.Shelf = kept
+			o.Known.Shelf = kept
 			x.change(&o)
 			s := later(t, web, false, o)
 			s.wantFault(s.request("initialize", x.params), fault.ServerUnreachable)
@@ -253,7 +257,7 @@ func TestASessionBeginsWithoutItsProcess(t *testing.T) {
 	t.Parallel()
 	_, kept := known(t, stateful, soon())
 	o := unprobed()
-	o.Shelf = kept.same()
+	o.Known.Shelf = kept.same()
 	o.Doctor = certain{doctorWith(func(int, launch.Spec) upstream.Treated { return upstream.Treated{} })}
 	o.Spec = failing("no key")
 	s := (&story{t: t, ended: make(chan error, 1)}).run(o)
@@ -271,7 +275,7 @@ func TestAPortraitOfALegacyServer(t *testing.T) {
 	t.Parallel()
 	kept := &shelf{}
 	o := soon()
-	o.Shelf = kept
+	o.Known.Shelf = kept
 	s := beginWeb(t, stateful, o)
 	if m := s.answer(s.request("server/discover", "{"+modernMeta+"}")); m.Error == nil {
 		t.Fatal(m.raw)

@@ -13,6 +13,7 @@ type restarting struct {
 	restart   chan error // gets its result
 	replacing chan error // the same, once the server was stopped
 	restarted bool       // the next connection follows such a restart
+	renew     bool       // the server is replaced as soon as no call is in flight: it is started in another way now
 }
 
 // Restart replaces the server because the user asked for it. It waits until no call is in flight and
@@ -68,6 +69,29 @@ func (r *restarting) restartIfIdle() {
 	}
 	r.restart <- err
 	r.restart = nil
+}
+
+// Renew replaces the server of a session as soon as no call is in flight, because the next one is started in another way, which
+// change sets up. It does not wait. A server that is asleep stays so.
+func Renew(change func(), s *Session) {
+	s.update(func() {
+		change()
+		s.likeness.other, s.restarting.renew = true, true
+	})
+}
+
+// renewIfIdle carries out what Renew asked for. The caller holds the lock.
+func (r *restarting) renewIfIdle() {
+	conn := r.s.link.conn
+	switch {
+	case r.s.leaving.closing || !r.s.up.Outdated(): // the current one was started in the new way
+		r.renew = false
+	case conn == nil || r.s.table.keeps.answers > 0 || r.inFlight(conn):
+	default:
+		conn.End(upstream.NewCommand, false)
+		r.s.server.disconnect()
+		r.restarted, r.renew = true, false
+	}
 }
 
 // sinceRestart says how the server is after a restart that the user asked for. The caller holds the lock.

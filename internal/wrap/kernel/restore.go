@@ -45,7 +45,7 @@ func (v *server) Prepare(ctx context.Context, conn *upstream.Conn) error {
 	case err != nil:
 	case conn.Remote() && listed:
 		err = restore.toolsSoon(m)
-	case depends:
+	case depends || v.s.config.Sure && listed:
 		err = restore.tools(m)
 	}
 	if err != nil {

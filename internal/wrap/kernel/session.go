@@ -241,6 +241,9 @@ func (s *Session) locked(change func()) (effects []func()) {
 	if s.restarting.restart != nil {
 		s.restarting.restartIfIdle()
 	}
+	if s.restarting.renew {
+		s.restarting.renewIfIdle()
+	}
 	if s.leaving.emptied != nil {
 		s.leaving.endInput()
 		s.dialogue.refuseQuestions()

@@ -36,7 +36,7 @@ func beginKnown(t *testing.T, o Options, modern bool, flags ...string) *story {
 	t.Helper()
 	dir := t.TempDir()
 	path, args, env := faultyserver.Command(append(flags, "-ledger", filepath.Join(dir, "ledger"), "-state", filepath.Join(dir, "state"))...)
-	o.Spec, o.Shelf = launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}, &shelf{}
+	o.Spec, o.Known.Shelf = launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}, &shelf{}
 	first := o
 	first.Lazy = false
 	if s := begin(t, first); modern {
@@ -147,7 +147,7 @@ func TestALogLevelDoesNotWake(t *testing.T) {
 func TestALazyServerThatIsNotKnownIsStarted(t *testing.T) {
 	t.Parallel()
 	o := lazy()
-	o.Shelf = &shelf{}
+	o.Known.Shelf = &shelf{}
 	s := begin(t, o)
 	s.wantAsleep()
 	s.initialize()
@@ -161,7 +161,7 @@ func TestALazyServerOfAnotherEra(t *testing.T) {
 	dir := t.TempDir()
 	path, args, env := faultyserver.Command("-era=legacy", "-ledger", filepath.Join(dir, "ledger"))
 	o := lazy()
-	o.Spec, o.Shelf = launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}, &shelf{}
+	o.Spec, o.Known.Shelf = launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}, &shelf{}
 	ask := func(s *story) *story {
 		t.Helper()
 		if m := s.answer(s.request("server/discover", "{"+modernMeta+"}")); m.Error == nil || m.Error.Code != -32601 {
@@ -408,7 +408,7 @@ func TestAWakingServerIsNotLimitedByPatience(t *testing.T) {
 	g := newGate(t)
 	o := lazy()
 	o.Timing.Patience = 10 * time.Millisecond
-	o.Shelf = &shelf{}
+	o.Known.Shelf = &shelf{}
 	s := begin(t, o, g.flag())
 	id := s.request("initialize", helloParams)
 	g.open(t)
@@ -529,7 +529,7 @@ func TestALazyServerAtAURL(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := lazy()
-			o.Shelf = kept
+			o.Known.Shelf = kept
 			s := later(t, web, cfg.Era == faultyhttp.Modern, o)
 			s.hello()
 			s.listTools()

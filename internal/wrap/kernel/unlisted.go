@@ -63,12 +63,12 @@ func (l *listing) reset() {
 // listsTool reports whether the list says what there is to know about the tool of a call.
 func (l *listing) listsTool(c *Call) bool {
 	_, known := l.s.catalog.tools[c.tool]
-	return (known || l.s.catalog.listed) && !l.s.catalog.stale
+	return (known || l.s.catalog.listed) && !l.s.catalog.stale && !(l.s.config.Sure && l.s.catalog.remembered)
 }
 
 // isStrict reports whether a call must not be sent unchecked.
 func (l *listing) isStrict(c *Call) bool {
-	return l.s.policy(c.tool).Strict
+	return l.s.config.Sure || l.s.policy(c.tool).Strict
 }
 
 // hasWaited reports whether a call does not wait for the list any longer.

@@ -450,7 +450,7 @@ func (w *watcher) refuseDiscover(c *Call) {
 	if !w.s.table.move(c, done) {
 		return
 	}
-	w.s.likeness.portrayLegacy(c)
+	w.s.likeness.portrayLegacy(c, nil)
 	asleep := w.s.sleep.asleep // then nothing has failed
 	w.s.later(func() {
 		w.s.end(c, string(fault.DiscoverUnanswered), time.Now())

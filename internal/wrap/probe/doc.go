@@ -5,5 +5,6 @@
 //	handshake.go  initialize or server/discover, then tools/list
 //	wait.go       how long to wait for a response while there is progress
 //	reader.go     receives what the server sends
+//	cost.go       what a tool costs in a model's context
 //	served.go     a silent command that serves HTTP instead
 package probe

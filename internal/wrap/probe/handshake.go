@@ -182,13 +182,14 @@ func (a *attempt) learnTool(raw []byte) {
 		return string(value)
 	}
 	tool := Tool{Name: textField(raw, "name"), SchemaSize: len(schema), ReadOnly: hint("readOnlyHint") == "true", Idempotent: hint("idempotentHint") == "true"}
-	tool.Definition = definition(raw)
+	tool.Definition = Definition(raw)
+	tool.Bytes, tool.Tokens = cost(raw)
 	tool.Destructive = !tool.ReadOnly && hint("destructiveHint") != "false"
 	a.r.Found.Tools = append(a.r.Found.Tools, tool)
 }
 
-// definition returns a hash of a tool's description that does not depend on spacing and order.
-func definition(raw []byte) string {
+// Definition returns a hash of a tool's entry in a list that does not depend on spacing and order.
+func Definition(raw []byte) string {
 	var errText any
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()

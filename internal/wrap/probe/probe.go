@@ -99,6 +99,8 @@ type Tool struct {
 	Destructive bool // the default of the protocol for tools that are not read-only
 	Idempotent  bool
 	Definition  string // a hash of everything that a model sees of the tool
+	Bytes       int    // of its name, description and input schema
+	Tokens      int    // what these are in a model's context, estimated
 }
 
 // lostError reports a request over HTTP without a response.

@@ -58,6 +58,9 @@ func RandomID() uint64 { return kernel.RandomID() }
 // AppendID appends an id of ours.
 func AppendID(dst []byte, n uint64) []byte { return kernel.AppendID(dst, n) }
 
+// IsOwnQuestion reports whether a request to the client with this raw id is one of gauze's own.
+func IsOwnQuestion(id []byte) bool { return kernel.IsOwnQuestion(id) }
+
 // Options configures a Session. The zero value of each is the default.
 type Options struct {
 	Spec   launch.Spec
@@ -88,10 +91,9 @@ type Options struct {
 	Tracer  Tracer          // follows tool calls; may be nil
 
 	SessionID string // of the client's session over HTTP; empty: it has none
-	Principal string // who the client is, if that is known; others get nothing from the Shelf that was kept for it
+	Principal string // who the client is, if that is known; others get nothing from Known that was kept for it
 
-	// Shelf keeps what the server said about itself, for sessions that begin while it is down. May be nil.
-	Shelf Shelf
+	Known Known // from earlier sessions
 
 	// OpenBrowser opens the address at which the user logs in. Default: the user's browser.
 	OpenBrowser func(address string) error
@@ -101,6 +103,13 @@ type Options struct {
 	Tell       func(Told)                      // see kernel.Options
 	Models     func(string, Sampler) llm.Model // see correction.Stage; default: calls are not corrected
 	Waits      Waits
+}
+
+// Known is what is known of a server from earlier sessions, and what is to happen if it has changed.
+type Known struct {
+	Shelf    Shelf  // keeps what the server said about itself, for sessions that begin while it is down; may be nil
+	Accepted Shelf  // keeps which tools the user accepted; may be nil
+	Lock     string // what happens to calls of others: LockWarn, the default, LockAsk or LockBlock
 }
 
 // Waits says what the response to a call that failed may wait for.
@@ -129,7 +138,13 @@ func (o Options) Label() string { return cmp.Or(o.Name, o.Spec.Label()) }
 type Session struct {
 	*kernel.Session
 	Options Options // as it was made
-	stages  *stages
+	stages  equipped
+}
+
+// equipped is what a session has beside its kernel.
+type equipped struct {
+	*stages
+	words *words
 }
 
 // New returns a Session; Serve or Attend runs it.
@@ -137,8 +152,8 @@ func New(o Options) *Session {
 	label := o.Label()
 	o = o.withDefaults()
 	w := &words{}
-	w.learn(o.Spec)
-	s := &Session{Options: o, stages: newStages(&o, label, w)}
+	w.use(o.Spec)
+	s := &Session{Options: o, stages: equipped{newStages(&o, label, w), w}}
 	k := kernel.Options{
 		Name: o.Name, Label: label, Stages: s.stages.inOrder(), Others: Policy{}.kernel(o.Repair), Timing: o.Timing, Limits: o.Limits, Events: o.Events, Words: w,
 		LastID: o.LastID, Writes: o.Writes, ReadTool: gate.ReadTool, Listed: gate.Prepare, Disown: disown, Idle: o.Idle, ReaderGone: o.ReaderGone, Tell: o.Tell,
@@ -153,8 +168,11 @@ func New(o Options) *Session {
 			k.Tools[name] = policy.kernel(o.Repair)
 		}
 	}
-	if o.Shelf != nil {
-		k.Shelf = &shelf{o.Shelf, o.Spec, o.Principal, w}
+	if s.stages.lock != nil {
+		k.Sure, k.ReadTool = true, readLocked
+	}
+	if o.Known.Shelf != nil {
+		k.Shelf = &shelf{o.Known.Shelf, w.given, o.Principal, w}
 	}
 	if o.Opened != nil {
 		k.Opened = func() func() { return o.Opened(s) }
@@ -162,6 +180,13 @@ func New(o Options) *Session {
 	s.Session = kernel.New(k)
 	s.stages.join(s.Session)
 	return s
+}
+
+// Renew makes spec the command of a session's server, as soon as no call is in flight: the client's session is
+// restored with it, as after a crash. Both must be commands.
+func Renew(spec launch.Spec, s *Session) {
+	s.stages.words.use(spec)
+	kernel.Renew(func() { s.Upstream().Change(spec) }, s.Session)
 }
 
 // Counters counts what a session has seen.
@@ -195,6 +220,25 @@ func (s *Session) NoteVerdict(action string) { s.stages.observation.NoteVerdict(
 // words masks the secrets of a session, and what is foreign.
 type words struct {
 	secrets atomic.Pointer[redact.Secrets]
+	spec    atomic.Pointer[launch.Spec] // of the server, as the user gave it
+}
+
+// use notes how the server is started or reached. What it printed before may have the secrets of another command.
+func (w *words) use(spec launch.Spec) {
+	known := spec.Secrets()
+	if before := w.secrets.Load(); before != nil {
+		known = redact.JoinSecrets(*before, known)
+	}
+	w.secrets.Store(&known)
+	w.spec.Store(&spec)
+}
+
+// given returns how the server is started or reached.
+func (w *words) given() (spec launch.Spec) {
+	if given := w.spec.Load(); given != nil {
+		spec = *given
+	}
+	return spec
 }
 
 func (w *words) learn(spec launch.Spec) {

@@ -24,15 +24,27 @@ type Shelf interface {
 // shelf is the kernel's shelf: it keeps portraits without secrets.
 type shelf struct {
 	kept      Shelf
-	spec      launch.Spec
+	given     func() launch.Spec // how the server is started or reached now
 	principal string
 	words     *words
+}
+
+// Recall returns what a server said to a client of this kind that sent initialize or server/discover; nil: nothing is kept.
+func Recall(kept Shelf, spec launch.Spec, principal, method string, version, capabilities []byte) []byte {
+	if kept == nil {
+		return nil
+	}
+	s := &shelf{kept: kept, given: func() launch.Spec { return spec }, principal: principal}
+	if p := s.Get(s.Whose(method, version, capabilities)); p.Result != "" {
+		return []byte(p.Result)
+	}
+	return nil
 }
 
 // Whose identifies the server, the account at it, and the kind of client that asks: a server may
 // answer each differently.
 func (s *shelf) Whose(method string, version, capabilities []byte) string {
-	return fmt.Sprintf("%q", append(account(s.spec), s.principal, method, string(version), string(capabilities)))
+	return fmt.Sprintf("%q", append(account(s.given()), s.principal, method, string(version), string(capabilities)))
 }
 
 // Get returns the portrait on the shelf, an empty one if there is none.
@@ -46,6 +58,9 @@ func (s *shelf) Get(whose string) (p kernel.Portrait) {
 // Put keeps what is new in a portrait, without what contains a secret. Lists of the last one that
 // this client has not asked for stay.
 func (s *shelf) Put(whose string, p kernel.Portrait) {
+	if s.noteEras(p); p.Modern {
+		return
+	}
 	if p.Legacy {
 		s.kept.Put(whose, []byte(`{"legacy":true}`))
 		return
@@ -71,7 +86,20 @@ func (s *shelf) Put(whose string, p kernel.Portrait) {
 	}
 	if content, err := json.Marshal(kernel.Portrait{Result: p.Result, Lists: lists}); fresh && err == nil {
 		s.kept.Put(whose, content)
+		if tools := lists[toolsList]; tools != "" && s.principal == "" {
+			s.kept.Put(anyone(s.given()), []byte(tools))
+		}
 	}
+}
+
+const toolsList = "tools/list"
+
+// Remembered returns the list of tools that a server last gave to any client of this user, nil if there is none.
+func Remembered(kept Shelf, spec launch.Spec) []byte { return kept.Get(anyone(spec)) }
+
+// anyone identifies a server for all clients and accounts.
+func anyone(spec launch.Spec) string {
+	return fmt.Sprintf("%s %q", toolsList, append([]string{spec.URL, spec.Command}, spec.Args...))
 }
 
 // holdsSecret reports whether a text of JSON contains one of these secrets, or a string that looks

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/wrap/kernel"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
@@ -32,6 +33,30 @@ func TestAccount(t *testing.T) {
 	} {
 		if same(pair[0], pair[1]) {
 			t.Errorf("%s is not part of the account", name)
+		}
+	}
+}
+
+// memory is a Shelf.
+type memory map[string]string
+
+func (m memory) Get(whose string) []byte          { return []byte(m[whose]) }
+func (m memory) Put(whose string, content []byte) { m[whose] = string(content) }
+
+// What one client listed is known to the user's other commands, but not what another user listed.
+func TestRemembered(t *testing.T) {
+	const tools = `{"tools":[{"name":"get"}]}`
+	spec := launch.Spec{Command: "notes", Args: []string{"-v"}, Dir: "/work", Env: []string{"A=1"}}
+	for principal, want := range map[string]string{"": tools, "someone": ""} {
+		m, w := memory{}, &words{}
+		w.use(spec)
+		s := &shelf{m, w.given, principal, w}
+		s.Put(s.Whose("initialize", nil, nil), kernel.Portrait{Result: "{}", Lists: map[string]string{"tools/list": tools}})
+		if got := string(Remembered(m, launch.Spec{Command: "notes", Args: []string{"-v"}})); got != want {
+			t.Errorf("principal %q: %q", principal, got)
+		}
+		if got := Remembered(m, launch.Spec{Command: "notes"}); len(got) > 0 {
+			t.Errorf("another server: %s", got)
 		}
 	}
 }

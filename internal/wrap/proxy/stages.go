@@ -22,6 +22,7 @@ type stages struct {
 	correction  *correction.Stage // nil without a model
 	diagnosis   *diagnosis.Stage  // nil without a doctor for calls
 	gate        *gate.Stage
+	lock        *lock // nil: all tools may be called
 }
 
 // newStages returns the stages of a session, except for their kernel.
@@ -39,11 +40,14 @@ func newStages(o *Options, label string, words *words) *stages {
 			p := o.Tools[tool]
 			return p.kernel(o.Repair).Class(hinted), p.shown()
 		}}
+	if o.Known.locks() {
+		s.lock = newLock(o, label)
+	}
 	if o.Tracer != nil {
 		s.trace = &trace.Stage{Tracer: o.Tracer, Server: o.Name, Session: o.SessionID}
 	}
 	if o.Calls != nil {
-		s.diagnosis = &diagnosis.Stage{Doctor: o.Calls, Spec: o.Spec, Mode: mode, Redact: words.Redact, Timeout: o.Waits.Examine}
+		s.diagnosis = &diagnosis.Stage{Doctor: o.Calls, Spec: words.given, Mode: mode, Redact: words.Redact, Timeout: o.Waits.Examine}
 		s.diagnosis.Remember()
 	}
 	if o.Models != nil {
@@ -69,12 +73,19 @@ func (s *stages) inOrder() []kernel.Stage {
 	if s.diagnosis != nil {
 		all = append(all, s.diagnosis)
 	}
-	return append(all, s.gate)
+	all = append(all, s.gate)
+	if s.lock != nil { // after the gate, which may correct the name of a tool
+		all = append(all, s.lock)
+	}
+	return all
 }
 
 // join tells the stages which kernel asks them.
 func (s *stages) join(k *kernel.Session) {
 	s.observation.Kernel, s.login.Kernel, s.repetition.Kernel, s.gate.Kernel = k, k, k, k
+	if s.lock != nil {
+		s.lock.kernel = k
+	}
 	if s.correction != nil {
 		s.correction.Kernel = k
 	}

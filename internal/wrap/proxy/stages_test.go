@@ -17,7 +17,7 @@ import (
 func TestEveryStageHasItsPlace(t *testing.T) {
 	o := Options{
 		Spec: launch.Spec{Command: "none"}, Tracer: nowhere{}, Calls: nobody{},
-		Models: func(string, Sampler) llm.Model { return nil },
+		Models: func(string, Sampler) llm.Model { return nil }, Known: Known{Accepted: memory{}, Lock: LockBlock},
 	}.withDefaults()
 	w := &words{}
 	w.learn(o.Spec)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
 // asked is what is asked of the goroutine that runs Serve.
@@ -12,6 +14,8 @@ type asked struct {
 	now    chan struct{} // see TryNow
 	needed chan struct{} // see Wake
 	asleep atomic.Bool   // see Sleep
+
+	spec atomic.Pointer[launch.Spec] // see Change; nil: the one that is used
 }
 
 func newAsked() asked {

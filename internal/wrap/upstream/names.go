@@ -44,6 +44,7 @@ const (
 const (
 	ClientLeft  = life.ClientLeft
 	UserRestart = life.UserRestart
+	NewCommand  = life.NewCommand
 	NotNeeded   = life.NotNeeded
 )
 

@@ -18,7 +18,7 @@ const (
 	ReasonRefused     = "refused"      // the server at a URL rejects every request
 	ReasonLogin       = "login"        // a person has to log in to the server at a URL
 	ReasonStartFailed = "start-failed" // the server sent no message, or the session could not be restored
-	ReasonRestart     = "restart"      // the user asked for a restart
+	ReasonRestart     = "restart"      // the user asked for a restart, or changed the server
 	ReasonIdle        = "idle"         // nothing used the server; the next call starts it
 	ReasonStopped     = "stopped"      // the client left
 )
@@ -40,7 +40,7 @@ func reasonOf(e Evidence, ready bool) string {
 	switch {
 	case e.ByUs == ClientLeft:
 		return ReasonStopped
-	case e.ByUs == UserRestart:
+	case e.ByUs == UserRestart, e.ByUs == NewCommand:
 		return ReasonRestart
 	case e.ByUs == NotNeeded:
 		return ReasonIdle

@@ -192,6 +192,10 @@ func (u *Upstream) Serve(ctx context.Context) error {
 			return nil
 		}
 		drain(u.asked.now) // this is the attempt
+		if u.adoptNext() {
+			history = restarts{Restart: history.Restart}
+			since, attempts = time.Time{}, 0
+		}
 		evidence, ready, err := u.generation(ctx, generation, &watchdog, logs)
 		u.unreached = unreached(evidence)
 		now := time.Now()
@@ -204,7 +208,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 		if evidence.ByUs == ClientLeft || u.wasLast(evidence) {
 			return nil // it read the end of its input, and exited
 		}
-		if evidence.ByUs == UserRestart || evidence.ByUs == NotNeeded || u.asked.asleep.Load() {
+		if evidence.ByUs == UserRestart || evidence.ByUs == NewCommand || evidence.ByUs == NotNeeded || u.asked.asleep.Load() {
 			since, attempts = time.Time{}, 0
 			history.credit(evidence)
 			continue

@@ -1,5 +1,7 @@
 package wire
 
+import "slices"
+
 // Edit replaces Old with New.
 type Edit struct{ Old, New []byte }
 
@@ -7,6 +9,11 @@ type Edit struct{ Old, New []byte }
 // Each Old must be a slice of whole, as returned by Scan and Field. The edits may
 // be in any order but must not overlap.
 func Replace(dst, whole []byte, edits ...Edit) []byte {
+	size := len(whole)
+	for i := range edits {
+		size += len(edits[i].New)
+	}
+	dst = slices.Grow(dst, size)
 	from := 0
 	for range edits {
 		// Find the next edit; a linear search suffices for two or three.

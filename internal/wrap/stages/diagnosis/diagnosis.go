@@ -42,7 +42,7 @@ type Stage struct {
 	kernel.Bystander
 	Kernel  *kernel.Session
 	Doctor  Doctor
-	Spec    launch.Spec
+	Spec    func() launch.Spec // how the server is started or reached
 	Mode    func(tool string) repair.Mode
 	Redact  func(string) string // masks secrets
 	Timeout time.Duration       // how long the response to a failed call waits for its cause
@@ -59,7 +59,7 @@ var causeOf = kernel.NewSlot[*atomic.Pointer[fault.Cause]]()
 // Remember marks the tool that failed in an earlier session: its next success is news.
 func (s *Stage) Remember() {
 	s.ailing = map[string]string{}
-	if tool := s.Doctor.Ailing(s.Spec); tool != "" {
+	if tool := s.Doctor.Ailing(s.Spec()); tool != "" {
 		s.ailing[tool] = "" // the same cause is reported again in this session
 		s.ails.Store(true)
 	}
@@ -81,14 +81,14 @@ func (s *Stage) Respond(c *kernel.Call, r *kernel.Response) kernel.Ruling {
 		}
 		return kernel.Pass
 	}
-	if len(failed.Text) > maxFailureLen || !s.Doctor.Suspects(s.Spec, failed) || !s.begin() {
+	if len(failed.Text) > maxFailureLen || !s.Doctor.Suspects(s.Spec(), failed) || !s.begin() {
 		return kernel.Pass
 	}
 	failed = s.lasting(c, failed)
 	number, client := c.Number(), c.Client()
 	found := new(atomic.Pointer[fault.Cause])
 	examine := func(ctx context.Context) {
-		why := s.Doctor.Examine(ctx, s.Spec, failed)
+		why := s.Doctor.Examine(ctx, s.Spec(), failed)
 		found.Store(&why)
 		s.end(number, client, failed.Tool, why)
 	}
@@ -102,12 +102,12 @@ func (s *Stage) Respond(c *kernel.Call, r *kernel.Response) kernel.Ruling {
 // Examine looks for the cause of a failed call that another stage holds. If there is one, it is added to the
 // response.
 func (s *Stage) Examine(ctx context.Context, c *kernel.Call, failed upstream.FailedCall) (known bool) {
-	if !s.Doctor.Suspects(s.Spec, failed) || !s.begin() {
+	if !s.Doctor.Suspects(s.Spec(), failed) || !s.begin() {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	why := s.Doctor.Examine(ctx, s.Spec, failed)
+	why := s.Doctor.Examine(ctx, s.Spec(), failed)
 	s.end(c.Number(), c.Client(), failed.Tool, why)
 	found := new(atomic.Pointer[fault.Cause])
 	found.Store(&why)
@@ -182,7 +182,7 @@ func (s *Stage) noteSucceeded(tool string) {
 	s.ails.Store(len(s.ailing) > 0)
 	s.mu.Unlock()
 	if ailed {
-		s.Kernel.Go(func(context.Context) { s.Doctor.Succeeded(s.Spec, tool) })
+		s.Kernel.Go(func(context.Context) { s.Doctor.Succeeded(s.Spec(), tool) })
 	}
 }
 

@@ -47,6 +47,7 @@ func New(explain func(repair.Explanation) string) *Stage {
 type Tool struct {
 	Schema *repair.Schema // of its arguments
 	About  string         // its description, shortened
+	Hash   string         // of its whole definition; empty: nothing needs it
 }
 
 // ReadTool reads what is known of a tool from its entry in the list.

@@ -114,8 +114,9 @@ func (s *strays) add(line string) {
 // Reasons of an end that is not a failure.
 const (
 	ClientLeft  = "the client disconnected"
-	UserRestart = "the user asked for a restart" // the next generation follows immediately
-	NotNeeded   = "it was not in use"            // the next generation follows when it is needed
+	UserRestart = "the user asked for a restart"  // the next generation follows immediately
+	NewCommand  = "its entry in the file changed" // the same
+	NotNeeded   = "it was not in use"             // the next generation follows when it is needed
 )
 
 // End asks for the end of the connection for the given reason; now skips the wait for a voluntary

@@ -1,0 +1,225 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/wrap/kernel"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/probe"
+	"github.com/gauze-mcp/gauze/internal/wrap/stages/gate"
+	"github.com/gauze-mcp/gauze/internal/wrap/wire"
+)
+
+// Values of Known.Lock.
+const (
+	LockWarn  = "warn"  // the client gets list_changed, and the event is recorded
+	LockAsk   = "ask"   // the same, and the user is asked before a call is sent; without an answer it is not
+	LockBlock = "block" // the same, and the call is not sent
+)
+
+// locks reports whether some tools may not be called.
+func (k Known) locks() bool { return k.Accepted != nil && (k.Lock == LockAsk || k.Lock == LockBlock) }
+
+// lock is the stage that refuses calls of tools that the user has not accepted. The tools that a server lists first are
+// accepted. Calls wait until the live server has listed its tools (kernel.Options.Sure), so that none of them is judged by
+// what gauze remembers.
+type lock struct {
+	kernel.Bystander
+	kernel *kernel.Session
+	label  string
+	asks   bool
+	kept   Shelf
+	whose  []string // identifies what this principal accepted, and then what the operator did
+
+	asking sync.Mutex // one question at a time
+}
+
+// newLock returns the stage. What gauze remembers of the server is accepted, unless something else was before.
+func newLock(o *Options, label string) *lock {
+	l := &lock{label: label, asks: o.Known.Lock == LockAsk, kept: o.Known.Accepted, whose: []string{acceptedBy(o.Spec, o.Principal), acceptedBy(o.Spec, "")}}
+	if o.Known.Shelf != nil && o.Principal == "" {
+		if list := Remembered(o.Known.Shelf, o.Spec); len(list) > 0 {
+			l.accepted(hashes(probe.ReadTools(list)))
+		}
+	}
+	return l
+}
+
+// acceptedBy identifies the server whose tools were accepted, and by whom; the operator is the empty principal.
+func acceptedBy(spec launch.Spec, principal string) string { return anyone(spec) + " " + principal }
+
+// Accept makes tools those that the operator accepts of a server.
+func Accept(kept Shelf, spec launch.Spec, tools []probe.Tool) {
+	keepAccepted(kept, acceptedBy(spec, ""), hashes(tools))
+}
+
+// hashes returns the hashes of the definitions of tools, by name.
+func hashes(tools []probe.Tool) map[string]string {
+	all := map[string]string{}
+	for _, t := range tools {
+		all[t.Name] = t.Definition
+	}
+	return all
+}
+
+func keepAccepted(kept Shelf, whose string, tools map[string]string) {
+	text, _ := json.Marshal(tools) // cannot fail: it has nothing but strings
+	kept.Put(whose, text)
+}
+
+// readLocked is gate.ReadTool with the hash of the whole definition.
+func readLocked(item []byte) any {
+	tool, ok := gate.ReadTool(item).(*gate.Tool)
+	if !ok {
+		return nil
+	}
+	tool.Hash = probe.Definition(item)
+	return tool
+}
+
+// Arrive refuses a call of a tool that is not accepted.
+func (l *lock) Arrive(c *kernel.Call) kernel.Ruling {
+	if !c.IsTool() {
+		return kernel.Pass
+	}
+	now := l.listed()
+	hash, known := now[c.Tool()]
+	if !known {
+		return kernel.Pass // it waits for the list, or the server does not have it
+	}
+	accepted := l.accepted(now)
+	if accepted[c.Tool()] == hash {
+		return kernel.Pass
+	}
+	return kernel.Refuse(&fault.Fault{Code: fault.ToolLocked, Delivery: fault.Unsent, Detail: difference(accepted, now)})
+}
+
+// Check is Arrive for a call that waited until the tools were listed.
+func (l *lock) Check(c *kernel.Call) kernel.Ruling { return l.Arrive(c) }
+
+// End accepts the first list.
+func (l *lock) End(c *kernel.Call, e *kernel.EndedCall) {
+	if now := l.listed(); c.Method() == toolsList && e.Outcome == kernel.OutcomeOK && len(now) > 0 {
+		l.accepted(now)
+	}
+}
+
+// listed returns the hashes of the tools that the live server lists, by name.
+func (l *lock) listed() map[string]string {
+	all := map[string]string{}
+	for name, data := range kernel.Live(l.kernel) {
+		if tool, ok := data.(*gate.Tool); ok {
+			all[name] = tool.Hash
+		}
+	}
+	return all
+}
+
+// accepted returns the tools that were accepted. If there are none yet, those of now are.
+func (l *lock) accepted(now map[string]string) map[string]string {
+	all, found := map[string]string{}, false
+	for _, whose := range l.whose {
+		var one map[string]string
+		if json.Unmarshal(l.kept.Get(whose), &one) != nil {
+			continue
+		}
+		found = true
+		for name, hash := range one {
+			if _, known := all[name]; !known || hash == now[name] {
+				all[name] = hash
+			}
+		}
+	}
+	if !found {
+		keepAccepted(l.kept, l.whose[0], now)
+		return now
+	}
+	return all
+}
+
+// Fail asks the user about a call that is refused, if the client can.
+func (l *lock) Fail(c *kernel.Call, f *kernel.Failure) kernel.Ruling {
+	if !l.asks || f.Fault == nil || f.Fault.Code != fault.ToolLocked || !l.canAsk() {
+		return kernel.Pass
+	}
+	about := slices.Clone(c.ID())
+	return kernel.Hold(func(ctx context.Context, h *kernel.Held) {
+		l.asking.Lock()
+		defer l.asking.Unlock()
+		if l.mayCall(h.Call().Tool()) || l.ask(ctx, about, h.Call()) {
+			h.Continue()
+		}
+	})
+}
+
+// canAsk reports whether the client can ask its user.
+func (l *lock) canAsk() bool {
+	elicits, _ := wire.Field(l.kernel.Capabilities(), "elicitation")
+	return elicits != nil
+}
+
+// mayCall reports whether a tool has been accepted meanwhile.
+func (l *lock) mayCall(tool string) bool {
+	now := l.listed()
+	hash, known := now[tool]
+	return known && l.accepted(now)[tool] == hash
+}
+
+// ask asks the user whether the tools that the server lists now are accepted.
+func (l *lock) ask(ctx context.Context, about []byte, c *kernel.Call) bool {
+	now := l.listed()
+	message := fmt.Sprintf("The tools of the MCP server %s are not those that you accepted (%s). Accept them as they are now?", l.label, difference(l.accepted(now), now))
+	params, _ := json.Marshal(map[string]any{"message": message, "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{}}})
+	question, err := l.kernel.Ask(about, c, "elicitation/create", params)
+	if err != nil {
+		return false
+	}
+	select {
+	case m := <-question.Answer():
+		if action, _ := wire.Field(m.Result, "action"); string(action) != `"accept"` {
+			return false
+		}
+		keepAccepted(l.kept, l.whose[0], now)
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// maxDiffering is how many tools of a difference are named.
+const maxDiffering = 5
+
+// difference names the tools that are new or have changed. Those that are gone do no harm.
+func difference(accepted, now map[string]string) string {
+	var changed, added []string
+	for name, hash := range now {
+		switch was, known := accepted[name]; {
+		case !known:
+			added = append(added, name)
+		case was != hash:
+			changed = append(changed, name)
+		}
+	}
+	var all []string
+	for _, kind := range []struct {
+		is    string
+		names []string
+	}{{"changed", changed}, {"new", added}} {
+		if n := len(kind.names); n > 0 {
+			slices.Sort(kind.names)
+			text := kind.is + ": " + redact.Quote(strings.Join(kind.names[:min(n, maxDiffering)], ", "))
+			if n > maxDiffering {
+				text += fmt.Sprintf(" and %d more", n-maxDiffering)
+			}
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, "; ")
+}
