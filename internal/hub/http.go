@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/hub/upfile"
 	"github.com/gauze-mcp/gauze/internal/hub/view"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/wrap/gateway"
 	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 )
@@ -52,10 +55,10 @@ func (h *Hub) newFace(profile string) *face {
 	front := h.options.Front
 	front.Session = h.options.Session
 	front.Session.Name = "gauze"
+	front.NotFound = h.notFound
 	front.View = func(o proxy.Options) gateway.Peer { return h.faceView(profile, o) }
-	front.Tokens = append(slices.Clone(front.Tokens), h.tokensFor(profile)...)
+	front.Tokens = h.tokensAt(profile)
 	if profile != "" {
-		front.Tokens = append(front.Tokens, h.tokensFor("")...)
 		front.Dashboard, front.Metrics = nil, nil
 	}
 	g := gateway.New(front, h.options.Addr)
@@ -70,24 +73,47 @@ func (h *Hub) tokensOf(file *upfile.File) (map[string]string, error) {
 	return h.options.Pinned(file)
 }
 
-// tokensFor returns the tokens of the file that are for a profile. The caller holds the lock.
-func (h *Hub) tokensFor(profile string) (all []string) {
+// tokensAt returns the tokens that are accepted at the address of a profile, or of everything and single servers: those
+// of the user, those of the file for everything, and those for the profile. The caller holds the lock.
+func (h *Hub) tokensAt(profile string) []string {
+	all := slices.Clone(h.options.Front.Tokens)
 	for _, token := range slices.Sorted(maps.Keys(h.tokens)) {
-		if h.tokens[token] == profile {
+		if of := h.tokens[token]; of == "" || of == profile {
 			all = append(all, token)
 		}
 	}
 	return all
 }
 
-// revoke takes the rights of tokens that are gone, or for another profile now. Gateways know the tokens that there were
-// when they began, so a new one is accepted only after the next start. The caller holds the lock.
-func (h *Hub) revoke(before map[string]string) {
-	for token, profile := range before {
-		if of, still := h.tokens[token]; !still || of != profile {
-			h.revoked[token] = true
-		}
+// changeTokens makes gateways accept the tokens of the file, and no others. The caller holds the lock.
+func (h *Hub) changeTokens() {
+	for _, s := range h.servers {
+		s.gateway.SetTokens(h.tokensAt(""))
 	}
+	for profile, f := range h.faces {
+		f.gateway.SetTokens(h.tokensAt(profile))
+	}
+}
+
+// notFound says why there is nothing at a path.
+func (h *Hub) notFound(path string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	key, found := strings.CutPrefix(path, gateway.Path+"/")
+	if !found || key == "" || strings.Contains(key, "/") {
+		return "not found: the endpoints are " + gateway.Path + ", " + gateway.Path + "/SERVER and " + gateway.Path + "/p/PROFILE"
+	}
+	s, name := h.servers[key], redact.Quote(plaintext.Clean(key))
+	switch {
+	case s == nil && h.removed[key]:
+		return fmt.Sprintf("the server %q was removed from the file of gauze up", name)
+	case s == nil:
+		p, _ := h.profile("")
+		return fmt.Sprintf("the file of gauze up does not have a server %q%s", name, didYouMean(key, p.Servers))
+	case s.Pending != "":
+		return fmt.Sprintf("the server %q is not started: %s", name, s.Pending)
+	}
+	return fmt.Sprintf("only some tools of the server %q are allowed, and %s/%s would have all of them: use %s or %s/p/PROFILE", name, gateway.Path, name, gateway.Path, gateway.Path)
 }
 
 // faceView returns the session of a client of HTTP. If the profile is gone it has no servers.
@@ -111,28 +137,28 @@ func (l *listed) Attend(ctx context.Context) error {
 	return l.View.Attend(ctx)
 }
 
-// ServeHTTP handles every request: /mcp has all servers, or those of the profile that the token is for; /mcp/SERVER is one
-// server as it is, /mcp/p/PROFILE a profile.
-func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	g, allowed := h.gatewayOf(r)
-	if !allowed {
-		r.Header.Del("Authorization") // so that the gateway rejects it as it rejects any other
-	}
-	g.ServeHTTP(w, r)
+// NumberConn tells connections apart, for http.Server.ConnContext: over stdio, messages of a server that name no request reach
+// a client only if no other could be meant.
+func (h *Hub) NumberConn(ctx context.Context, c net.Conn) context.Context {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.faces[""].gateway.NumberConn(ctx, c)
 }
 
-// gatewayOf returns who handles a request, makes its path the one that gateways have, and reports whether its token is
-// still good. What names nothing is for the face of everything, which checks who asks before it says that there is nothing.
-func (h *Hub) gatewayOf(r *http.Request) (g *gateway.Gateway, allowed bool) {
+// ServeHTTP handles every request: /mcp has all servers, or those of the profile that the token is for; /mcp/SERVER is one
+// server as it is, /mcp/p/PROFILE a profile.
+func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.gatewayOf(r).ServeHTTP(w, r) }
+
+// gatewayOf returns who handles a request, and makes its path the one that gateways have. What names nothing is for the
+// face of everything, which checks who asks before it says that there is nothing.
+func (h *Hub) gatewayOf(r *http.Request) *gateway.Gateway {
 	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	token = strings.TrimSpace(token)
 	path := r.URL.EscapedPath()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	allowed = !h.revoked[token]
-	as := func(g *gateway.Gateway, path string) (*gateway.Gateway, bool) {
+	as := func(g *gateway.Gateway, path string) *gateway.Gateway {
 		r.URL.Path, r.URL.RawPath = path, ""
-		return g, allowed
+		return g
 	}
 	if profile, found := strings.CutPrefix(path, gateway.Path+"/p/"); found && profile != "" && h.faces[profile] != nil {
 		return as(h.faces[profile].gateway, gateway.Path)
@@ -143,8 +169,8 @@ func (h *Hub) gatewayOf(r *http.Request) (g *gateway.Gateway, allowed bool) {
 			return as(s.gateway, endpoint)
 		}
 	}
-	if f := h.faces[h.tokens[token]]; path == gateway.Path && f != nil {
-		return f.gateway, allowed
+	if f := h.faces[h.tokens[strings.TrimSpace(token)]]; path == gateway.Path && f != nil {
+		return f.gateway
 	}
-	return h.faces[""].gateway, allowed
+	return h.faces[""].gateway
 }

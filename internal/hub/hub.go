@@ -4,11 +4,12 @@
 //	server.go   one server: its sessions with all clients
 //	session.go  a session of one client, over stdio
 //	http.go     /mcp, /mcp/SERVER and /mcp/p/PROFILE
+//	cost.go     what clients get into their context
 //
 // Each server has a gateway.Gateway, which owns its sessions whichever way their clients come, so that it is seen,
 // healed and stopped as with gauze serve. A client of several servers has a view (package view), whose sessions are
-// those of the servers' gateways. Package names says what tools are called, upfile what the file may say, and attach how
-// gauze connect comes in.
+// those of the servers' gateways. Clients of one principal may share a process (package shared). Package names says
+// what tools are called, upfile what the file may say, and attach how gauze connect comes in.
 package hub
 
 import (
@@ -32,7 +33,8 @@ type Options struct {
 	Session proxy.Options
 	// Idle is how long a server without use is kept running, unless the file says otherwise. 0: as long as the hub.
 	Idle     time.Duration
-	Software string // version of gauze
+	Software string        // version of gauze
+	ListWait time.Duration // how long a list waits for a server that has never answered; default 2s
 
 	// Front is for HTTP: tokens, names, limits. Addr is the address that clients reach; nil: there is none.
 	Front gateway.Options
@@ -54,15 +56,16 @@ type Hub struct {
 	servers map[string]*server          // by key
 	faces   map[string]*face            // what clients of HTTP see, by profile; "" is everything
 	open    map[*view.View]*viewSession // sessions of clients with several servers
+	ones    map[*gateway.Joined]*one    // sessions of clients with one server, which do not come over HTTP
+	removed map[string]bool             // keys of servers that earlier files had
 	made    int                         // servers so far
 	ended   bool
 	tokens  map[string]string // of the file, and their profiles
-	revoked map[string]bool   // tokens of earlier files, which gateways still know
 }
 
 // New returns a Hub for a file. End ends it.
 func New(file *upfile.File, o Options) (*Hub, error) {
-	h := &Hub{options: o, servers: map[string]*server{}, faces: map[string]*face{}, open: map[*view.View]*viewSession{}, revoked: map[string]bool{}}
+	h := &Hub{options: o, servers: map[string]*server{}, faces: map[string]*face{}, open: map[*view.View]*viewSession{}, ones: map[*gateway.Joined]*one{}, removed: map[string]bool{}}
 	if err := h.Change(file); err != nil {
 		h.End()
 		return nil, err
@@ -86,6 +89,7 @@ func (h *Hub) Change(file *upfile.File) error {
 	h.tokens = tokens
 	servers := map[string]*server{}
 	var added []*server
+	var renewed []upfile.Server
 	changes := upfile.Diff(h.file, file)
 	kept := append(changes.Unchanged, changes.Filtered...)
 	for _, s := range file.Servers {
@@ -93,11 +97,16 @@ func (h *Hub) Change(file *upfile.File) error {
 			servers[s.Key] = h.servers[s.Key]
 			continue
 		}
+		if was := h.servers[s.Key]; was != nil && was.renews(&s) {
+			renewed = append(renewed, s) // when nothing can fail any more
+			continue
+		}
 		one, err := h.newServer(s)
 		if err != nil {
 			h.tokens = before
 			for _, s := range added {
 				s.end()
+				s.hide()
 			}
 			return fmt.Errorf("server %s (%s): %w", s.Key, s.Source, err)
 		}
@@ -105,18 +114,23 @@ func (h *Hub) Change(file *upfile.File) error {
 		added = append(added, one)
 	}
 	old := h.servers
+	for _, s := range renewed {
+		servers[s.Key] = h.renewed(old[s.Key], s)
+		delete(old, s.Key)
+	}
 	h.file, h.servers = file, servers
-	h.revoke(before)
 	for _, s := range file.Servers {
 		servers[s.Key].Server = s // other tools may be listed, and it may be on another line
 	}
 	h.changeFaces()
+	h.changeTokens()
 	for v, s := range h.open {
 		p, _ := h.profile(s.profile)
 		v.Change(h.members(s.profile, s.client), p.List)
 	}
+	h.renewOnes()
 	for key, s := range old {
-		if servers[key] != s {
+		if h.removed[key] = servers[key] == nil; servers[key] != s {
 			h.retired.Go(s.retire)
 		}
 	}
@@ -139,7 +153,7 @@ func (h *Hub) End() {
 		faces = append(faces, f.end)
 	}
 	for _, s := range h.servers {
-		servers = append(servers, s.end)
+		servers = append(servers, func() { s.end(); s.hide() })
 	}
 	h.mu.Unlock()
 	together(faces) // first: their calls are with the servers
@@ -201,8 +215,11 @@ func (h *Hub) members(profile string, from Client) (all []view.Member) {
 			closed = err.Error()
 		}
 		m := view.Member{
-			Key: in.Key, Version: s.version, Closed: closed,
+			Key: in.Key, Version: s.version, Closed: closed, Idle: h.idle(in),
 			Open: func(tell func(proxy.Told)) view.Server { return s.join(spec, from.Principal, tell) },
+			Recall: func(method string, version, capabilities []byte) []byte {
+				return proxy.Recall(h.options.Session.Known.Shelf, spec, from.Principal, method, version, capabilities)
+			},
 		}
 		if filters(in.Tools) || filters(p.Tools) {
 			m.Filter = fmt.Sprintf("%q %q", in.Tools, p.Tools)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/hub/upfile"
 	"github.com/gauze-mcp/gauze/internal/testonly/census"
@@ -29,9 +31,10 @@ func TestMain(m *testing.M) {
 }
 
 // faulty is an entry of a file whose server is a faultyserver; more lines may follow.
-func faulty(t *testing.T, key string, more ...string) string {
+func faulty(t testing.TB, key string, more ...string) string {
 	t.Helper()
-	path, args, env := faultyserver.Command("-ledger", filepath.Join(t.TempDir(), "ledger"))
+	dir := t.TempDir()
+	path, args, env := faultyserver.Command("-ledger", filepath.Join(dir, "ledger"), "-state", filepath.Join(dir, "state"))
 	command, _ := json.Marshal(append([]string{path}, args...)) // cannot fail: strings
 	text := fmt.Sprintf("  %s:\n    command: %s\n", key, command)
 	for _, line := range more {
@@ -53,7 +56,7 @@ func faulty(t *testing.T, key string, more ...string) string {
 }
 
 // file reads a file with these entries.
-func file(t *testing.T, entries ...string) *upfile.File {
+func file(t testing.TB, entries ...string) *upfile.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "up.yaml")
 	if err := os.WriteFile(path, []byte("servers:\n"+strings.Join(entries, "")), 0o600); err != nil {
@@ -68,8 +71,9 @@ func file(t *testing.T, entries ...string) *upfile.File {
 }
 
 // start runs a hub with these servers.
-func start(t *testing.T, o Options, file *upfile.File) *Hub {
+func start(t testing.TB, o Options, file *upfile.File) *Hub {
 	t.Helper()
+	o.ListWait = patience.Limit() // a busy machine is slow
 	h, err := New(file, o)
 	if err != nil {
 		t.Fatal(err)
@@ -121,6 +125,24 @@ func TestOneServerKeepsItsNames(t *testing.T) {
 	}
 	if _, err := talk(t, h, Client{}, "tow", ""); err == nil || err.Error() != `up.yaml has no server "tow"; did you mean "two"?` {
 		t.Errorf("a misspelled server: %v", err)
+	}
+	broken := file(t, "  one: {command: [x]}\ninclude: [./none.json]\n")
+	missing := start(t, Options{}, broken)
+	if _, err := talk(t, missing, Client{}, "notes", ""); err == nil || !strings.Contains(err.Error(), `has no server "notes"; `) ||
+		!strings.HasSuffix(err.Error(), "cannot include ./none.json: the file does not exist") {
+		t.Errorf("a server of a file that is missing: %v", err)
+	}
+}
+
+func TestAClientThatHasClosedItsSideGetsAllResponses(t *testing.T) {
+	t.Parallel()
+	var o Options
+	o.Session.Timing.FinishGrace = time.Nanosecond
+	h := start(t, o, file(t, faulty(t, "one")))
+	for server, tool := range map[string]string{"one": "env", "": "one__env"} {
+		if got, err := talk(t, h, Client{}, server, "", callOf(tool)); err != nil || !strings.Contains(got["1"], "GAUZE_TEST_KEY=one") {
+			t.Errorf("server %q: got %v, %v", server, got, err)
+		}
 	}
 }
 
@@ -272,6 +294,23 @@ func TestAddressesAndTokens(t *testing.T) {
 			}
 		}
 	}
+	const next, other = "token-of-the-next-file-1234567890", "token-of-every-server-1234567890"
+	tokens = map[string]string{next: "look", other: ""}
+	if err := h.Change(f); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path, token string
+		status      int
+	}{
+		{"/mcp/p/look", next, 200}, {"/mcp", next, 200}, {"/mcp/one", next, 401}, {"/mcp/p/other", next, 401},
+		{"/mcp", other, 200}, {"/mcp/one", other, 200}, {"/mcp/p/other", other, 200},
+		{"/mcp", pinned, 401}, {"/mcp/p/look", pinned, 401}, {"/mcp", all, 200},
+	} {
+		if status := (&web{t: t, url: base + c.path, token: c.token}).open(); status != c.status {
+			t.Errorf("%s with %q after a change: status %d, want %d", c.path, c.token, status, c.status)
+		}
+	}
 	tokens = nil
 	if err := h.Change(f); err != nil {
 		t.Fatal(err)
@@ -306,6 +345,112 @@ func TestAChangedFileEndsNoSession(t *testing.T) {
 	}
 	if again := client.call("stays__pid"); again != pid {
 		t.Errorf("a file that cannot be used changed something: %s, then %s", pid, again)
+	}
+}
+
+// Clients with one server go on with its next version, without beginning again: over HTTP in both eras, and over stdio.
+func TestSessionsWithOneServerFollowTheFile(t *testing.T) {
+	t.Parallel()
+	before, other := faulty(t, "one"), faulty(t, "other")
+	h, base := serveHTTP(t, Options{Front: gateway.Options{Drain: -1}}, file(t, before, other))
+	client := &web{t: t, url: base + "/mcp/one"}
+	client.open()
+	first := client.call("pid")
+	in, hold := io.Pipe()
+	read, out := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- h.Serve(t.Context(), Client{}, "one", "", in, out) }()
+	lines := bufio.NewScanner(read)
+	ask := func(tool string) string {
+		t.Helper()
+		io.WriteString(hold, `{"jsonrpc":"2.0","id":7,`+callOf(tool)+"}\n")
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), `"id":7`) {
+				return lines.Text()
+			}
+		}
+		t.Fatal("the session over stdio has ended")
+		return ""
+	}
+	io.WriteString(hold, opening)
+	ask("pid")
+	modern := func() string {
+		t.Helper()
+		r, _ := http.NewRequest(http.MethodPost, base+"/mcp/one", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"env","arguments":{},"_meta":{`+
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`))
+		for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+			"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "env"} {
+			r.Header.Set(name, value)
+		}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, _ := io.ReadAll(response.Body)
+		return string(text)
+	}
+	if got := modern(); !strings.Contains(got, "GAUZE_TEST_KEY=one") {
+		t.Fatalf("a client of the modern era: %s", got)
+	}
+	for i := range 3 {
+		set := fmt.Sprintf("GAUZE_TEST_NEW=%d", i)
+		if err := h.Change(file(t, faulty(t, "one", fmt.Sprintf("  GAUZE_TEST_NEW: %q", fmt.Sprint(i))), other)); err != nil {
+			t.Fatal(err)
+		}
+		if got := client.call("env"); !strings.Contains(got, set) {
+			t.Errorf("over HTTP: the server after change %d is another one: %s", i, got)
+		}
+		if got := modern(); !strings.Contains(got, set) {
+			t.Errorf("of the modern era: the server after change %d is another one: %s", i, got)
+		}
+		if got := ask("env"); !strings.Contains(got, set) {
+			t.Errorf("over stdio: the server after change %d is another one: %s", i, got)
+		}
+	}
+	if again := client.call("pid"); again == first {
+		t.Errorf("the process is the one of before: %s", again)
+	}
+	hold.Close()
+	go io.Copy(io.Discard, read)
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if err := h.Change(file(t, other)); err != nil {
+		t.Fatal(err)
+	}
+	status, text := client.post(`{"jsonrpc":"2.0","id":1,` + callOf("pid") + `}`)
+	if status != 404 || !strings.Contains(text, `the server \"one\" was removed from the file of gauze up`) && !strings.Contains(text, `the server "one" was removed from the file of gauze up`) {
+		t.Errorf("a server that was removed: %d %s", status, text)
+	}
+	if status, text := (&web{t: t, url: base + "/mcp/othr"}).post("{}"); status != 404 || !strings.Contains(text, `did you mean "other"?`) {
+		t.Errorf("a server that never was: %d %s", status, text)
+	}
+}
+
+// A call that is in flight when its server changes gets its answer from the server that has it.
+func TestACallInFlightKeepsItsServer(t *testing.T) {
+	t.Parallel()
+	h, base := serveHTTP(t, Options{Front: gateway.Options{Drain: -1}}, file(t, faulty(t, "one")))
+	client := &web{t: t, url: base + "/mcp/one"}
+	client.open()
+	response := client.send(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"progress","arguments":{"n":3,"interval_ms":50},"_meta":{"progressToken":1}}}`)
+	defer response.Body.Close()
+	lines, answered, changed := bufio.NewScanner(response.Body), false, false
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), "notifications/progress") && !changed {
+			changed = true
+			if err := h.Change(file(t, faulty(t, "one", "  GAUZE_TEST_NEW: yes"))); err != nil {
+				t.Error(err)
+			}
+		}
+		answered = answered || strings.Contains(lines.Text(), `"id":7`) && !strings.Contains(lines.Text(), "isError") && !strings.Contains(lines.Text(), `"error"`)
+	}
+	if !changed || !answered {
+		t.Errorf("the file was changed: %v, the call was answered: %v", changed, answered)
+	}
+	if got := client.call("env"); !strings.Contains(got, "GAUZE_TEST_NEW=yes") {
+		t.Errorf("the next call got the server of before: %s", got)
 	}
 }
 
@@ -379,7 +524,7 @@ type shelf struct {
 func (s *shelf) Get(whose string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.whose[whose] = true
+	s.whose[whose] = s.whose[whose] || !strings.HasPrefix(whose, "eras ") // which is the same for all
 	return nil
 }
 
@@ -389,7 +534,7 @@ func TestWhatIsRememberedIsForOnePrincipal(t *testing.T) {
 	t.Parallel()
 	kept := &shelf{whose: map[string]bool{}}
 	o := Options{Front: gateway.Options{Tokens: []string{"token-of-someone-1234567890", "token-of-another-1234567890"}, Drain: -1}}
-	o.Session.Shelf = kept
+	o.Session.Known.Shelf = kept
 	_, base := serveHTTP(t, o, file(t, faulty(t, "one")))
 	for _, token := range o.Front.Tokens {
 		client := &web{t: t, url: base + "/mcp", token: token}
@@ -398,6 +543,7 @@ func TestWhatIsRememberedIsForOnePrincipal(t *testing.T) {
 	}
 	kept.mu.Lock()
 	defer kept.mu.Unlock()
+	maps.DeleteFunc(kept.whose, func(_ string, own bool) bool { return !own })
 	if len(kept.whose) < 2 {
 		t.Error("two principals share what is remembered")
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/hub/upfile"
 	"github.com/gauze-mcp/gauze/internal/hub/view"
@@ -50,32 +51,40 @@ func (h *Hub) Serve(ctx context.Context, from Client, server, profile string, in
 
 // serveOne serves a client with one server.
 func (h *Hub) serveOne(ctx context.Context, from Client, key string, in io.Reader, out io.Writer) error {
-	joined, err := h.joinOne(from, key)
+	s, spec, err := h.joinOne(from, key)
 	if err != nil {
 		return err
 	}
-	return joined.Serve(ctx, in, out)
+	defer s.joined.Done()
+	with := s.open(spec, from.Principal, nil)
+	defer h.follow(key, s.version, from, with)()
+	return with.Serve(ctx, in, out)
 }
 
-func (h *Hub) joinOne(from Client, key string) (*session, error) {
+// joinOne returns a server, which stays until the client's session has ended, and how it is started for the client.
+func (h *Hub) joinOne(from Client, key string) (*server, launch.Spec, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.servers[key]
 	if s == nil {
 		p, _ := h.profile("")
-		return nil, fmt.Errorf("%s has no server %q%s", h.file.Path, key, didYouMean(key, p.Servers))
+		missing := ""
+		if len(h.file.Missing) > 0 { // it may be in one of these files
+			missing = "; " + strings.ReplaceAll(h.file.Missing.Error(), "\n", "; ")
+		}
+		return nil, launch.Spec{}, fmt.Errorf("%s has no server %q%s%s", h.file.Path, key, didYouMean(key, p.Servers), missing)
 	}
 	switch {
 	case s.Pending != "":
-		return nil, fmt.Errorf("the server %q is not started: %s", key, s.Pending)
+		return nil, launch.Spec{}, fmt.Errorf("the server %q is not started: %s", key, s.Pending)
 	case filters(s.Tools):
-		return nil, fmt.Errorf("only some tools of the server %q are allowed (tools in %s), and gauze connect %s would have all of them: use a profile instead (gauze connect --profile NAME)", key, h.file.Path, key)
+		return nil, launch.Spec{}, fmt.Errorf("only some tools of the server %q are allowed (tools in %s), and gauze connect %s would have all of them: use a profile instead (gauze connect --profile NAME)", key, h.file.Path, key)
 	}
 	spec, err := from.spec(&s.Server)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.joined.Add(1)
 	}
-	return s.join(spec, from.Principal, nil), nil
+	return s, spec, err
 }
 
 // view returns the session of a client with the servers of a profile, and a function to call when it has ended.
@@ -90,7 +99,7 @@ func (h *Hub) view(profile string, from Client, tell func(proxy.Told)) (v *view.
 		}
 		return nil, nil, fmt.Errorf("%s has no profile %q%s", h.file.Path, profile, didYouMean(profile, known))
 	}
-	v = view.New(view.Options{Members: h.members(profile, from), Software: h.options.Software, List: p.List, Tell: tell})
+	v = view.New(view.Options{Members: h.members(profile, from), Software: h.options.Software, List: p.List, Tell: tell, Private: len(h.tokens) > 0, ListWait: h.options.ListWait})
 	h.open[v] = &viewSession{profile: profile, client: from}
 	return v, func() {
 		h.mu.Lock()

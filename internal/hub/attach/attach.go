@@ -10,12 +10,14 @@
 //	dial.go      Dial: the side of gauze connect
 //	greeting.go  what both sides say first
 //	stream.go    Conn: bytes in both directions, and how they end
+//	takeover.go  TakeOver: the place of a gauze up that was started on demand
 //	lifetime.go  when a gauze up that was started on demand ends
 //	connect.go   Connect: attach to gauze up, and start it if needed
 //	start.go     Start: a process that outlives the one that started it
 //	log.go       the log of such a process
-//	relay.go     Relay: from a client's stdio to a Conn
-//	open.go      which requests are open; skim.go finds them in the stream
+//	relay.go     Relay: from a client's stdio to a Conn, and to the next one if gauze up exits
+//	memory.go    what is kept of a client's session; resume.go continues it
+//	lines.go     whole lines of a stream, and the messages in them
 package attach
 
 import (
@@ -31,6 +33,8 @@ type Hello struct {
 	Dir     string   // Dir is the client's working directory.
 	Env     []string // Env is the client's environment.
 	Version string   // Version is the client's version of gauze.
+
+	purpose string // empty: it is a client. takingOver: it asks a gauze up that was started on demand to leave the place.
 }
 
 // protocol is the version of everything after the first message of each side. Those two never change.

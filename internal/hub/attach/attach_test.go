@@ -228,6 +228,7 @@ func TestWhatAKilledProcessLeftIsReplaced(t *testing.T) {
 		{"an address of a different machine", `{"pid":1,"network":"tcp","address":"192.0.2.1:80","token":"t"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			windowstest.Skip(t)
 			p := place(t)
 			listen(t, p, echo).Close() // creates the directory
 			program := stranger(t)

@@ -1,6 +1,9 @@
 package attach
 
-import "time"
+import (
+	"net"
+	"time"
+)
 
 // SetGreetingTimeout changes how long each side waits for the other before the stream begins.
 func SetGreetingTimeout(d time.Duration) { greetingTimeout = d }
@@ -20,3 +23,9 @@ func (l *Lifetime) Leave()      { l.l.leave() }
 func (p Place) Files() (announcement, socket, lock string) {
 	return p.path(fileSuffix), p.path(socketSuffix), p.path(lockSuffix)
 }
+
+// NewConn is newConn for a test that plays gauze up.
+func NewConn(raw net.Conn) *Conn { return newConn(raw, nil) }
+
+// Leave is leave.
+func (c *Conn) Leave() error { return c.leave() }

@@ -32,6 +32,8 @@ type hello struct {
 	Version string `json:"version"`
 	Dir     []byte `json:"dir"`
 	Env     []byte `json:"env"` // each variable ends with a zero
+
+	Purpose string `json:"purpose,omitempty"`
 }
 
 // reply is what gauze up says to a hello.
@@ -115,7 +117,7 @@ func encodeHello(h Hello) ([]byte, error) {
 	if env.Len() > maxEnv {
 		return nil, fmt.Errorf("the environment is larger than %d bytes", maxEnv)
 	}
-	text, err := json.Marshal(hello{h.Server, h.Profile, h.Version, []byte(h.Dir), env.Bytes()})
+	text, err := json.Marshal(hello{h.Server, h.Profile, h.Version, []byte(h.Dir), env.Bytes(), h.purpose})
 	if err == nil && len(text) > maxHello-sha256.Size {
 		err = fmt.Errorf("the working directory, server or profile has a name that is too long")
 	}
@@ -127,7 +129,7 @@ func decodeHello(text []byte) (Hello, error) {
 	if err := json.Unmarshal(text, &w); err != nil {
 		return Hello{}, err
 	}
-	h := Hello{Server: w.Server, Profile: w.Profile, Version: w.Version, Dir: string(w.Dir)}
+	h := Hello{Server: w.Server, Profile: w.Profile, Version: w.Version, Dir: string(w.Dir), purpose: w.Purpose}
 	for v := range strings.SplitSeq(string(w.Env), "\x00") {
 		h.Env = append(h.Env, v)
 	}

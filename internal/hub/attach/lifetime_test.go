@@ -1,11 +1,14 @@
 package attach_test
 
 import (
+	"context"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/hub/attach"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 func TestALifetimeEndsAfterTheLastClient(t *testing.T) {
@@ -53,4 +56,28 @@ func TestALifetimeWithoutALimit(t *testing.T) {
 			t.Error("a client was refused")
 		}
 	})
+}
+
+// A gauze up that was started on demand ends also after a client that was killed.
+func TestIdleAfterAClientThatIsGone(t *testing.T) {
+	p := place(t)
+	l, err := attach.Listen(t.Context(), p, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Idle = time.Second
+	served, returned := make(chan struct{}), make(chan error, 1)
+	go func() {
+		returned <- l.Serve(patience.Context(t), func(ctx context.Context, _ attach.Hello, in io.Reader, _ io.Writer) error {
+			close(served)
+			io.Copy(io.Discard, in)
+			return nil
+		})
+	}()
+	conn := dial(t, p, attach.Hello{})
+	<-served
+	conn.Close() // as the system does it for a process that was killed
+	if err := <-returned; err != nil {
+		t.Error(err)
+	}
 }

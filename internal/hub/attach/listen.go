@@ -25,6 +25,8 @@ const (
 type Listener struct {
 	// Idle is how long after its last client Serve returns. 0: Serve waits for further clients.
 	Idle time.Duration
+	// Drain is how long clients may take to get the responses that are due when ctx has ended.
+	Drain time.Duration
 
 	place   Place
 	token   string
@@ -32,6 +34,8 @@ type Listener struct {
 	socket  net.Listener
 	lock    *os.File
 	closing sync.Once
+	hurried context.Context // ends when the drain does
+	hurry   context.CancelFunc
 }
 
 // Listen makes this process the gauze up of a place. version is its version of gauze. The error is
@@ -45,6 +49,7 @@ func Listen(ctx context.Context, p Place, version string) (*Listener, error) {
 		return nil, err
 	}
 	l := &Listener{place: p, token: rand.Text(), version: version, lock: lock}
+	l.hurried, l.hurry = context.WithCancel(context.Background())
 	p.sweep(time.Now())
 	os.Remove(p.path(fileSuffix))
 	os.Remove(p.path(socketSuffix))
@@ -108,12 +113,17 @@ func (l *Listener) Close() error {
 	return nil
 }
 
+// Hurry ends a drain that is in progress, or will be.
+func (l *Listener) Hurry() { l.hurry() }
+
 // Serve calls serve for each client that attaches, and returns when ctx has ended or the listener is
-// closed, by Close or after Idle, and all clients have left. in and out are the client's stdin and stdout. A client is
+// closed, by Close or after Idle, and all clients have left. When ctx ends, they are asked to, and get the responses
+// that are due, for as long as Drain. in and out are the client's stdin and stdout. A client is
 // accepted by the first Read or Write: an error before that refuses it, and is shown to its user. So
 // serve must not wait for anything else before. A later error is shown to the user when the session
 // ends. The ctx of serve ends if the client is gone; at the end of its input alone it does not.
 func (l *Listener) Serve(ctx context.Context, serve func(ctx context.Context, h Hello, in io.Reader, out io.Writer) error) error {
+	defer l.hurry()
 	defer l.Close()
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	life := newLifetime(l.Idle, func() { l.Close() })
@@ -140,17 +150,31 @@ func (l *Listener) Serve(ctx context.Context, serve func(ctx context.Context, h 
 func (l *Listener) attend(ctx context.Context, raw net.Conn, life *lifetime, serve func(context.Context, Hello, io.Reader, io.Writer) error) {
 	defer raw.Close()
 	h, err := l.welcome(ctx, raw)
+	if err == nil && h.purpose == takingOver {
+		l.leave(raw)
+		return
+	}
 	if err != nil || !life.enter() {
 		return
 	}
 	defer life.leave()
-	ctx, cancel := context.WithCancelCause(ctx)
+	serving, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	s := &session{raw: raw, conn: newConn(raw, func() { cancel(ErrLost) })}
-	defer context.AfterFunc(ctx, s.hurry)()
-	err = serve(ctx, h, s.in(), s.out())
+	defer context.AfterFunc(serving, s.hurry)()
+	defer context.AfterFunc(ctx, func() { l.drain(ctx, s, cancel) })()
+	err = serve(serving, h, s.in(), s.out())
 	s.hurry()
 	s.finish(err)
+}
+
+// drain asks a client to leave, and calls end when it has taken too long.
+func (l *Listener) drain(ctx context.Context, s *session, end func(error)) {
+	context.AfterFunc(l.hurried, func() { end(context.Cause(ctx)) })
+	time.AfterFunc(l.Drain, l.hurry)
+	if l.Drain > 0 && s.reply("") == nil {
+		s.conn.leave()
+	}
 }
 
 // welcome receives the hello of a client, which has to belong to this user and to be quick.

@@ -15,6 +15,7 @@ const (
 	frameData   byte = iota
 	frameEnd         // of the stream
 	frameFailed      // the same, with the reason
+	frameLeave       // gauze up is about to exit: the client ends its stream, gets the responses that are due, and continues elsewhere
 )
 
 const (
@@ -31,6 +32,9 @@ type Conn struct {
 	in   *bufio.Reader
 	left uint32 // unread bytes of the frame
 	err  error  // of every further Read
+
+	leaving func() // called by Read when gauze up is about to exit; may be nil
+	ending  bool   // it is; for the goroutine that reads
 
 	writing sync.Mutex
 	ended   bool // we have ended our stream
@@ -71,6 +75,11 @@ func (c *Conn) nextFrame() error {
 		case kind == frameEnd && size == 0:
 			c.awaitEnd()
 			return io.EOF
+		case kind == frameLeave && size == 0:
+			c.ending = true
+			if c.leaving != nil {
+				c.leaving()
+			}
 		case kind == frameFailed && size <= maxReason:
 			reason := make([]byte, size)
 			if _, err := io.ReadFull(c.in, reason); err != nil {
@@ -104,7 +113,7 @@ func (c *Conn) awaitEnd() {
 	}()
 }
 
-// Write writes to the other side.
+// Write writes to the other side. No byte after the first n was sent.
 func (c *Conn) Write(p []byte) (n int, err error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -113,23 +122,35 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 	}
 	for len(p) > 0 {
 		part := p[:min(len(p), maxFrame)]
-		if err := c.frame(frameData, part); err != nil {
+		sent, err := c.frame(frameData, part)
+		n += sent
+		if err != nil {
 			if c.gone != nil {
 				c.gone()
 			}
 			return n, err
 		}
-		n += len(part)
 		p = p[len(part):]
 	}
 	return n, nil
 }
 
-// frame writes a frame with one system call.
-func (c *Conn) frame(kind byte, content []byte) error {
+// frame writes a frame with one system call, and returns how much of its content was sent.
+func (c *Conn) frame(kind byte, content []byte) (n int, err error) {
 	head := binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(content)))
 	frame := net.Buffers{head, content}
-	_, err := frame.WriteTo(c.raw)
+	sent, err := frame.WriteTo(c.raw)
+	return max(0, int(sent)-frameHead), err
+}
+
+// leave asks the client to end its stream and to continue elsewhere.
+func (c *Conn) leave() error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if c.ended {
+		return nil
+	}
+	_, err := c.frame(frameLeave, nil)
 	return err
 }
 
@@ -144,11 +165,12 @@ func (c *Conn) end(reason error) error {
 		return nil
 	}
 	c.ended = true
-	if reason == nil {
-		return c.frame(frameEnd, nil)
+	kind, text := frameEnd, ""
+	if reason != nil {
+		kind, text = frameFailed, plaintext.Clean(reason.Error())
 	}
-	text := plaintext.Clean(reason.Error())
-	return c.frame(frameFailed, []byte(text[:min(len(text), maxReason)]))
+	_, err := c.frame(kind, []byte(text[:min(len(text), maxReason)]))
+	return err
 }
 
 // Close closes the connection. Without CloseWrite before, the other side gets ErrLost.

@@ -56,5 +56,5 @@ func (f *File) Loses(old *File) bool {
 // identity is equal only for servers that one process may be: everything but where they are written and
 // which of their tools are listed. It has no secrets.
 func (s *Server) identity() string {
-	return fmt.Sprintf("%s %s %q %q %v %d", s.Spec.Fingerprint(), s.origin.written().Fingerprint(), s.Pending, s.Share, s.Idle, s.MaxInFlight)
+	return fmt.Sprintf("%s %s %q %q %v %d %s", s.Spec.Fingerprint(), s.origin.written().Fingerprint(), s.Pending, s.Share, s.Idle, s.MaxInFlight, s.Lock)
 }

@@ -151,6 +151,7 @@ func describe(f *File, err error) string {
 		show("idle", s.Idle, s.Idle > 0)
 		show("max-in-flight", s.MaxInFlight, s.MaxInFlight > 0)
 		show("unset", s.Unset, len(s.Unset) > 0)
+		show("renamed:", s.Renamed, s.Renamed != "")
 		show("pending:", s.Pending, s.Pending != "")
 	}
 	for _, p := range f.Profiles {

@@ -67,9 +67,10 @@ func (ref reference) id() string {
 	return ref.path + "#" + ref.name
 }
 
-// claim notes the entries that have a key of their own in servers. They are not included a second time.
+// claim notes the keys in servers, and the entries that have one of them. Those are not included a second time.
 func (r *reader) claim(n *document.Node) {
 	for _, f := range n.Fields {
+		r.written[f.Name] = f.Line
 		text, ok := f.Value.Scalar.(string)
 		if from, mapping := valueOf(f.Value, "from").Scalar.(string); mapping {
 			text, ok = from, true
@@ -92,7 +93,7 @@ func (r *reader) includes(n *document.Node) {
 		if ref.name != "" {
 			r.includeOne(ref, item.Position)
 		} else if view, _ := r.look(ref, item.Position); view != nil {
-			r.includeAll(view, ref, item.Position)
+			r.includeAll(view, ref)
 		}
 	}
 }
@@ -168,12 +169,12 @@ func (r *reader) includeOne(ref reference, at document.Position) {
 		return
 	}
 	if entry, why := r.find(ref, at); entry != nil || why != "" {
-		r.include(entry, why, ref, at)
+		r.include(entry, why, ref)
 	}
 }
 
 // includeAll adds the entries that can be used, one for each name.
-func (r *reader) includeAll(view *fleet.View, ref reference, at document.Position) {
+func (r *reader) includeAll(view *fleet.View, ref reference) {
 	done := map[string]bool{}
 	for _, s := range view.Servers {
 		ref.name = s.Name
@@ -187,7 +188,7 @@ func (r *reader) includeAll(view *fleet.View, ref reference, at document.Positio
 			r.left[names.Key(s.Name)] = ref.String() + " is left out, because " + why
 			continue
 		}
-		r.include(entry, "", ref, at)
+		r.include(entry, "", ref)
 	}
 }
 
@@ -204,16 +205,75 @@ func runsConnect(command []string) bool {
 	return len(command) > 1 && launch.ProgramName(command[0]) == "gauze" && command[1] == "connect"
 }
 
-// include adds an entry with the key that its name proposes. A nil entry is missing, and why says so.
-func (r *reader) include(entry *fleet.Server, why string, ref reference, at document.Position) {
+// include adds an entry with the key that its name proposes, unless another server has it. A nil entry is missing, and
+// why says so.
+func (r *reader) include(entry *fleet.Server, why string, ref reference) {
 	s := Server{Key: names.Key(ref.name)}
-	r.tried = append(r.tried, s.Key)
+	s.origin.proposed = s.Key
 	r.ofEntry(&s, entry, why, ref)
-	shown := redact.Quote(s.Source)
-	if entry != nil {
-		shown = fmt.Sprintf("%s (%s:%d)", shown, r.fleet.Tilde(entry.File), entry.Line)
+	r.complete(&s)
+	if r.isAnother(&s) {
+		r.distinguish(&s, ref)
+		r.tried = append(r.tried, s.Key)
+		r.file.Servers = append(r.file.Servers, s)
 	}
-	r.add(s, place{shown, true}, at)
+}
+
+// isAnother reports whether an entry is a server of its own, and not one that another client has as well. Of two such
+// entries the first counts, or the one that may be started. A missing one counts only if it is the only one.
+func (r *reader) isAnother(s *Server) bool {
+	for i := range r.file.Servers {
+		first := &r.file.Servers[i]
+		switch {
+		case first.origin.proposed != s.Key: // or it is written in the file itself
+			continue
+		case s.origin.missing():
+			return false
+		case first.origin.missing():
+			s.Key, s.Renamed = first.Key, first.Renamed
+			*first = *s
+			return false
+		case s.origin.sameAs(&first.origin):
+			if first.Pending != "" && s.Pending == "" {
+				s.Key, s.Renamed = first.Key, first.Renamed
+				*first, *s = *s, *first
+			}
+			r.file.Skipped = append(r.file.Skipped, Skip{s.Source, "the same server as " + first.Source})
+			return false
+		}
+	}
+	return true
+}
+
+// distinguish gives an entry another key if a server that comes before it has the one that its name proposes, or one
+// in the section servers: KEY-CLIENT, or KEY-FILE for that of a file.
+func (r *reader) distinguish(s *Server, ref reference) {
+	holder := r.holder(s.Key)
+	if holder == "" {
+		return
+	}
+	from := ref.client
+	if from == "" {
+		from = strings.TrimSuffix(filepath.Base(ref.path), filepath.Ext(ref.path))
+	}
+	key := names.Key(s.Key + "-" + from)
+	free := key
+	for i := 2; r.holder(free) != ""; i++ {
+		free = names.Key(fmt.Sprintf("%s-%d", key, i))
+	}
+	s.Renamed = fmt.Sprintf("%s has the key %s", holder, s.Key)
+	s.Key = free
+}
+
+// holder returns where the server with a key is written, or "" if there is none.
+func (r *reader) holder(key string) string {
+	if line := r.written[key]; line > 0 {
+		return fmt.Sprintf("%s:%d", filepath.Base(r.file.Path), line)
+	}
+	if s := r.file.Server(key); s != nil {
+		return s.Source
+	}
+	return ""
 }
 
 // ofEntry makes a server that of a client's entry. A nil entry is missing, and why says so.

@@ -23,6 +23,7 @@ type origin struct {
 
 	entry    *fleet.Server // in a client's file; nil: in the file itself, as follows, or missing
 	unusable string        // why the entry cannot be used
+	proposed string        // the key that the name of an included entry proposes
 
 	given     task.Server
 	headers   []launch.Header
@@ -56,7 +57,7 @@ func (s *Server) At(dir string, environ []string) (launch.Spec, error) {
 func (o *origin) entryAt(dir string, environ []string) launch.Spec {
 	c := o.entry.Config
 	home := c.Home
-	home.Environ = environ
+	home.Environ = o.revealed(environ)
 	var again *clientconfig.Entry
 	if dir != "" && !c.InProject() {
 		there := home
@@ -140,6 +141,18 @@ func (o *origin) uses() []string {
 	return slices.Compact(all)
 }
 
+// Uses returns the variables of the environment that the file refers to, in order.
+func (f *File) Uses() (all []string) {
+	for i := range f.Servers {
+		all = append(all, f.Servers[i].origin.uses()...)
+	}
+	for _, t := range f.Tokens {
+		all = append(all, t.Env)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // unset returns the variables that the server refers to and that the environment does not have.
 func (o *origin) unset(environ []string) (names []string) {
 	if o.entry != nil {
@@ -181,8 +194,38 @@ func setBy(entry *fleet.Server, spec launch.Spec) []string {
 
 // lookup returns a variable of an environment. The last one with a name counts.
 func lookup(environ []string, name string) (string, bool) {
-	value := clientconfig.Home{Environ: environ}.Getenv(name)
-	return value, value != "" || slices.Contains(environ, name+"=")
+	for _, name := range []string{name, private + name} {
+		value := clientconfig.Home{Environ: environ}.Getenv(name)
+		if value != "" || slices.Contains(environ, name+"=") {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// private precedes the names of variables that only servers that refer to them receive: variables of gauze
+// are not passed on.
+const private = "GAUZE_PRIVATE_"
+
+// Private returns an environment in which only servers that refer to these variables receive them.
+func Private(environ, names []string) []string {
+	environ = slices.Clone(environ)
+	for i, pair := range environ {
+		if name, _, _ := strings.Cut(pair, "="); slices.Contains(names, name) {
+			environ[i] = private + pair
+		}
+	}
+	return environ
+}
+
+// revealed returns an environment with the private variables that a client's entry refers to.
+func (o *origin) revealed(environ []string) []string {
+	for _, name := range clientconfig.References(o.entry.Entry) {
+		if value, set := lookup(environ, private+name); set {
+			environ = append(slices.Clip(environ), name+"="+value)
+		}
+	}
+	return environ
 }
 
 // withoutOurs returns an environment without the variables of gauze.

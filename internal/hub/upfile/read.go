@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,12 @@ func Read(path string, o Options) (*File, error) {
 		o.Watch(full)
 	}
 	text, err := readText(path)
+	if errors.Is(err, fs.ErrNotExist) && full != DefaultPath() {
+		return nil, fmt.Errorf("%s does not exist. For what such a file contains, see docs/up.md", path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s does not exist. To write it from the entries of your clients, run gauze wrap --up; to write it yourself, see docs/up.md", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %s", path, files.Reason(err))
 	}
@@ -77,7 +84,7 @@ type reader struct {
 	file    *File
 	told    func(path string) // Options.Watch
 
-	places  map[string]place  // of all servers, by key
+	written map[string]int    // the lines of the section servers, by key
 	claimed map[string]bool   // entries that have a key of their own in servers
 	tried   []string          // keys of servers, also of those with problems
 	left    map[string]string // why an entry with this key is not among the servers
@@ -93,7 +100,7 @@ func parse(path, full string, text []byte, o Options) (*File, error) {
 	}
 	r := &reader{
 		Reader: document.Reader{Problems: problems}, told: o.Watch, fleet: o.Fleet.At(filepath.Dir(full)), foreign: o.Fleet.InRepository(full),
-		file: &File{Path: full, Watch: []string{full}, shown: path, tokensAt: map[string]document.Position{}}, places: map[string]place{}, claimed: map[string]bool{}, left: map[string]string{},
+		file: &File{Path: full, Watch: []string{full}, shown: path, tokensAt: map[string]document.Position{}}, written: map[string]int{}, claimed: map[string]bool{}, left: map[string]string{},
 	}
 	r.sections(root)
 	if len(r.Problems) > 0 {

@@ -19,7 +19,7 @@ func TestProblems(t *testing.T) {
 		"nothing":          {"profiles: {}\n", "1: the file has no servers: add servers or include"},
 		"unknown key":      {"server:\n  a: {command: [a]}\n", `1: server: unknown key "server" in the file; did you mean "servers"?`},
 		"unknown setting":  {"servers:\n  a: {comand: [a]}\n", `2: servers.a.comand: unknown key "comand" in the server "a"; did you mean "command"?`},
-		"strange setting":  {"servers:\n  a: {command: [a], xyz: 1}\n", `2: servers.a.xyz: unknown key "xyz" in the server "a": must be one of command, cwd, env, headers, idle, login, max-in-flight, policies, share, tools, url`},
+		"strange setting":  {"servers:\n  a: {command: [a], xyz: 1}\n", `2: servers.a.xyz: unknown key "xyz" in the server "a": must be one of command, cwd, env, headers, idle, lock, login, max-in-flight, policies, share, tools, url`},
 		"both":             {"servers:\n  a: {command: [a], url: https://example.com}\n", `2: servers.a: the server "a" must have either command or url`},
 		"neither":          {"servers:\n  a: {idle: 10m}\n", `2: servers.a: the server "a" must have either command or url`},
 		"a string":         {"servers:\n  a: {command: npx a}\n", "2: servers.a.command: command must be a list of strings such as [npx, -y, some-server], not a string"},
@@ -36,6 +36,7 @@ func TestProblems(t *testing.T) {
 		"a bad key":        {"servers:\n  My_Notes: {command: [a]}\n", `2: servers.My_Notes: invalid key "My_Notes": must have only a-z, 0-9 and -, and begin with a letter or digit; use "my-notes"`},
 		"idle":             {"servers:\n  a: {command: [a], idle: 10}\n", "2: servers.a.idle: invalid idle: must be a duration such as 90s, 10m or 2h"},
 		"share":            {"servers:\n  a: {command: [a], share: sesion}\n", `2: servers.a.share: invalid share: must be session or principal; did you mean "session"?`},
+		"lock":             {"servers:\n  a: {command: [a], lock: blok}\n", `2: servers.a.lock: invalid lock: must be warn, ask or block; did you mean "block"?`},
 		"in flight":        {"servers:\n  a: {command: [a], max-in-flight: 0}\n", "2: servers.a.max-in-flight: invalid max-in-flight: must be a whole number between 1 and 10000"},
 		"a glob":           {"servers:\n  a: {command: [a], tools: {deny: [\"x\", \"[a\"]}}\n", `2: servers.a.tools.deny[1]: invalid pattern "[a": a [ has no ], or a \ has nothing after it; to match the character itself, put a \ before it`},
 		"no globs":         {"servers:\n  a: {command: [a], tools: {allow: []}}\n", `2: servers.a.tools.allow: allow is empty: it must be a list of strings such as ["get_*", create_issue]`},
@@ -48,7 +49,7 @@ func TestProblems(t *testing.T) {
 		"include":          {"include: cursor\n", "1: include: include must be a list of strings such as [cursor, claude-code/notes, ./servers.json], not a string"},
 		"unknown client":   {"include:\n  - curser\n", `2: include[0]: no client named "curser"; did you mean "cursor"?`},
 		"from nothing":     {"servers:\n  a: {from: cursor}\n", `2: servers.a.from: a server must be CLIENT/NAME such as cursor/notes, FILE#NAME such as ./servers.json#notes, {command: [...]} or {url: ...}, not "cursor"`},
-		"from and command": {"servers:\n  a: {from: cursor/notes, command: [a]}\n", `2: servers.a.command: unknown key "command" in a server with from: must be one of from, idle, max-in-flight, policies, share, tools`},
+		"from and command": {"servers:\n  a: {from: cursor/notes, command: [a]}\n", `2: servers.a.command: unknown key "command" in a server with from: must be one of from, idle, lock, max-in-flight, policies, share, tools`},
 		"from a number":    {"servers:\n  a: {from: 5}\n", "2: servers.a.from: from must be a string, not a number"},
 		"no members":       {own + "profiles:\n  p: {list: auto}\n", "4: profiles.p: the profile has no servers: add servers with at least one key, such as servers: [notes]"},
 		"empty members":    {own + "profiles:\n  p: {servers: []}\n", "4: profiles.p.servers: servers is empty: it must be a list of strings such as [github, files]"},
@@ -95,9 +96,9 @@ func TestUnreadable(t *testing.T) {
 	p := newPerson(t)
 	p.write("large.yaml", "# "+strings.Repeat("x", maxFileBytes))
 	p.write("dir/x", "")
-	for name, want := range map[string]string{"none.yaml": "no such file", "dir": "it is not a regular file", "large.yaml": "it is larger than 1048576 bytes"} {
+	for name, want := range map[string]string{"none.yaml": " does not exist. For what such a file contains, see docs/up.md", "dir": ": it is not a regular file", "large.yaml": ": it is larger than 1048576 bytes"} {
 		_, err := p.read(name)
-		if err == nil || !strings.Contains(err.Error(), name+": ") || name != "none.yaml" && !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.Contains(err.Error(), name+want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -13,12 +13,6 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
-// place is where a server is written.
-type place struct {
-	shown string // in a message
-	entry bool   // it is an entry of a client's file
-}
-
 // servers reads the section servers.
 func (r *reader) servers(n *document.Node) { r.named(n, "servers", "servers", r.server) }
 
@@ -36,7 +30,7 @@ func (r *reader) server(f document.Field) {
 		r.fromEntry(&s, from)
 	}
 	if len(r.Problems) == before {
-		r.add(s, place{shown: fmt.Sprintf("servers.%s (line %d)", redact.Quote(f.Name), f.Line)}, f.Position)
+		r.add(s)
 	}
 }
 
@@ -116,8 +110,14 @@ func valueOf(n *document.Node, name string) *document.Node {
 	return n.Fields[i].Value
 }
 
-// add adds a server, whose key must be new.
-func (r *reader) add(s Server, at place, from document.Position) {
+// add adds a server.
+func (r *reader) add(s Server) {
+	r.complete(&s)
+	r.file.Servers = append(r.file.Servers, s)
+}
+
+// complete sets what follows from where a server is written.
+func (r *reader) complete(s *Server) {
 	environ := r.fleet.Home.Environ
 	s.origin.fleet, s.origin.file = r.fleet, r.file.Path
 	if r.foreign {
@@ -128,46 +128,5 @@ func (r *reader) add(s Server, at place, from document.Position) {
 	if len(s.origin.things()) > 0 {
 		r.watch(r.fleet.Seen.Dir(trust.ServerEntry))
 	}
-	s.Pending = r.pending(&s)
-	if other, taken := r.places[s.Key]; taken {
-		r.collision(s, at, other, from)
-		return
-	}
-	r.places[s.Key] = at
-	r.file.Servers = append(r.file.Servers, s)
-}
-
-// collision reports two servers with one key, unless both are the same server of two clients. Then the
-// first counts, or the one that may be started. Of two entries, a missing one does not count.
-func (r *reader) collision(s Server, at, other place, from document.Position) {
-	first := r.file.Server(s.Key)
-	if at.entry && other.entry && (s.origin.missing() || first.origin.missing()) {
-		if first.origin.missing() {
-			*first, r.places[s.Key] = s, at
-		}
-		return
-	}
-	if at.entry && other.entry && s.origin.sameAs(&first.origin) {
-		if first.Pending != "" && s.Pending == "" {
-			*first, s = s, *first
-		}
-		r.file.Skipped = append(r.file.Skipped, Skip{s.Source, "the same server as " + first.Source})
-		return
-	}
-	entry := s
-	if !at.entry {
-		entry = *first
-	}
-	r.Report(from, "%s and %s have the same key %q; give one of them another key under servers, as in %s: %s",
-		other.shown, at.shown, s.Key, r.freeKey(s.Key), redact.Quote(entry.Source))
-}
-
-// freeKey returns a key that no server has.
-func (r *reader) freeKey(key string) string {
-	for i := 2; ; i++ {
-		free := fmt.Sprintf("%s-%d", key[:min(len(key), names.MaxKeyLen-4)], i)
-		if _, taken := r.places[free]; !taken {
-			return free
-		}
-	}
+	s.Pending = r.pending(s)
 }

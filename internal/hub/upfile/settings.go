@@ -14,7 +14,7 @@ import (
 )
 
 // anyServer are the settings that every server has, also one from a client's file.
-var anyServer = []string{"tools", "policies", "share", "idle", "max-in-flight"}
+var anyServer = []string{"tools", "policies", "share", "idle", "max-in-flight", "lock"}
 
 // maxCalls limits max-in-flight.
 const maxCalls = 10_000
@@ -27,6 +27,7 @@ func (r *reader) settings(s *Server) map[string]func(*document.Node) {
 		"share":         func(n *document.Node) { s.Share = r.oneOf(n, "share", ShareSession, SharePrincipal) },
 		"idle":          func(n *document.Node) { s.Idle = r.Duration(n, "idle") },
 		"max-in-flight": func(n *document.Node) { s.MaxInFlight = r.Count(n, "max-in-flight", maxCalls) },
+		"lock":          func(n *document.Node) { s.Lock = r.oneOf(n, "lock", proxy.LockWarn, proxy.LockAsk, proxy.LockBlock) },
 		"headers":       func(n *document.Node) { s.origin.headers = r.headers(n) },
 		"login":         func(n *document.Node) { s.origin.login, s.origin.secretEnv = r.login(n) },
 	}

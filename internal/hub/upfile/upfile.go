@@ -24,6 +24,7 @@
 //	trust.go    servers that the user has to confirm
 //	filter.go   which tools are listed
 //	diff.go     Diff: what a new version of a file changes
+//	gather.go   Gather, Add: servers of clients in the file; write.go its text
 //	problem.go  what is wrong with a file
 //
 // Clients' entries are looked up from the directory of the file, whose project counts: which servers a
@@ -75,6 +76,8 @@ type Server struct {
 	Share       string                  // ShareSession or SharePrincipal; empty: the default of the command
 	Idle        time.Duration           // it is stopped after this long without use; 0: the default of the command
 	MaxInFlight int                     // calls at the same time; 0: no limit
+	Lock        string                  // what happens to calls of tools that have changed: one of those of proxy.Known; empty: the default
+	Renamed     string                  // why an included entry has another key than its name proposes
 	Unset       []string                // environment variables that it refers to and that gauze does not have
 
 	origin origin

@@ -14,15 +14,15 @@ type question struct {
 	token  []byte // the server's raw progress token; may be nil
 }
 
-// told handles a message of a server. Messages of one server come one at a time.
+// told handles a message of a server, and does not keep it. Messages of one server come one at a time.
 func (v *View) told(m *member, t proxy.Told) {
-	msg, _, err := wire.Scan(bytes.Clone(t.Line))
+	msg, _, err := wire.Scan(t.Line)
 	if err != nil {
 		return // cannot happen: it was scanned before, or gauze made it
 	}
 	switch msg.Kind {
 	case wire.Response:
-		v.response(&msg, t)
+		v.response(m, &msg, t)
 	case wire.Request:
 		v.question(m, &msg, t)
 	case wire.Notification:
@@ -31,7 +31,7 @@ func (v *View) told(m *member, t proxy.Told) {
 }
 
 // response passes a response on to the client, or to us.
-func (v *View) response(msg *wire.Message, t proxy.Told) {
+func (v *View) response(m *member, msg *wire.Message, t proxy.Told) {
 	v.mu.Lock()
 	c := v.calls[string(msg.ID)]
 	if c == nil {
@@ -44,11 +44,24 @@ func (v *View) response(msg *wire.Message, t proxy.Told) {
 	}
 	v.mu.Unlock()
 	if c.done != nil {
-		c.done(msg)
+		kept, _ := msg.Keep(nil)
+		c.done(&kept)
 		return
 	}
-	v.out.pass(proxy.Told{Line: wire.Replace(nil, msg.Raw, wire.Edit{Old: msg.ID, New: c.id}), About: c.id, Answer: true, Status: t.Status})
+	v.out.pass(proxy.Told{Line: m.rewritten(msg, wire.Edit{Old: msg.ID, New: c.id}), About: c.id, Answer: true, Status: t.Status})
 }
+
+// rewritten returns a message of the server with an edit. It is valid until the next one.
+func (m *member) rewritten(msg *wire.Message, edit wire.Edit) []byte {
+	line := wire.Replace(m.room[:0], msg.Raw, edit)
+	if m.room = line; cap(line) > maxRoom {
+		m.room = nil
+	}
+	return line
+}
+
+// maxRoom is the largest room that is kept for the next message.
+const maxRoom = 64 << 10
 
 // about returns the client's raw id of the request that a message belongs to; nil: none. The caller holds the lock.
 func (v *View) about(t proxy.Told) []byte {
@@ -62,16 +75,18 @@ func (v *View) about(t proxy.Told) []byte {
 func (v *View) question(m *member, msg *wire.Message, t proxy.Told) {
 	v.mu.Lock()
 	if v.emptied != nil { // the client has left, and will not answer
-		m.send(unanswered(msg.ID))
+		line := unanswered(msg.ID)
+		v.running.Go(func() { m.reply(line) }) // the session that asks holds a lock
 		v.mu.Unlock()
 		return
 	}
-	q := &question{member: m, id: msg.ID}
+	q := &question{member: m, id: bytes.Clone(msg.ID)}
 	id := v.nextID()
 	edits := []wire.Edit{{Old: msg.ID, New: id}}
 	meta, _ := wire.Field(msg.Params, "_meta")
-	if q.token, _ = wire.Field(meta, "progressToken"); q.token != nil {
-		edits = append(edits, wire.Edit{Old: q.token, New: id})
+	if token, _ := wire.Field(meta, "progressToken"); token != nil {
+		q.token = bytes.Clone(token)
+		edits = append(edits, wire.Edit{Old: token, New: id})
 	}
 	v.questions[string(id)] = q
 	about := v.about(t)
@@ -82,6 +97,10 @@ func (v *View) question(m *member, msg *wire.Message, t proxy.Told) {
 // news handles a notification of a server.
 func (v *View) news(m *member, msg *wire.Message, t proxy.Told) {
 	v.mu.Lock()
+	if v.initialize == nil && v.modern.heard(m, msg) {
+		v.mu.Unlock()
+		return
+	}
 	about, line := v.about(t), msg.Raw
 	switch msg.Method {
 	case "notifications/progress":
@@ -94,7 +113,7 @@ func (v *View) news(m *member, msg *wire.Message, t proxy.Told) {
 			line = nil
 			break
 		}
-		about, line = c.id, wire.Replace(nil, msg.Raw, wire.Edit{Old: token, New: c.token})
+		about, line = c.id, m.rewritten(msg, wire.Edit{Old: token, New: c.token})
 	case "notifications/cancelled":
 		line = v.withdrawn(m, msg)
 	default:

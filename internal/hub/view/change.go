@@ -37,6 +37,7 @@ func (v *View) Change(members []Member, list string) {
 	v.decided = false
 	for _, m := range old {
 		m.gone = true
+		m.listen(nil)
 		v.owners.forget(m)
 		for _, next := range v.members {
 			if next.Key == m.Key && len(m.subscribed) > 0 { // the next one of it gets them
@@ -46,6 +47,7 @@ func (v *View) Change(members []Member, list string) {
 		}
 		m.endIfUnused()
 	}
+	v.modern.listenAll()
 	for notification := range announced {
 		v.announce(announced[notification][0], true)
 	}

@@ -2,7 +2,6 @@ package view
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,8 +21,12 @@ type call struct {
 	tool   bool                  // it calls a tool
 }
 
-// FromClient handles one message from the client, and does not keep it.
-func (v *View) FromClient(line []byte) {
+// FromClient handles one message from the client, and does not keep it. It may block while the server that the message
+// is for does not read.
+func (v *View) FromClient(line []byte) { v.fromClient(line, true) }
+
+// fromClient handles one message. A goroutine that others wait for is not free to wait: no server waits for another.
+func (v *View) fromClient(line []byte, free bool) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
 		return
@@ -34,7 +37,7 @@ func (v *View) FromClient(line []byte) {
 			v.out.refuse(nil, codeInvalidRequest, "not a valid batch: "+err.Error())
 		}
 		for _, one := range messages {
-			v.FromClient(one)
+			v.fromClient(one, false)
 		}
 		return
 	}
@@ -48,18 +51,25 @@ func (v *View) FromClient(line []byte) {
 	}
 	switch m.Kind {
 	case wire.Request:
-		v.request(&m)
+		v.request(&m, free).carry()
 	case wire.Notification:
-		v.notice(&m)
+		v.notice(&m, free).carry()
 	case wire.Response:
 		v.answered(&m)
 	}
 }
 
-// request handles a request of the client.
-func (v *View) request(m *wire.Message) {
+// request handles a request of the client, and returns what is left to carry.
+func (v *View) request(m *wire.Message, free bool) carrier {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.carrier.free = free
+	v.handle(m)
+	return v.carrier.depart()
+}
+
+// handle answers a request, or sends it to its server. The caller holds the lock.
+func (v *View) handle(m *wire.Message) {
 	switch {
 	case v.life.Err() != nil:
 		v.out.fail(m.ID, stopping(m.Method))
@@ -69,11 +79,10 @@ func (v *View) request(m *wire.Message) {
 		v.begin(m)
 	case m.Method == "ping":
 		v.out.answer(m.ID, []byte("{}"))
-	case m.Method == "server/discover":
-		// Some servers of the view have only the versions with sessions, so the client must fall back to them.
-		v.out.refuse(m.ID, codeUnknownMethod, "server/discover is not supported: send initialize")
 	case v.initialize == nil:
-		v.out.refuse(m.ID, codeInvalidRequest, "no session: send initialize first")
+		v.modern.request(m)
+	case m.Method == discover:
+		v.out.refuse(m.ID, codeUnknownMethod, "server/discover is not supported in a session")
 	case m.Method == "logging/setLevel":
 		v.setLevel(m)
 	case lists[m.Method] != "":
@@ -100,19 +109,9 @@ func (v *View) begin(m *wire.Message) {
 	if !slices.Contains(wire.LegacyVersions, version) {
 		version = wire.NewestLegacy
 	}
+	v.modern.withSessions()
 	v.initialize = m.Params
-	result, _ := json.Marshal(map[string]any{ // cannot fail: it has nothing but strings
-		"protocolVersion": version,
-		"capabilities": map[string]any{
-			"tools":       map[string]bool{"listChanged": true},
-			"prompts":     map[string]bool{"listChanged": true},
-			"resources":   map[string]bool{"listChanged": true, "subscribe": true},
-			"logging":     struct{}{},
-			"completions": struct{}{},
-		},
-		"serverInfo": map[string]string{"name": "gauze", "title": "Gauze", "version": v.options.Software},
-	})
-	v.out.answer(m.ID, result)
+	v.out.answer(m.ID, v.modern.introduction(m.Params, version))
 }
 
 // setLevel keeps the log level for every server, also for those that are opened later. The caller holds the lock.
@@ -126,10 +125,18 @@ func (v *View) setLevel(m *wire.Message) {
 	v.out.answer(m.ID, []byte("{}"))
 }
 
-// notice handles a notification of the client.
-func (v *View) notice(m *wire.Message) {
+// notice handles a notification of the client, and returns what is left to carry.
+func (v *View) notice(m *wire.Message, free bool) carrier {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	// Progress comes before the answer, which is not queued.
+	v.carrier.free = free || m.Method == "notifications/progress"
+	v.notify(m)
+	return v.carrier.depart()
+}
+
+// notify passes a notification on. The caller holds the lock.
+func (v *View) notify(m *wire.Message) {
 	switch m.Method {
 	case "notifications/initialized": // each server gets one when it is opened
 	case "notifications/cancelled":
@@ -140,6 +147,7 @@ func (v *View) notice(m *wire.Message) {
 			q.member.send(wire.Replace(nil, m.Raw, wire.Edit{Old: token, New: q.token}))
 		}
 	default:
+		v.carrier.free = false // none of the servers waits for another
 		for _, member := range v.members {
 			if member.server != nil {
 				member.send(m.Raw)
@@ -152,7 +160,7 @@ func (v *View) notice(m *wire.Message) {
 func (v *View) cancel(m *wire.Message) {
 	id, _ := wire.Field(m.Params, "requestId")
 	c := v.asked[string(id)]
-	if c == nil {
+	if v.modern.unlisten(id) || c == nil {
 		return
 	}
 	v.finish(c)
@@ -163,15 +171,16 @@ func (v *View) cancel(m *wire.Message) {
 
 // answered passes the client's answer on to the server that asked.
 func (v *View) answered(m *wire.Message) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
 	id := string(wire.PlainID(m.ID))
+	v.mu.Lock()
 	q := v.questions[id]
-	if q == nil {
+	delete(v.questions, id)
+	over := v.life.Err() != nil
+	v.mu.Unlock()
+	if q == nil || over {
 		return // withdrawn
 	}
-	delete(v.questions, id)
-	q.member.send(wire.Replace(nil, m.Raw, wire.Edit{Old: m.ID, New: q.id}))
+	q.member.reply(wire.Replace(nil, m.Raw, wire.Edit{Old: m.ID, New: q.id}))
 }
 
 // forward sends a request to the server that it is for, if necessary after the lists that tell which one that is.
@@ -195,22 +204,32 @@ func (v *View) sendTo(m *wire.Message, to target, p *problem) {
 		v.out.refuse(m.ID, p.code, p.text)
 		return
 	case to.member == nil:
-		v.out.refuse(m.ID, to.unknown.code, to.unknown.text)
+		v.out.reject(m.ID, to.unknown, to.uri)
 		return
 	case to.member.Closed != "":
 		v.refuse(m, to.member, fault.ServerUnavailable, to.member.Closed)
+		return
+	case to.member.otherEra():
+		v.refuse(m, to.member, fault.ServerUnavailable, "the server has only protocol versions with sessions, up to "+wire.NewestLegacy+", and this client uses "+wire.FirstModern)
 		return
 	case to.member.waiting > maxWaiting:
 		v.refuse(m, to.member, fault.ServerBusy, fmt.Sprintf("%d bytes are waiting for the server, which does not read them", to.member.waiting))
 		return
 	}
 	c := &call{id: m.ID, member: to.member, sent: v.nextID(), tool: m.Method == "tools/call"}
-	edits := append(to.edits, wire.Edit{Old: m.ID, New: c.sent})
+	all := [3]wire.Edit{{Old: m.ID, New: c.sent}, to.edit}
+	edits := all[:1]
+	if to.edit.Old != nil {
+		edits = all[:2]
+	}
 	meta, _ := wire.Field(m.Params, "_meta")
 	if c.token, _ = wire.Field(meta, "progressToken"); c.token != nil {
 		edits = append(edits, wire.Edit{Old: c.token, New: c.sent})
 	}
 	to.member.subscribe(m)
+	if v.initialize == nil {
+		defer to.member.use()
+	}
 	v.calls[string(c.sent)], v.asked[string(c.id)] = c, c
 	to.member.send(wire.Replace(nil, m.Raw, edits...))
 }
@@ -219,7 +238,7 @@ func (v *View) sendTo(m *wire.Message, to target, p *problem) {
 func (v *View) refuse(m *wire.Message, of *member, code fault.Code, why string) {
 	f := &fault.Fault{Code: code, Delivery: fault.Unsent, Name: of.Key, Server: of.Key, Method: m.Method, At: time.Now(), Detail: why}
 	if m.Method == "tools/call" {
-		v.out.answer(m.ID, f.ToolResult(false))
+		v.out.answerWith(m.ID, f.ToolResult(v.initialize == nil))
 		return
 	}
 	v.out.fail(m.ID, f.RPCError())

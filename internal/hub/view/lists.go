@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/hub/names"
-	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 	"github.com/gauze-mcp/gauze/internal/wrap/wire"
 )
 
@@ -38,20 +37,21 @@ type list struct {
 	again   bool     // it is loaded once more because it changed while it was loaded
 	failure []byte   // the error with which it was last answered; nil: none
 	waiters []func() // called when it was loaded, or could not be; with the lock
-	given   []byte   // what the client got; nil: it never asked
+	fresh   freshness
+	given   []byte // what the client got; nil: it never asked
 }
 
 // load asks the server for its list; then is called when it has answered. The caller holds the lock.
 func (m *member) load(method string, then func()) {
 	l := m.lists[method]
-	if m.Closed != "" {
+	if m.Closed != "" || m.otherEra() {
 		then()
 		return
 	}
 	l.waiters = append(l.waiters, then)
 	if !l.loading {
 		l.loading = true
-		m.page(method, &pages{version: l.version})
+		m.page(method, &pages{version: l.version, fresh: freshness{-1, true}})
 	}
 }
 
@@ -61,15 +61,12 @@ type pages struct {
 	count   int
 	cursor  []byte // of the next page; nil: the first one
 	items   [][]byte
+	fresh   freshness
 }
 
 // page asks for the next page of the list. The caller holds the lock.
 func (m *member) page(method string, p *pages) {
-	params := []byte("{}")
-	if p.cursor != nil {
-		params = append(append([]byte(`{"cursor":`), p.cursor...), '}')
-	}
-	m.ask(method, params, func(r *wire.Message) {
+	m.ask(method, m.view.modern.listParams(p.cursor), func(r *wire.Message) {
 		v := m.view
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -78,6 +75,7 @@ func (m *member) page(method string, p *pages) {
 			array, _ := wire.Field(r.Result, lists[method])
 			_ = wire.Elements(array, func(item []byte) { p.items = append(p.items, bytes.Clone(item)) }) // without the member it lists nothing
 			next, _ = wire.Field(r.Result, "nextCursor")
+			p.fresh.add(r.Result)
 		}
 		p.count++
 		if _, more := wire.Text(next); more && !bytes.Equal(next, p.cursor) && p.count < maxPages && len(p.items) < maxItems {
@@ -102,14 +100,14 @@ func (m *member) loaded(method string, p *pages, failure []byte) {
 	switch {
 	case failure == nil:
 		m.keep(method, p.items)
-		l.known, l.none = true, false
+		l.known, l.none, l.fresh = true, false, p.fresh
 	case isUnsupported(failure):
 		m.keep(method, nil)
 		l.known, l.none = true, true
 	}
 	if l.again = l.version != p.version && !l.again; l.again { // once: a server may announce a change with every list
 		l.loading = true
-		m.page(method, &pages{version: l.version})
+		m.page(method, &pages{version: l.version, fresh: freshness{-1, true}})
 		return
 	}
 	waiters := l.waiters
@@ -174,6 +172,9 @@ func (v *View) collect(m *wire.Message) {
 		if m.Method == "tools/list" && v.decideSearch() {
 			result = searchTools
 		}
+		if v.initialize == nil {
+			result = v.modern.fresh(m.Method).stamp(result)
+		}
 		v.out.answer(m.ID, result)
 	})
 }
@@ -185,8 +186,8 @@ func (v *View) once(request []byte, methods []string, then func()) {
 	v.asked[string(request)] = c
 	v.loadAll(methods, func() {
 		if v.asked[string(request)] == c {
+			then() // first: while something follows, the client is not done
 			v.finish(c)
-			then()
 		}
 	})
 }
@@ -300,7 +301,7 @@ func (v *View) announce(method string, sure bool) {
 		defer v.mu.Unlock()
 		delete(v.changed, notification)
 		if v.life.Err() == nil && (c.sure || v.outdated(notification)) {
-			v.out.put(proxy.Told{Line: []byte(`{"jsonrpc":"2.0","method":"` + notification + `"}`)})
+			v.modern.publish(notification)
 		}
 	})
 }

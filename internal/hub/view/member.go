@@ -22,11 +22,15 @@ type member struct {
 	asking  bool     // it was sent initialize and has not answered
 	gone    bool     // no longer part of the view
 	queue   [][]byte // lines for it, in order
-	waiting int      // bytes in queue
+	waiting int      // bytes in queue, and of what is being passed
+	passing bool     // a goroutine is passing lines, and no other may
 	wake    sync.Cond
+	room    []byte           // for a message of the server; used by told alone
 	lists   map[string]*list // by method
 
 	subscribed map[string]bool // resources that the client has subscribed to, by raw URI
+	intro      introduced
+	stream     stream
 }
 
 func newMember(v *View, o Member) *member {
@@ -42,31 +46,82 @@ func (m *member) admits(tool string) bool { return m.Admits == nil || m.Admits(t
 
 // subscribe notes that the client subscribes to a resource, or no longer does. The caller holds the lock.
 func (m *member) subscribe(r *wire.Message) {
-	uri, _ := wire.Field(r.Params, "uri")
 	switch r.Method {
 	case "resources/subscribe":
+		uri, _ := wire.Field(r.Params, "uri")
 		if m.subscribed == nil {
 			m.subscribed = map[string]bool{}
 		}
 		m.subscribed[string(uri)] = true
 	case "resources/unsubscribe":
+		uri, _ := wire.Field(r.Params, "uri")
 		delete(m.subscribed, string(uri))
 	}
 }
 
 // send queues a line for the server, after what is queued already. The caller holds the lock.
 func (m *member) send(line []byte) {
-	if m.view.life.Err() != nil {
+	v := m.view
+	if v.life.Err() != nil {
 		return // leave answers what is not sent
 	}
 	m.open()
-	m.queue = append(m.queue, line)
 	m.waiting += len(line)
+	if v.carrier.free && m.ready && !m.passing && len(m.queue) == 0 {
+		m.passing, v.carrier = true, carrier{to: m, line: line}
+		return
+	}
+	m.queue = append(m.queue, line)
 	m.wake.Broadcast()
 }
 
-// ask sends a request of ours; done gets the response, without the lock. The caller holds the lock.
+// reply passes an answer to a question of the server. It overtakes what waits for the server, which may read nothing else
+// before it has the answer. The caller does not hold the lock.
+func (m *member) reply(line []byte) {
+	m.server.FromClient(line) // does not block: it is an answer
+	m.server.Flush()
+}
+
+// carrier is a goroutine that brought a message and may wait for its server. If nothing else is on the way there, it
+// passes the line itself, once it has released the lock: that saves waking a second one.
+type carrier struct {
+	free bool // it has nothing to carry yet
+	to   *member
+	line []byte
+}
+
+// depart returns what the goroutine that holds the lock has to carry.
+func (c *carrier) depart() carrier {
+	now := *c
+	*c = carrier{}
+	return now
+}
+
+// carry passes the line to the server.
+func (c carrier) carry() {
+	m := c.to
+	if m == nil {
+		return
+	}
+	m.server.FromClient(c.line) // may block
+	m.server.Flush()
+	m.view.mu.Lock()
+	defer m.view.mu.Unlock()
+	m.passed(len(c.line))
+}
+
+// passed notes that lines have reached the server's session. The caller holds the lock.
+func (m *member) passed(bytes int) {
+	m.waiting -= bytes
+	if m.passing = false; len(m.queue) > 0 {
+		m.wake.Broadcast()
+	}
+}
+
+// ask sends a request of ours; done gets the response, without the lock. The caller holds the lock. The goroutine that
+// brought a message of the client does not carry it: the client need not wait for this server.
 func (m *member) ask(method string, params []byte, done func(*wire.Message)) {
+	m.view.carrier.free = false
 	c := &call{member: m, sent: m.view.nextID(), done: done}
 	m.view.calls[string(c.sent)] = c
 	m.send(requestLine(c.sent, method, params))
@@ -102,6 +157,9 @@ func (m *member) introduce() {
 	c := &call{member: m, sent: m.view.nextID(), done: m.introduced}
 	m.view.calls[string(c.sent)] = c
 	line := requestLine(c.sent, "initialize", m.view.initialize)
+	if m.view.initialize == nil {
+		c.done, line = m.discovered, requestLine(c.sent, discover, m.view.modern.listParams(nil))
+	}
 	server := m.server
 	m.view.running.Go(func() { // the caller holds the lock
 		server.FromClient(line)
@@ -172,23 +230,23 @@ func (m *member) feed(life context.Context) {
 		m.wake.Broadcast()
 	})()
 	for {
-		for life.Err() == nil && (!m.ready || len(m.queue) == 0) {
+		for life.Err() == nil && (!m.ready || m.passing || len(m.queue) == 0) {
 			m.wake.Wait()
 		}
 		if life.Err() != nil {
 			return
 		}
 		lines := m.queue
-		m.queue = nil
+		m.queue, m.passing = nil, true
 		v.mu.Unlock()
+		bytes := 0
 		for _, line := range lines {
 			m.server.FromClient(line) // may block
+			bytes += len(line)
 		}
 		m.server.Flush()
 		v.mu.Lock()
-		for _, line := range lines {
-			m.waiting -= len(line)
-		}
+		m.passed(bytes)
 	}
 }
 

@@ -15,7 +15,8 @@ const maxUnread = 16 << 20
 
 // outbox collects the messages to the client. Servers do not wait for a client that reads slowly.
 type outbox struct {
-	tell func(proxy.Told) // instead of a writer; must not block
+	tell  func(proxy.Told) // instead of a writer; must not block
+	stamp []byte           // members of every result of ours; nil: none
 
 	mu     sync.Mutex
 	filled sync.Cond
@@ -111,8 +112,20 @@ func (o *outbox) release() {
 	o.filled.Broadcast()
 }
 
-// answer answers the request id with a result.
+// answer answers the request id with a result of ours, an object.
 func (o *outbox) answer(id, result []byte) {
+	if o.stamp != nil {
+		stamped := append([]byte{'{'}, o.stamp...)
+		if result[1] != '}' {
+			stamped = append(stamped, ',')
+		}
+		result = append(stamped, result[1:]...)
+	}
+	o.answerWith(id, result)
+}
+
+// answerWith answers the request id with a whole result.
+func (o *outbox) answerWith(id, result []byte) {
 	line := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
 	line = append(append(append(line, `,"result":`...), result...), '}')
 	o.put(proxy.Told{Line: line, About: id, Answer: true})
@@ -124,14 +137,28 @@ const (
 	codeUnknownMethod  = -32601
 	codeInvalidParams  = -32602
 	codeNoResource     = -32002
+	codeNoVersion      = -32022
 )
 
 // refuse answers the request id with an error.
 func (o *outbox) refuse(id []byte, code int, message string) {
-	text, _ := json.Marshal(struct {
+	o.reject(id, &problem{code, message}, "")
+}
+
+// reject answers the request id with a problem about a resource; uri may be empty.
+func (o *outbox) reject(id []byte, p *problem, uri string) {
+	type data struct {
+		URI string `json:"uri"`
+	}
+	problem := struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
-	}{code, message})
+		Data    *data  `json:"data,omitempty"`
+	}{Code: p.code, Message: p.text}
+	if uri != "" {
+		problem.Data = &data{uri}
+	}
+	text, _ := json.Marshal(problem) // cannot fail: strings
 	o.fail(id, text)
 }
 

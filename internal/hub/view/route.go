@@ -85,10 +85,11 @@ type problem struct {
 
 // target is where a request goes.
 type target struct {
-	member  *member // nil: it is not known
-	edits   []wire.Edit
-	lists   []string // these have to be known to tell; nil: none has to
-	unknown *problem // why no server has it, if the lists do not tell
+	member  *member   // nil: it is not known
+	edit    wire.Edit // of its name
+	lists   []string  // these have to be known to tell; nil: none has to
+	unknown *problem  // why no server has it, if the lists do not tell
+	uri     string    // of a resource that no server may have
 }
 
 // route returns the server that a request is for, and what changes in it. The caller holds the lock.
@@ -135,13 +136,27 @@ func (v *View) byName(object []byte, method, kind string) (to target, p *problem
 	case kind == "tool" && owner.Admits != nil && !owner.offers(original):
 		return to, &problem{codeInvalidParams, fmt.Sprintf("the tool %q of the server %q is not part of this view", original, owner.Key)}
 	}
-	replaced, _ := json.Marshal(original) // cannot fail: a string
-	return target{member: owner, edits: []wire.Edit{{Old: raw, New: replaced}}}, nil
+	return target{member: owner, edit: wire.Edit{Old: raw, New: quoted(original)}}, nil
+}
+
+// quoted returns a name as JSON.
+func quoted(name string) []byte {
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			raw, _ := json.Marshal(name) // cannot fail: a string
+			return raw
+		}
+	}
+	raw := make([]byte, 0, len(name)+2)
+	return append(append(append(raw, '"'), name...), '"')
 }
 
 // named returns the server of an advertised name, and the name it has there; nil: none has it.
 func (v *View) named(name, method string) (owner *member, original string) {
 	for _, m := range v.members {
+		if !strings.HasPrefix(name, m.Key) {
+			continue // all its names begin with it: most servers are not looked at
+		}
 		if original, listed := m.lists[method].names[name]; listed {
 			return m, original
 		}
@@ -212,7 +227,11 @@ func (v *View) byURI(object []byte) (to target, p *problem) {
 	if offering := v.offering("resources/list"); len(offering) == 1 {
 		return target{member: offering[0]}, nil
 	}
-	return target{lists: announced["notifications/resources/list_changed"], unknown: &problem{codeNoResource, fmt.Sprintf("no server has listed the resource %q, or a template for it", uri)}}, nil
+	code := codeNoResource
+	if v.initialize == nil {
+		code = codeInvalidParams
+	}
+	return target{lists: announced["notifications/resources/list_changed"], unknown: &problem{code, fmt.Sprintf("no server has listed the resource %q, or a template for it", uri)}, uri: uri}, nil
 }
 
 // byTemplate returns the server whose template fits best: it has the longest beginning in common with the URI.
@@ -234,7 +253,7 @@ func (v *View) byTemplate(uri string) (found *member) {
 // offering returns the servers that may have something to list.
 func (v *View) offering(method string) (all []*member) {
 	for _, m := range v.members {
-		if l := m.lists[method]; m.Closed == "" && !(l.known && l.none) {
+		if l := m.lists[method]; m.Closed == "" && !m.otherEra() && !(l.known && l.none) {
 			all = append(all, m)
 		}
 	}

@@ -12,11 +12,13 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wrap/wire"
 )
 
-// scripted is a server in memory. answer returns the result of a request; "": it is never answered.
+// scripted is a server in memory. answer returns the result of a request, or error: and an error; "": it is never answered.
 type scripted struct {
-	tell   func(proxy.Told)
-	asked  []string // methods
-	answer func(s *scripted, m wire.Message) string
+	tell  func(proxy.Told)
+	asked []string // methods
+
+	notified []string // notifications
+	answer   func(s *scripted, m wire.Message) string
 }
 
 func (s *scripted) Attend(ctx context.Context) error { <-ctx.Done(); return nil }
@@ -26,10 +28,14 @@ func (s *scripted) Hurry()                           {}
 func (s *scripted) FromClient(line []byte) {
 	m, _, err := wire.Scan(line)
 	if err != nil || m.Kind != wire.Request {
+		s.notified = append(s.notified, string(line))
 		return
 	}
 	s.asked = append(s.asked, m.Method)
-	if result := s.answer(s, m); result != "" {
+	switch result := s.answer(s, m); {
+	case strings.HasPrefix(result, "error:"):
+		s.tell(proxy.Told{Line: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, m.ID, result[len("error:"):]), About: m.ID, Answer: true})
+	case result != "":
 		s.tell(proxy.Told{Line: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result), About: m.ID, Answer: true})
 	}
 }

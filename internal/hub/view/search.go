@@ -33,6 +33,9 @@ var searchTools = []byte(`{"tools":[` +
 	`{"name":"` + callWrite + `","description":"Calls any tool, also one that changes something, by the name that find_tools returned.","inputSchema":` + callSchema + `,"annotations":{"readOnlyHint":false,"destructiveHint":true}}` +
 	`]}`)
 
+// SearchList returns the list of tools that clients get instead of a long one.
+func SearchList() []byte { return searchTools }
+
 const callSchema = `{"type":"object","properties":{"name":{"type":"string","description":"Name of the tool"},"arguments":{"type":"object","description":"Its arguments, as its input schema says"}},"required":["name"]}`
 
 // decideSearch decides whether tools are searched instead of listed. Once every server has listed its tools it stays so
@@ -44,7 +47,7 @@ func (v *View) decideSearch() bool {
 	count, all := 0, true
 	for _, m := range v.members {
 		l := m.lists["tools/list"]
-		count, all = count+len(l.items), all && (l.known || m.Closed != "")
+		count, all = count+len(l.items), all && (l.known || m.Closed != "" || m.otherEra())
 	}
 	v.searching = count > autoLimit && !v.clientSearches()
 	v.decided = all
@@ -54,6 +57,9 @@ func (v *View) decideSearch() bool {
 // clientSearches reports whether the client is known to search long lists of tools itself. The caller holds the lock.
 func (v *View) clientSearches() bool {
 	info, _ := wire.Field(v.initialize, "clientInfo")
+	if v.initialize == nil {
+		info, _ = wire.Field(v.modern.meta, wire.MetaClient)
+	}
 	raw, _ := wire.Field(info, "name")
 	name, _ := wire.Text(raw)
 	return strings.HasPrefix(strings.ToLower(name), "claude-code")

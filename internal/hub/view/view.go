@@ -2,7 +2,10 @@
 // server like one client.
 //
 //	view.go     View: how a session begins and ends
+//	introduction.go  what the servers say about themselves, as one
 //	client.go   messages from the client
+//	modern.go   requests without a session
+//	listen.go   streams of notifications, without a session
 //	route.go    which server a request is for: by name, URI or task
 //	member.go   one server: opened at its first use, introduced, fed in order
 //	lists.go    lists of all servers as one
@@ -17,7 +20,7 @@
 // No server waits for another. Each has a queue of its own (member.feed), a list waits for a server that has
 // never answered for ListWait at most, and no lock is held while a session is called.
 //
-// A view speaks the versions of the protocol that have sessions.
+// A view has one era: the versions of the protocol with sessions, or those without if all servers have them (modern.go).
 package view
 
 import (
@@ -38,7 +41,7 @@ import (
 // Server is a session with one server; *proxy.Session is one.
 type Server interface {
 	Attend(ctx context.Context) error // until ctx ends and nothing of the server is left
-	FromClient(line []byte)           // may block while the server does not read
+	FromClient(line []byte)           // may block while the server does not read, but not with an answer, or progress before one
 	Flush()
 	Hurry()
 }
@@ -49,8 +52,13 @@ type Member struct {
 	Version int                                // members with the same key and version are the same server
 	Admits  func(tool string) bool             // whether a tool is part of the view; nil: all are
 	Filter  string                             // identifies Admits
+	Idle    time.Duration                      // how long it is kept running without use; 0: as long as the session
 	Closed  string                             // why it is not used, for people and models; empty: it is
 	Open    func(tell func(proxy.Told)) Server // makes a session, which is not running yet
+
+	// Recall returns what the server said to a client of this kind that sent initialize or server/discover; nil: that is not known.
+	// It may be nil itself.
+	Recall func(method string, version, capabilities []byte) []byte
 }
 
 // Options configures a View.
@@ -60,6 +68,7 @@ type Options struct {
 	Tell     func(proxy.Told) // receives the messages to a client that exchanges messages, as proxy.Options.Tell
 	List     string           // ListDirect, the default, ListSearch or ListAuto
 	ListWait time.Duration    // how long a list waits for a server that has never answered; default 2s
+	Private  bool             // other clients may see other servers
 	Merge    time.Duration    // within which changed lists are announced once; default 250ms
 }
 
@@ -74,7 +83,9 @@ type View struct {
 
 	mu         sync.Mutex // guards everything below
 	members    []*member
-	initialize []byte               // the client's params; nil: it has not initialized
+	carrier    carrier // the goroutine that holds the lock
+	initialize []byte  // the client's params; nil: it has not initialized
+	modern     modern
 	level      []byte               // the log level that the client asked for, params of logging/setLevel
 	last       uint64               // number of the latest id of ours
 	calls      map[string]*call     // in progress at a server, by the raw id they have there
@@ -98,6 +109,7 @@ func New(o Options) *View {
 	}
 	v := &View{options: o, last: proxy.RandomID(), calls: map[string]*call{}, asked: map[string]*call{}, questions: map[string]*question{},
 		owners: newOwners(), lasting: map[string]*call{}, searching: o.List == ListSearch, changed: map[string]*change{}}
+	v.modern = modern{view: v, listeners: map[string]*wanted{}}
 	v.out.tell = o.Tell
 	v.life, v.end = context.WithCancel(context.Background())
 	for _, m := range o.Members {
@@ -153,6 +165,9 @@ func (v *View) leave() {
 	}
 	for _, m := range v.members {
 		m.wake.Broadcast()
+		if m.stream.rest != nil {
+			m.stream.rest.Stop()
+		}
 	}
 	v.mu.Unlock()
 	v.running.Wait()
@@ -186,13 +201,14 @@ func (v *View) opened() (all []*member) {
 // whenEmpty returns a channel that is closed when no request of the client is in progress.
 func (v *View) whenEmpty() <-chan struct{} {
 	v.mu.Lock()
-	defer v.mu.Unlock()
 	v.emptied = make(chan struct{})
-	for id, q := range v.questions {
-		delete(v.questions, id)
-		q.member.send(unanswered(q.id))
-	}
+	open := v.questions
+	v.questions = map[string]*question{}
 	v.checkEmpty()
+	v.mu.Unlock()
+	for _, q := range open {
+		q.member.reply(unanswered(q.id))
+	}
 	return v.emptied
 }
 
@@ -213,7 +229,7 @@ func (v *View) listen(in io.Reader) error {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
 			if last := bytes.TrimSpace(lines.Unfinished()); len(last) > 0 {
-				v.FromClient(last)
+				v.fromClient(last, false)
 			}
 			return nil
 		}
@@ -224,7 +240,7 @@ func (v *View) listen(in io.Reader) error {
 		if err != nil {
 			return err
 		}
-		v.FromClient(line)
+		v.fromClient(line, false)
 	}
 }
 
@@ -233,9 +249,6 @@ func (v *View) FromClientHTTP(line []byte, _ http.Header) { v.FromClient(line) }
 
 // Flush does nothing: messages are sent as they come.
 func (v *View) Flush() {}
-
-// Mirrors returns no arguments: they are repeated in headers only in versions that a view does not speak.
-func (v *View) Mirrors(string) ([]wire.Mirror, bool) { return nil, false }
 
 // nextID returns a new raw id. The caller holds the lock.
 func (v *View) nextID() []byte {

@@ -281,9 +281,8 @@ func TestAServerThatWasLateIsAnnounced(t *testing.T) {
 		}
 	}
 	gate.Open()
-	p.notification("notifications/tools/list_changed")
-	if tools := p.names("tools/list", "tools", "name"); !slices.Contains(tools, "slow__echo") {
-		t.Errorf("the tools of the slow server are not listed: %v", tools)
+	for begun := true; begun || !slices.Contains(p.names("tools/list", "tools", "name"), "slow__echo"); begun = false {
+		p.notification("notifications/tools/list_changed") // the other one may have been late as well
 	}
 }
 
