@@ -48,6 +48,7 @@ type Change struct {
 	Within string      // directory that must contain the file after resolving links; default the directory of Path
 	About  string      // one line for List
 	Group  string      // equal for changes that are undone together; empty for a change of its own
+	Whole  bool        // it is undone only if all changes of its group are
 }
 
 // Fingerprint identifies the change, so that consent applies to this path, old content and new
@@ -78,6 +79,7 @@ type Entry struct {
 	New    string      `json:"new,omitempty"` // Hash of the new content, "" if the file was removed
 	Mode   fs.FileMode `json:"mode"`
 	Group  string      `json:"group,omitempty"`  // equal for changes that are undone together
+	Whole  bool        `json:"whole,omitempty"`  // it is undone only if all changes of its group are
 	Undoes string      `json:"undoes,omitempty"` // ID of the change that this one undid
 }
 
@@ -156,6 +158,7 @@ func (s Store) write(c Change, undoes string) (Entry, error) {
 			New:    hashOf(c.New),
 			Mode:   mode,
 			Group:  c.Group,
+			Whole:  c.Whole,
 			Undoes: undoes,
 		},
 		Temp: tempPrefix + rand.Text()[:12] + ".tmp",

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -34,8 +35,9 @@ func (s Store) Contents(id string) (e Entry, before, after []byte, err error) {
 	return e, before, after, nil
 }
 
-// Restore undoes a change. That is itself a change that can be undone. The error is ErrConflict if
-// the file was changed later, unless force is set.
+// Restore undoes a change. That is itself a change that can be undone. If another program changed
+// other parts of the file later, those stay. If the same part was changed, the error is ErrConflict,
+// unless force is set.
 func (s Store) Restore(id string, force bool) (Entry, error) { return s.RestoreIn("", id, force) }
 
 // RestoreIn is Restore as a part of a group of changes.
@@ -69,21 +71,47 @@ func (s Store) RestoreIn(group, id string, force bool) (Entry, error) {
 		return Entry{}, err
 	}
 	if current := hashOf(now); current != e.Old && current != e.New && !force {
-		return Entry{}, s.changedSince(e, current)
+		ours, refused := s.changedSince(e, current)
+		after, err := s.content(e, afterName, e.New)
+		merged, ok := takeOut(before, after, now)
+		if err != nil || ours || !ok {
+			return Entry{}, refused
+		}
+		before = merged
 	}
 	about := "undo of " + e.ID
 	if e.About != "" {
 		about += ": " + e.About
 	}
-	return s.write(Change{Path: e.Path, Old: now, New: before, Mode: e.Mode, Within: filepath.Dir(e.Target), About: about, Group: group}, e.ID)
+	return s.write(Change{Path: e.Path, Old: now, New: before, Mode: e.Mode, Within: filepath.Dir(e.Target), About: about, Group: group, Whole: e.Whole}, e.ID)
 }
 
-// changedSince explains what changed the file after the change to undo.
-func (s Store) changedSince(e Entry, current string) error {
+// takeOut returns the current content of a file with one change taken out. It returns false unless what
+// the change made is there exactly once, with what was around it.
+func takeOut(before, after, now []byte) ([]byte, bool) {
+	head := 0
+	for head < min(len(before), len(after)) && before[head] == after[head] {
+		head++
+	}
+	tail := 0
+	for tail < min(len(before), len(after))-head && before[len(before)-1-tail] == after[len(after)-1-tail] {
+		tail++
+	}
+	for _, around := range []int{32, 12} { // bytes; what is next to the change may be different now
+		head, tail := max(0, head-around), max(0, tail-around)
+		made, was := after[head:len(after)-tail], before[head:len(before)-tail]
+		if before != nil && len(made) > 0 && bytes.Count(now, made) == 1 {
+			return bytes.Replace(now, made, was, 1), true
+		}
+	}
+	return nil, false
+}
+
+// changedSince explains what changed the file after the change to undo, and reports whether gauze did.
+func (s Store) changedSince(e Entry, current string) (ours bool, err error) {
 	r := &Refusal{Path: e.Path, Err: ErrConflict}
 	entries, _ := s.list()
 	var later []string
-	ours := false
 	for _, other := range entries { // newest first
 		if other.ID == e.ID {
 			break
@@ -97,9 +125,9 @@ func (s Store) changedSince(e Entry, current string) error {
 	if ours {
 		r.Why = fmt.Sprintf("gauze changed it again after change %s (%s); nothing was written", e.ID, strings.Join(later, ", "))
 		r.Next = fmt.Sprintf("to undo the newest change first: gauze undo %s; %s", later[0], force)
-		return r
+		return true, r
 	}
 	r.Why = fmt.Sprintf("another program changed it after change %s; nothing was written", e.ID)
 	r.Next = force
-	return r
+	return false, r
 }

@@ -39,10 +39,24 @@ type Client struct {
 	ApprovesVariables string     // how the user approves a variable that an entry refers to, if it asks
 	RefusedToken      string     // a field with a token, because of which it rejects the entry
 
+	Tools ToolLimits // which tools it cannot use
+
 	Log     Paths  // the log that it keeps of each server; NAME stands for the server
 	GUIPath bool   `key:"gui path"` // on macOS, its servers do not have the PATH of a shell
 	CmdShim bool   // on Windows, it needs cmd /c to start npx and similar programs
 	Reload  string // how to make it reload its configuration
+}
+
+// ToolLimits says which tools a client cannot use. What is zero is not known.
+type ToolLimits struct {
+	Named     string // what it calls a tool for the model; ENTRY and TOOL stand for the two names
+	MaxLength int    // characters of that name
+	Plain     bool   // the name of a tool may only have letters, digits, _ and -
+	Max       int    // tools of all servers together
+	Then      string // what it does with others
+
+	Plugins     string // the file in which it lists its plugins, which bring servers
+	PluginNamed string // Named for their tools; PLUGIN stands for the name of the plugin
 }
 
 // Answer is a fact that may be unknown.

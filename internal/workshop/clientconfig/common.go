@@ -14,6 +14,8 @@ var common = parsed[struct {
 
 	OffIfTrue, OffIfFalse []string // fields that disable a server
 	Harmless              []string // fields that change nothing about what a client runs, sends or allows
+	AllowTools, DenyTools []string // fields that select tools
+	Approvals             []string // fields with what the user allows without being asked
 	OtherLogins           []string // fields for a login that gauze run has no flags for
 	Stdio, HTTP, SSE      []string // the names of transports, without punctuation
 	OtherTransports       []string

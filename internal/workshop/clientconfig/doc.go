@@ -10,6 +10,7 @@
 //	render.go             an entry in the client's format
 //	rewrite.go            adding, removing and changing an entry
 //	wrap*.go              running a server through gauze run, and the exact reverse
+//	move.go, up.go        a server outside of its client's file, and the file of gauze up as a client's
 //
 // To add a client, write clients/ID.txt, and a file of it in testdata/clients/ID.txtar; go test -update
 // adds what gauze makes of it. docs/clients.md describes how. Nothing else names a client.

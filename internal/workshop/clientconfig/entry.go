@@ -76,11 +76,16 @@ func (s *source) nested() bool {
 	return ok && inner.Kind() == splice.MapKind
 }
 
-// RunsGauze reports whether the entry starts a program called gauze: for a server that is wrapped, or as
-// the server gauze mcp.
-func (e *Entry) RunsGauze() bool {
-	isServer := isGauze(e.Spec.Command) && len(e.Spec.Args) > 0 && e.Spec.Args[0] == "mcp"
-	return e.wrap != nil || isServer
+// RunsGauze reports whether the entry starts a program called gauze: for a server that is wrapped, as
+// the server gauze mcp, or as gauze connect.
+func (e *Entry) RunsGauze() bool { return e.wrap != nil || runs(e.Spec, "mcp") || e.Connects() }
+
+// Connects reports whether the entry is that of gauze connect.
+func (e *Entry) Connects() bool { return runs(e.Spec, "connect") }
+
+// runs reports whether a server is a command of gauze.
+func runs(s launch.Spec, command string) bool {
+	return isGauze(s.Command) && len(s.Args) > 0 && s.Args[0] == command
 }
 
 func isGauze(command string) bool {

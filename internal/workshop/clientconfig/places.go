@@ -119,7 +119,7 @@ func (h Home) Find(of ...*Client) []File {
 	return slices.DeleteFunc(h.Places(of...), func(f File) bool { return !f.Exists || f.Place.Borrowed && !h.Uses(f.Client) })
 }
 
-// Uses reports whether a client is in use: whether the directory of its file exists.
+// Uses reports whether a client is in use: whether its file, or the directory of it, exists.
 func (h Home) Uses(c *Client) bool {
 	if dir, ok := h.resolve(c.Sign, ""); ok && h.exists(dir) {
 		return true
@@ -130,7 +130,7 @@ func (h Home) Uses(c *Client) bool {
 		}
 		for _, where := range h.paths(p) {
 			dir := h.parent(where)
-			if dir != strings.TrimRight(h.Home, `/\`) && h.exists(dir) {
+			if h.exists(where) || dir != strings.TrimRight(h.Home, `/\`) && h.exists(dir) {
 				return true
 			}
 		}
@@ -141,6 +141,14 @@ func (h Home) Uses(c *Client) bool {
 // LogsOf returns the pattern of the logs that a client keeps of a server.
 func (h Home) LogsOf(c *Client, server string) (string, bool) {
 	return h.resolve(strings.ReplaceAll(c.Log.on(h.OS), "NAME", server), "")
+}
+
+// PluginsOf returns the file in which a client lists its plugins, if it has one.
+func (h Home) PluginsOf(c *Client) (string, bool) {
+	if c.Tools.Plugins == "" {
+		return "", false
+	}
+	return h.resolve(c.Tools.Plugins, "")
 }
 
 // paths returns the paths that a template stands for on this machine.

@@ -78,6 +78,17 @@ func TestProjectsAreSearchedUpToTheirRepository(t *testing.T) {
 	}
 }
 
+// A client whose file is in the home directory itself is in use if the file exists.
+func TestAFileShowsThatItsClientIsInUse(t *testing.T) {
+	for path, want := range map[string]bool{"/home/me/.claude.json": true, "/home/me/.other.json": false} {
+		h := Home{OS: "linux", Home: "/home/me", Disk: memory{files: map[string]string{path: "{}"}}}
+		client, _ := ByID("claude-code")
+		if got := h.Uses(client); got != want {
+			t.Errorf("with %s: %v, want %v", path, got, want)
+		}
+	}
+}
+
 func TestAnothersFileCountsOnlyWhereTheClientIsInUse(t *testing.T) {
 	files := map[string]string{"/p/.mcp.json": `{"mcpServers": {}}`}
 	h := Home{OS: "linux", Home: "/home/me", Project: "/p", Disk: memory{files: files}}

@@ -15,10 +15,15 @@ type reader struct {
 	home Home
 	*Entry
 	written bool // references stay unexpanded, and nothing is inherited
+
+	spell func(text string, in reference.Part) string // if set, writes references in another form
 }
 
 func (r reader) expand(text string, in reference.Part) string {
-	if r.written {
+	switch {
+	case r.spell != nil:
+		return r.spell(text, in)
+	case r.written:
 		return text
 	}
 	got := r.Client.Dialect.On(r.home.OS).Expand(text, in, func(name string) (string, bool) {

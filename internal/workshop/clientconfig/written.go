@@ -40,6 +40,9 @@ func (e Entry) Sends() []string {
 	return e.refs.names
 }
 
+// References returns the names of the variables of the user's environment that an entry refers to.
+func References(e *Entry) []string { return e.refs.names }
+
 // SendsFile returns the file whose content is sent, as a token of the user's, to whatever authorization
 // server the entry's URL names; empty if there is none.
 func (e Entry) SendsFile() string {

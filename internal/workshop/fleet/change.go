@@ -294,6 +294,14 @@ type NewServer struct {
 // Add plans a new server in the files of clients, each in the client's own format.
 func (v *View) Add(s NewServer, clients []*clientconfig.Client) (Plan, error) {
 	d := v.fleet.draft()
+	if err := v.add(d, s, clients); err != nil {
+		return Plan{}, err
+	}
+	return d.finish(), nil
+}
+
+// add adds a new server to a draft. It returns an error if there is only one client.
+func (v *View) add(d *draft, s NewServer, clients []*clientconfig.Client) error {
 	if s.Scope == "" {
 		s.Scope = clientconfig.User
 	}
@@ -307,12 +315,12 @@ func (v *View) Add(s NewServer, clients []*clientconfig.Client) (Plan, error) {
 		}
 		if err != nil {
 			if len(clients) == 1 {
-				return Plan{}, err
+				return err
 			}
 			d.skip(client.ID+"/"+s.Name, err.Error())
 		}
 	}
-	return d.finish(), nil
+	return nil
 }
 
 // fileFor returns the file that a client reads in this scope, whether it exists or not.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 	"github.com/gauze-mcp/gauze/internal/wrap/probe"
@@ -313,13 +314,13 @@ type Conflict struct {
 	Servers []string `json:"servers"`
 }
 
-// Conflicts returns the tool names that several servers of the same client use.
+// Conflicts returns the tool names that several servers of the same client use. Behind gauze up, their names differ.
 func Conflicts(all []*Checked) (found []Conflict) {
 	type key struct{ client, tool string }
 	holders := map[key][]string{}
 	var order []key
 	for _, c := range all {
-		if !c.Tried || c.Disabled {
+		if !c.Tried || c.Disabled || c.Client.ID == clientconfig.UpID {
 			continue
 		}
 		for _, tool := range c.Attempt.Found.Tools {

@@ -33,6 +33,7 @@ type Request struct {
 	Header  []string // "Name: value"; ${NAME} in the value is a reference
 
 	Clients []string // client ids; empty for the one in use, if there is only one
+	Up      UpWriter // adds a server for clients with gauze connect, if Clients is AllClients; nil does not support it
 	Scope   clientconfig.Scope
 	Wrap    bool // run it through gauze run
 	Replace bool // overwrite an entry with the same name
@@ -149,7 +150,11 @@ func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err err
 	if !serverName.MatchString(r.Name) {
 		return c, fmt.Errorf("invalid server name %q: must be 1 to 64 letters, digits, dots, dashes or underscores", redact.Quote(r.Name))
 	}
-	clients, err := f.clientsFor(r.Clients)
+	forAll := r.Up != nil && slices.Contains(r.Clients, AllClients)
+	if forAll && r.Scope == clientconfig.Project {
+		return c, errors.New("--client all cannot be combined with --scope project")
+	}
+	clients, err := f.clientsFor(r.Clients, forAll)
 	if err != nil {
 		return c, err
 	}
@@ -157,7 +162,11 @@ func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err err
 		return c, err
 	}
 	c.Again = func(f *Fleet) (Plan, error) {
-		return f.Look(clients...).Add(NewServer{Name: r.Name, Spec: c.Spec, Wrapped: r.Wrap, Scope: r.Scope, Replace: r.Replace, Transport: transportOf(c), Start: c.Report.Wait}, clients)
+		s := NewServer{Name: r.Name, Spec: c.Spec, Wrapped: r.Wrap, Scope: r.Scope, Replace: r.Replace, Transport: transportOf(c), Start: c.Report.Wait}
+		if forAll {
+			return f.Look(clients...).AddForAll(s, clients, r.Up)
+		}
+		return f.Look(clients...).Add(s, clients)
 	}
 	if c.Plan, err = c.Again(f); err != nil || c.Plan.Empty() || r.Untried { // no need to test what cannot be written
 		return c, err
@@ -190,18 +199,18 @@ func (f *Fleet) Try(ctx context.Context, r Request) (c Configured, err error) {
 	return c, ctx.Err()
 }
 
-// clientsFor returns the clients with these ids, or the one in use.
-func (f *Fleet) clientsFor(ids []string) ([]*clientconfig.Client, error) {
-	if len(ids) > 0 {
+// clientsFor returns the clients with these ids, all that are in use, or the one in use.
+func (f *Fleet) clientsFor(ids []string, all bool) ([]*clientconfig.Client, error) {
+	if len(ids) > 0 && !all {
 		return Clients(ids)
 	}
-	var used []*clientconfig.Client
+	used := f.inUse()
+	if all && len(used) > 0 {
+		return used, nil
+	}
 	var names []string
-	for _, c := range clientconfig.Clients() {
-		if f.Home.Uses(c) {
-			used = append(used, c)
-			names = append(names, c.ID)
-		}
+	for _, c := range used {
+		names = append(names, c.ID)
 	}
 	switch len(used) {
 	case 1:
@@ -209,7 +218,7 @@ func (f *Fleet) clientsFor(ids []string) ([]*clientconfig.Client, error) {
 	case 0:
 		return nil, errors.New("no MCP client was found on this machine; specify one, for example --client claude-code. To list all supported clients, run: gauze list --clients")
 	}
-	return nil, fmt.Errorf("several MCP clients are in use; choose one with --client, for example --client %s (in use: %s)", names[0], strings.Join(names, ", "))
+	return nil, fmt.Errorf("several MCP clients are in use; choose one with --client, for example --client %s, or all of them with --client all (in use: %s)", names[0], strings.Join(names, ", "))
 }
 
 // specOf returns how the server is started or reached, with references where the request has them.

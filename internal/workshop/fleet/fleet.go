@@ -14,11 +14,14 @@
 //	mask.go       texts and diffs without secrets
 //	calls.go      servers that start, but whose calls fail
 //	login.go      servers that require a login, and whose it is
+//	limits.go     tools that clients cannot use; plugins.go: those of plugins
 //	clientlog.go  what the log of a client says about a server
 //	verdict.go    the judgement of one server, and what to do
 //	health.go     the judgement of all servers, by client
 //	plan.go       a change to files: shown, confirmed, then applied
 //	change.go     the kinds of change: wrap, unwrap, add, remove, mend
+//	gather.go     moving servers to the file of gauze up
+//	together.go   one list of servers for all clients, and what differs from it
 //	keep.go       saving the fix that made a server work
 //	configure.go  a new server: resolved, tested, fixed and planned
 //	undo.go       undoing a change, with a diff first
@@ -51,6 +54,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/workshop/registry"
 	"github.com/gauze-mcp/gauze/internal/workshop/trust"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/probe"
 )
 
 // Fleet is where servers are looked for, and what changes need.
@@ -65,6 +69,8 @@ type Fleet struct {
 	Gauze    string          // path of the gauze binary, as written to files
 	Copy     *Copy           // makes the binary at Gauze; nil if it is there
 	Version  string          // version of gauze, reported to servers
+
+	Listed func(launch.Spec) []probe.Tool // the tools that gauze remembers of a server; nil: none
 }
 
 // View is the state of all files at one moment.

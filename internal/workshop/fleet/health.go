@@ -12,6 +12,7 @@ type Health struct {
 	Servers   []*Checked
 	Problems  []clientconfig.Problem // of whole files
 	Conflicts []Conflict
+	Limits    []Limit
 	Whole     bool // everything was checked, not only named servers
 }
 
@@ -39,7 +40,10 @@ func Unchecked(servers []*Server) (all []*Checked) {
 
 // Health summarizes the results. Set whole if they cover the whole view.
 func (v *View) Health(all []*Checked, whole bool) Health {
-	h := Health{Servers: all, Conflicts: Conflicts(all), Whole: whole}
+	h := Health{Servers: all, Conflicts: Conflicts(all), Limits: v.Limits(all), Whole: whole}
+	if whole {
+		h.Limits = append(h.Limits, v.pluginLimits(all)...)
+	}
 	for _, p := range v.Problems {
 		if whole || slices.ContainsFunc(all, func(c *Checked) bool { return c.File == p.File && c.Client == p.Client }) {
 			h.Problems = append(h.Problems, p)

@@ -52,5 +52,8 @@ func (f *Fleet) readings(file string) (all []clientconfig.File) {
 			}
 		}
 	}
+	if len(all) == 0 {
+		all = append(all, f.Home.Up(file))
+	}
 	return all
 }

@@ -19,7 +19,12 @@ func Masked(text string, secrets ...redact.Secrets) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		if bare := plainReference.ReplaceAllString(line, ""); hide(bare) != bare || bare == line {
-			lines[i] = hide(line)
+			lines[i] = renamed(line, hide(line), func(secret string) string {
+				if secret != "" && plainReference.ReplaceAllString(secret, "") == "" {
+					return secret
+				}
+				return redact.Redacted
+			})
 		}
 	}
 	return strings.Join(lines, "\n")

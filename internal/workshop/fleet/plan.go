@@ -23,6 +23,7 @@ type Plan struct {
 	Changes []Change
 	Skipped []Skip
 	Purge   string // what is deleted after the change, so that it cannot be undone; "" for nothing
+	Whole   bool   // the files change together, or none of them does; the same is true of the undo
 }
 
 // Change is the planned change to one file.
@@ -121,9 +122,11 @@ func (c Change) NeedsReview() bool { return c.Consent > clientconfig.Form || c.S
 // SplitByReview splits a plan into the changes that a general confirmation covers and the rest,
 // which must be reviewed. If the user named the change itself, that covers files of their own.
 func (p Plan) SplitByReview(named bool) (may, rest Plan) {
-	may.Skipped, may.Purge, rest.Purge = p.Skipped, p.Purge, p.Purge
+	may.Skipped, may.Purge, rest.Purge, may.Whole, rest.Whole = p.Skipped, p.Purge, p.Purge, p.Whole, p.Whole
+	mustReview := func(c Change) bool { return c.Shared || c.NeedsReview() && !named }
+	all := p.Whole && slices.ContainsFunc(p.Changes, mustReview)
 	for _, c := range p.Changes {
-		if c.Shared || c.NeedsReview() && !named {
+		if all || mustReview(c) {
 			rest.Changes = append(rest.Changes, c)
 		} else {
 			may.Changes = append(may.Changes, c)
@@ -136,7 +139,7 @@ func (p Plan) SplitByReview(named bool) (may, rest Plan) {
 var ErrConsent = errors.New("the files changed after the diff was confirmed; review the new diff")
 
 // Apply writes the changes if consent is for exactly this plan. If one file cannot be written, the
-// others still are.
+// others still are, or those of a whole plan are restored.
 func (f *Fleet) Apply(p Plan, consent string) (made []backup.Entry, err error) {
 	if consent != p.Consent() {
 		return nil, ErrConsent
@@ -149,10 +152,13 @@ func (f *Fleet) Apply(p Plan, consent string) (made []backup.Entry, err error) {
 	var refused []error
 	group := groupOf(len(p.Changes))
 	for _, c := range p.Changes {
-		c.Change.Group = group
+		c.Change.Group, c.Change.Whole = group, p.Whole
 		entry, err := f.Store.Write(c.Change)
 		if errors.Is(err, backup.ErrSame) {
 			continue
+		}
+		if err != nil && p.Whole {
+			return nil, errors.Join(err, f.takeBack(made))
 		}
 		if err != nil {
 			refused = append(refused, err)

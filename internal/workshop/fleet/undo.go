@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/workshop/backup"
@@ -72,7 +73,7 @@ func (f *Fleet) Group(id string) (group []backup.Entry, err error) {
 }
 
 // Revert undoes a change and those that were made together with it. It overwrites files that
-// changed since only if force is set; the others are restored in any case.
+// changed since only if force is set; the others are restored in any case, unless their plan was whole.
 func (f *Fleet) Revert(id string, force bool) (made []backup.Entry, err error) {
 	group, err := f.Group(id)
 	if err != nil {
@@ -84,6 +85,8 @@ func (f *Fleet) Revert(id string, force bool) (made []backup.Entry, err error) {
 		entry, err := f.Store.RestoreIn(name, e.ID, force)
 		switch {
 		case errors.Is(err, backup.ErrSame) && len(group) > 1: // restored before
+		case err != nil && e.Whole:
+			return nil, errors.Join(err, f.takeBack(made))
 		case err != nil:
 			refused = append(refused, err)
 		default:
@@ -91,6 +94,16 @@ func (f *Fleet) Revert(id string, force bool) (made []backup.Entry, err error) {
 		}
 	}
 	return made, errors.Join(refused...)
+}
+
+// takeBack undoes changes of a plan of which another could not be made.
+func (f *Fleet) takeBack(made []backup.Entry) (err error) {
+	name := groupOf(len(made))
+	for _, e := range slices.Backward(made) {
+		_, failed := f.Store.RestoreIn(name, e.ID, false)
+		err = errors.Join(err, failed)
+	}
+	return err
 }
 
 // groupOf returns a new name for a group of n changes. A single change needs none.

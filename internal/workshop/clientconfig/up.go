@@ -1,0 +1,28 @@
+package clientconfig
+
+import (
+	"sync"
+
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig/reference"
+)
+
+// UpID is the ID of the client that the file of gauze up stands for. No client has it.
+const UpID = "gauze"
+
+// up describes the file of gauze up as if gauze were a client with such a file.
+var up = sync.OnceValue(func() *Client {
+	c := &Client{
+		ID: UpID, Name: "gauze up", Comments: Yes, Commas: Yes, Reload: "no restart needed: it reads the file again when it changes",
+		Dialect: reference.Dialect{Forms: reference.Braces | reference.Env, In: reference.Environment | reference.Headers},
+		Fields:  Fields{Argv: true, Cwd: "cwd"},
+	}
+	if err := c.Fields.complete(nil); err != nil {
+		panic(err) // never: it names nothing that could be missing
+	}
+	return c
+})
+
+// Up returns the file of gauze up at a path, whether it exists or not.
+func (h Home) Up(path string) File {
+	return h.look(path, up(), Place{Scope: User, Keys: [][]string{{"servers"}}})
+}
