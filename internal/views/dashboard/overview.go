@@ -23,8 +23,9 @@ const maxLatest = 8
 
 // overviewData is what the overview shows.
 type overviewData struct {
-	Week    string // the sentence about the last seven days
-	Cost    string // what gauze could not save; empty: nothing
+	Week    string        // the sentence about the last seven days
+	Cost    string        // what gauze could not save; empty: nothing
+	Files   []live.Server // one of each gauze up, for its file
 	Servers []serverRow
 	Others  *serverRow // servers that are not running and have a part in the week; nil: none
 	Healed  chart
@@ -61,6 +62,7 @@ func overview(d *Dashboard, r *http.Request) (title string, data any, err error)
 	}
 	o.Week, o.Cost = week.sentence(servers), week.cost()
 	o.Healed = chartOf(week.healed, now)
+	o.Files = live.OfFiles(servers)
 	for _, s := range servers {
 		o.Servers = append(o.Servers, d.row(s, week.ofWrap(s), items, o.Healed.scale, now))
 	}

@@ -21,6 +21,7 @@ var serverPages = []page{
 
 var serverActions = []action{
 	{path: "/servers/{id}/restart", do: restartServer},
+	{path: "/servers/{id}/reload", do: reloadFile},
 }
 
 const (
@@ -173,4 +174,20 @@ func restartServer(d *Dashboard, r *http.Request) (next string, err error) {
 		return "", &problem{Status: http.StatusConflict, What: "The server was not restarted: " + err.Error() + "."}
 	}
 	return "/servers/" + url.PathEscape(id), nil
+}
+
+// reloadFile makes the gauze up that has a server read its file again. The overview shows what changed, or what is
+// wrong with the file.
+func reloadFile(d *Dashboard, r *http.Request) (next string, err error) {
+	id := r.PathValue("id")
+	_, err = live.Reload(r.Context(), d.Dir, id)
+	if errors.Is(err, live.ErrGone) {
+		return "", &problem{Status: http.StatusNotFound, What: "This server has stopped, or is no longer in the file."}
+	}
+	servers, _ := d.servers(r.Context())
+	shown := slices.ContainsFunc(servers, func(s live.Server) bool { return s.ID == id && s.File != nil && s.File.Error != "" })
+	if err != nil && !shown {
+		return "", &problem{Status: http.StatusConflict, What: "The file was not read again: " + err.Error() + "."}
+	}
+	return "/", nil
 }

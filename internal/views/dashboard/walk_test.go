@@ -18,6 +18,7 @@ var actions = map[string]struct {
 	asks bool
 	page string // has its form
 }{
+	"/servers/{id}/reload":  {},
 	"/servers/{id}/restart": {},
 	"/tasks/{id}/resume":    {true, "/tasks/{id}"},
 	"/tasks/{id}/stop":      {},

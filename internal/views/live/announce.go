@@ -161,6 +161,8 @@ func (a *Announcement) value(ask string) (json.RawMessage, error) {
 		return json.Marshal(a.source.Log())
 	case "restart":
 		return nil, a.source.Restart()
+	case "reload":
+		return a.reload()
 	}
 	return nil, fmt.Errorf("unknown request %q from a different version of gauze", ask)
 }

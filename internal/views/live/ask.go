@@ -102,6 +102,9 @@ func (s *Server) received(id string) {
 	for _, text := range []*string{&s.Name, &s.Client, &s.Via, &s.Version, &s.State, &s.LastReason} {
 		*text = plaintext.Clean(*text)
 	}
+	if s.File != nil {
+		s.File.received()
+	}
 }
 
 // One returns everything about one wrap. The error is ErrGone if it has ended.
@@ -207,7 +210,7 @@ func (e remoteError) Error() string { return string(e) }
 // exchange sends a question to a wrap and returns its answer.
 func exchange(ctx context.Context, about announcement, question string) (json.RawMessage, error) {
 	timeout := askTimeout
-	if question == "restart" {
+	if question == "restart" || question == "reload" {
 		timeout = restartTimeout
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("gauze (pid %d) did not answer within %v", about.PID, timeout))

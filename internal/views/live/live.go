@@ -4,6 +4,7 @@
 // A wrap that was killed is recognized because nothing answers at its address and its process is gone.
 //
 //	live.go      what a wrap says about itself: Server, Detail, Tool, Call, Line
+//	file.go      File: the file of gauze up, and Reload
 //	json.go      their JSON
 //	announce.go  Announce: the file and the socket of one wrap
 //	ask.go       All, One, Log and Restart ask the wraps of this user
@@ -43,6 +44,8 @@ type Server struct {
 	LastCause           string    `json:"lastCause,omitempty"`  // what that failure was
 	LastSuccess         time.Time `json:"lastSuccess,omitzero"` // when the server last answered
 	NextTry             time.Time `json:"nextTry,omitzero"`     // when the next attempt to connect is due; zero: none is
+
+	File *File `json:"file,omitempty"` // nil: it is not a server of gauze up
 
 	Counts Counts `json:"-"` // in the same object, see json.go
 }
@@ -141,12 +144,14 @@ type Source struct {
 	Detail  func() Detail
 	Log     func() []Line // the last lines that the server printed, oldest first
 	Restart func() error  // replaces the server's process, as after a crash but when no call is in flight
+
+	Reload func() (changed string, err error) // reads the file of gauze up again; nil: there is none
 }
 
 // request is one line from who asks.
 type request struct {
 	Nonce string `json:"nonce"`
-	Ask   string `json:"ask"` // server, detail, log or restart
+	Ask   string `json:"ask"` // server, detail, log, restart or reload
 	Proof []byte `json:"proof"`
 }
 

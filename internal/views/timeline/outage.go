@@ -118,6 +118,8 @@ func (o *group) ended(r journal.Record) string {
 		return "the server hung" + after(": ", strings.TrimPrefix(r.Detail, stoppedByGauze))
 	case r.Kind != event.Died:
 		return Sentence(r.Event())
+	case r.Reason == upstream.ReasonRestart && strings.HasSuffix(r.Detail, upstream.NewCommand):
+		return upstream.NewCommand
 	case r.Reason == upstream.ReasonRestart:
 		return upstream.UserRestart
 	case r.Reason == upstream.ReasonStartFailed:

@@ -405,3 +405,11 @@ func TestTheWeekIsUnderTheServers(t *testing.T) {
 	d.bounds()
 	drive(t, f, 30, 10).bounds()
 }
+
+func TestAFileWithAnErrorIsShown(t *testing.T) {
+	f := example()
+	f.servers[0].File = &live.File{Path: "/home/me/up.yaml", Error: "up.yaml:3: servers.notes.comand: unknown key"}
+	drive(t, f, 120, 20).want("gauze up uses the previous version of its file: up.yaml:3: servers.notes.comand: unknown key")
+	f.servers[0].File.Error = ""
+	drive(t, f, 120, 20).wantNot("previous version")
+}

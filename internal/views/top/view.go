@@ -146,8 +146,20 @@ func (m *model) messageLine() string {
 		return in(terminal.Red, clean("Cannot list the servers: "+m.failure))
 	case filter != "":
 		return in(terminal.Faint, "filter: "+filter+" (esc shows all)")
+	case m.screen == onServers && m.brokenFile() != "":
+		return in(terminal.Red, m.brokenFile())
 	case m.screen == onServers:
 		return m.week
+	}
+	return ""
+}
+
+// brokenFile says that a gauze up cannot use its file as it is now; empty: every one can.
+func (m *model) brokenFile() string {
+	for _, s := range live.OfFiles(m.current().servers) {
+		if s.File.Error != "" {
+			return "gauze up uses the previous version of its file: " + clean(s.File.Error)
+		}
 	}
 	return ""
 }
