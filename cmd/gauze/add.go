@@ -42,7 +42,9 @@ func addCommand() *cobra.Command {
 			"own format, wrapped in gauze run, with any fix that it needed. If the server does not\n" +
 			"work, gauze explains why and does not change any files.\n\n" +
 			"A package is npm:NAME, pypi:NAME, oci:IMAGE or @scope/name, optionally with @VERSION.\n" +
-			"With --env NAME, the file refers to the variable instead of containing its value.\n\n" +
+			"With --env NAME, the file refers to the variable instead of containing its value.\n" +
+			"With --client all, every client in use gets the server: those that have gauze connect\n" +
+			"from the file of gauze up.\n\n" +
 			"Exit status: 0 if the server was added, 1 if it does not work or the change was not\n" +
 			"confirmed, 2 for invalid usage.",
 		Example: "gauze add time pypi:mcp-server-time --client claude-code,cursor\n" +
@@ -53,7 +55,7 @@ func addCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.Clients, "client", nil, "comma-separated `ids` of the clients to add the server to (default: the only client in use; see gauze list --clients)")
+	flags.StringSliceVar(&f.Clients, "client", nil, "comma-separated `ids` of the clients to add the server to, or all (default: the only client in use; see gauze list --clients)")
 	flags.StringArrayVar(&f.Env, "env", nil, "environment `variable` for the server, as NAME=VALUE, or NAME to refer to a variable that is already set (repeatable)")
 	flags.StringArrayVar(&f.Header, "header", nil, "`header` for every request to the URL, as 'Name: value'; ${NAME} refers to an environment variable (repeatable)")
 	flags.StringVar(&f.scope, "scope", "user", "`scope` of the entry: user (only you) or project (everyone who works in this directory)")
@@ -212,7 +214,7 @@ func (f *addFlags) parse(cmd *cobra.Command, args []string) error {
 	if f.Timeout < 0 {
 		return fmt.Errorf("invalid --timeout %v: must be a positive duration, such as 30s", time.Duration(f.Timeout))
 	}
-	f.Wrap, f.Heal = !f.noWrap, true
+	f.Wrap, f.Heal, f.Up = !f.noWrap, true, addUp
 	return nil
 }
 

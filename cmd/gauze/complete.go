@@ -28,12 +28,15 @@ func completeServers(cmd *cobra.Command, args []string, prefix string) (names []
 }
 
 // completeClients completes a list of client ids that is separated by commas.
-func completeClients(_ *cobra.Command, _ []string, prefix string) (lists []string, _ cobra.ShellCompDirective) {
+func completeClients(cmd *cobra.Command, _ []string, prefix string) (lists []string, _ cobra.ShellCompDirective) {
 	before := prefix[:strings.LastIndexByte(prefix, ',')+1]
 	for _, c := range clientconfig.Clients() {
 		if list := before + c.ID; strings.HasPrefix(list, prefix) {
 			lists = append(lists, list+"\t"+c.Name)
 		}
+	}
+	if name := cmd.Name(); (name == "add" || name == "remove") && strings.HasPrefix(fleet.AllClients, prefix) {
+		lists = append(lists, fleet.AllClients+"\tall clients in use")
 	}
 	return lists, cobra.ShellCompDirectiveNoFileComp
 }

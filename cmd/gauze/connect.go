@@ -18,7 +18,10 @@ import (
 )
 
 // connectFlags are the flags of gauze connect.
-type connectFlags struct{ profile, file string }
+type connectFlags struct {
+	profile, file string
+	private       []string
+}
 
 func connectCommand() *cobra.Command {
 	f := &connectFlags{}
@@ -39,6 +42,7 @@ func connectCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.profile, "profile", "", "`name` of the profile to connect to (default: all servers)")
 	cmd.Flags().StringVar(&f.file, "file", "", "`file` of gauze up (default: gauze/up.yaml in your configuration directory)")
+	cmd.Flags().StringSliceVar(&f.private, "private", nil, "comma-separated `names` of environment variables that only servers that refer to them receive")
 	return cmd
 }
 
@@ -77,11 +81,10 @@ func (f *connectFlags) run(cmd *cobra.Command, args []string) error {
 	var refused *attach.Refusal
 	switch {
 	case err == nil:
-		unread := func() {
-			untilUnread(cmd.Context())
-			conn.Close()
-		}
-		return attach.Relay(conn, &thenReader{os.Stdin, func() { go unread() }}, os.Stdout)
+		again := func(ctx context.Context) (*attach.Conn, error) { return attachTo(ctx, file, h) }
+		return whileRead(cmd.Context(), func(ctx context.Context, in io.Reader) error {
+			return attach.Relay(ctx, conn, again, in, os.Stdout)
+		})
 	case errors.As(err, &refused): // this process would refuse it as well
 		return err
 	}
@@ -89,7 +92,20 @@ func (f *connectFlags) run(cmd *cobra.Command, args []string) error {
 		return invalid
 	}
 	fmt.Fprintf(os.Stderr, "gauze: %s. This client gets servers of its own.\n", strings.ReplaceAll(err.Error(), "\n", "; "))
-	return serveAlone(cmd.Context(), h, file, os.Stdin, os.Stdout)
+	return whileRead(cmd.Context(), func(ctx context.Context, in io.Reader) error {
+		return serveAlone(ctx, h, file, in, os.Stdout)
+	})
+}
+
+// whileRead calls serve with our stdin. After its end, ctx ends once our stdout has no reader.
+func whileRead(ctx context.Context, serve func(ctx context.Context, in io.Reader) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	unread := func() {
+		untilUnread(ctx)
+		cancel()
+	}
+	return serve(ctx, &thenReader{os.Stdin, func() { go unread() }})
 }
 
 // thenReader calls then at the end of a reader: a client that has closed its side still gets the
@@ -109,7 +125,7 @@ func (r *thenReader) Read(p []byte) (int, error) {
 
 // hello returns what gauze up has to know about this client.
 func (f *connectFlags) hello(args []string) (attach.Hello, error) {
-	h := attach.Hello{Profile: f.profile, Env: os.Environ(), Version: versionText()}
+	h := attach.Hello{Profile: f.profile, Env: upfile.Private(os.Environ(), f.private), Version: versionText()}
 	if len(args) == 1 {
 		h.Server = args[0]
 	}

@@ -107,6 +107,7 @@ func TestConnectSharesOneGauzeUp(t *testing.T) {
 	}
 }
 
+// A client whose gauze up is killed keeps its session.
 func TestConnectAfterGauzeUpWasKilled(t *testing.T) {
 	t.Parallel()
 	s := newUpState(t)
@@ -123,14 +124,19 @@ func TestConnectAfterGauzeUpWasKilled(t *testing.T) {
 	if got, line := w.response(); got != id || !strings.Contains(line, "outcome-unknown") {
 		t.Errorf("request %d got %s", got, line)
 	}
-	w.wantEnd(2)
-	if got := w.stderr.String(); !strings.Contains(got, "1 open request is unknown") {
-		t.Errorf("stderr is %q", got)
+	for kind := range strings.FieldsSeq("tools prompts resources") {
+		if line, err := w.out.ReadString('\n'); !strings.Contains(line, kind+"/list_changed") {
+			t.Errorf("%s, %v: the list of %s may have changed", line, err, kind)
+		}
 	}
-	s.connect(t.TempDir(), "A=1").initialize()
+	if got := w.ask("echo", `{"text":"again"}`); !strings.Contains(got, `"again"`) {
+		t.Error(got)
+	}
 	if s.up().Pid == killed.Pid {
 		t.Error("the killed process is still announced")
 	}
+	w.in.Close()
+	w.wantEnd(0)
 }
 
 func TestConnectWorksAlone(t *testing.T) {

@@ -26,9 +26,12 @@ var onlyParsed = []struct{ line, reason string }{
 // untilStopped are commands that run until they are stopped.
 var untilStopped = regexp.MustCompile(`^gauze (dashboard|serve|up)\b`)
 
+// upReturns are the commands of gauze up that do not serve.
+var upReturns = regexp.MustCompile(`^gauze up --(check|confirm|install|uninstall)\b`)
+
 // serves reports whether a command runs until it is stopped.
 func serves(command string) bool {
-	return untilStopped.MatchString(command) && !strings.HasPrefix(command, "gauze up --c") // --check, --confirm
+	return untilStopped.MatchString(command) && !upReturns.MatchString(command)
 }
 
 // byHand are lines for those who release gauze: they need its key, its tag or what was published.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gauze-mcp/gauze/internal/hub/upfile"
 	"github.com/gauze-mcp/gauze/internal/text/shell"
 	"github.com/gauze-mcp/gauze/internal/text/terminal"
 	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
@@ -118,10 +119,11 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	if fl.Registry, err = registryFor(f.online); err != nil {
 		return err
 	}
+	fl.Listed = rememberedTools
 	if err = f.renew(cmd, fl); err != nil {
 		return err
 	}
-	view, servers, err := chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
+	view, servers, err := f.chosen(fl, names)
 	var unknown *fleet.NotFoundError
 	if errors.As(err, &unknown) {
 		return fmt.Errorf("%w\nTo test a program, run: gauze test -- %s", err, shell.Here().Quote(unknown.Name))
@@ -152,13 +154,19 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	p := terminal.PaintFor(out)
 	if len(all) == 0 && len(h.Problems) == 0 {
 		clients, err := fleet.Clients(f.clients)
-		io.WriteString(out, showNone(fl, view, clients))
+		io.WriteString(out, showNone(fl, view, clients)+ownUnlistedText())
 		return err
 	}
-	io.WriteString(out, showHealth(fl, h, invocation{f.static, f.fix, names, plansFor(view)}, p))
+	io.WriteString(out, showHealth(fl, h, invocation{f.static, f.fix, names, plansFor(view)}, p)+ownUnlistedText())
+	if h.Whole && len(f.clients) == 0 {
+		io.WriteString(out, showApart(fl, view, p))
+	}
 	if f.fix {
 		fmt.Fprintln(out)
-		plan := f.plan(view, h)
+		plan, err := f.plan(fl, view, h)
+		if err != nil {
+			return err
+		}
 		if err := f.settle(cmd, fl, fixed(plan), false); err != nil {
 			return err
 		}
@@ -173,6 +181,21 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 		return exitStatus(1)
 	}
 	return nil
+}
+
+// chosen returns the servers to check. Those of the file of gauze up are among them if a client has gauze connect.
+func (f *doctorFlags) chosen(fl *fleet.Fleet, names []string) (*fleet.View, []*fleet.Server, error) {
+	path, err := upFile("")
+	if err != nil || len(f.clients) > 0 || !fl.Look().Connected() {
+		return chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
+	}
+	up, err := upfile.Own(fl, path)
+	if err != nil { // which is reported with the differences
+		return chosen(fl, fleet.Choice{Names: names})
+	}
+	view := fl.LookWith(up)
+	servers, err := view.Choose(fleet.Choice{Names: names})
+	return view, servers, err
 }
 
 // plansFor returns a function that reports whether --fix has something to change for a server.
@@ -200,7 +223,7 @@ func (f *doctorFlags) leftOut(h fleet.Health) bool {
 
 // again checks the servers that did not work before the files were changed.
 func (f *doctorFlags) again(cmd *cobra.Command, fl *fleet.Fleet, was fleet.Health, names []string) (fleet.Health, error) {
-	view, servers, err := chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
+	view, servers, err := f.chosen(fl, names)
 	if err != nil {
 		return was, err
 	}
@@ -220,9 +243,15 @@ func (f *doctorFlags) again(cmd *cobra.Command, fl *fleet.Fleet, was fleet.Healt
 }
 
 // plan returns the changes of --fix; with --yes, only those that need no review.
-func (f *doctorFlags) plan(view *fleet.View, h fleet.Health) fleet.Plan {
+func (f *doctorFlags) plan(fl *fleet.Fleet, view *fleet.View, h fleet.Health) (fleet.Plan, error) {
+	review := fleet.WithReview
 	if f.yes {
-		return view.FixAndKeep(h.Servers, h.Whole, view.WithoutReview)
+		review = view.WithoutReview
 	}
-	return view.FixAndKeep(h.Servers, h.Whole, fleet.WithReview)
+	plan := view.FixAndKeep(h.Servers, h.Whole, review)
+	path, err := upFile("")
+	if err != nil {
+		return plan, nil // without a file of gauze up
+	}
+	return plan, upfile.Check(fl, path, plan)
 }

@@ -46,7 +46,7 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, now invocation, p terminal.Pain
 			b.WriteString(showNext(file.Verdict, now, "", margin, p))
 		}
 	}
-	b.WriteString(showConflicts(h.Conflicts, p))
+	b.WriteString(showConflicts(h.Conflicts, p) + showLimits(h.Limits, p))
 	n := h.Totals()
 	var sum []string
 	add := func(count int, what string) {
@@ -143,11 +143,28 @@ func showConflicts(all []fleet.Conflict, p terminal.Paint) string {
 	return text
 }
 
+// showLimits formats the tools that clients cannot use.
+func showLimits(all []fleet.Limit, p terminal.Paint) (text string) {
+	const margin = "\n      "
+	for i, l := range all {
+		if i == 0 {
+			text = "\nTools that a client cannot use:\n"
+		}
+		who := l.Client
+		if l.Server != "" {
+			who += "/" + redact.Quote(l.Server)
+		}
+		text += fmt.Sprintf("    %s %s%s%s\n", p.Yellow("!"), terminal.FoldAfter(who+": "+l.Cause, margin), margin, terminal.FoldAfter("by hand: "+l.Next, margin))
+	}
+	return text
+}
+
 // diagnosed is the output of --json.
 type diagnosed struct {
 	Servers   []diagnosedServer `json:"servers"`
 	Problems  []problem         `json:"problems"` // of files as a whole
 	Conflicts []fleet.Conflict  `json:"conflicts"`
+	Limits    []fleet.Limit     `json:"limits,omitempty"` // tools that a client cannot use
 	Working   int               `json:"working"`
 	Broken    int               `json:"broken"`
 	Plan      *planned          `json:"plan,omitempty"` // with --fix
@@ -171,7 +188,7 @@ type planned struct {
 }
 
 func (f *doctorFlags) answerJSON(cmd *cobra.Command, fl *fleet.Fleet, view *fleet.View, h fleet.Health) error {
-	d := diagnosed{Servers: []diagnosedServer{}, Problems: problemsOf(h.Problems), Conflicts: append([]fleet.Conflict{}, h.Conflicts...), Working: h.Working(), Broken: h.Count()[fleet.Broken]}
+	d := diagnosed{Servers: []diagnosedServer{}, Problems: problemsOf(h.Problems), Conflicts: append([]fleet.Conflict{}, h.Conflicts...), Limits: h.Limits, Working: h.Working(), Broken: h.Count()[fleet.Broken]}
 	for _, c := range h.Servers {
 		v := c.Verdict()
 		one := diagnosedServer{listedServer: listedServerOf(c.Server), State: string(v.State), Cause: v.Cause, Next: v.Next, Not: c.Not}
@@ -184,7 +201,10 @@ func (f *doctorFlags) answerJSON(cmd *cobra.Command, fl *fleet.Fleet, view *flee
 	}
 	broken := h.HasBroken() || f.leftOut(h)
 	if f.fix {
-		plan := f.plan(view, h)
+		plan, err := f.plan(fl, view, h)
+		if err != nil {
+			return err
+		}
 		d.Plan = &planned{Diff: plan.Diff(), Consent: plan.Consent(), Skipped: append([]fleet.Skip{}, plan.Skipped...), Made: []string{}}
 		if f.yes || f.consent != "" {
 			consent := f.consent

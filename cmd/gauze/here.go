@@ -47,6 +47,12 @@ func setProgram(fl *fleet.Fleet, given string) error {
 		return fmt.Errorf("%w; set it with --gauze PATH", err)
 	}
 	if fl.Gauze = here.Stable; !here.Cached {
+		if venv := venvOf(fl.Gauze); here.Channel == installed.Pip && venv != "" {
+			fl.Copy = &fleet.Copy{
+				Make: func() (bool, error) { return false, nil }, // it is there
+				Note: "This gauze binary is in the virtual environment " + venv + ", which the entries will need. Run gauze uninstall before you delete it.",
+			}
+		}
 		return checkProgram(fl.Gauze)
 	}
 	if fl.Gauze = fl.Home.Copy; fl.Gauze == "" {
@@ -57,6 +63,15 @@ func setProgram(fl *fleet.Fleet, given string) error {
 		Note: fmt.Sprintf("This gauze binary is in %s, which may be deleted at any time. The entries will use a copy: %s", temporaryPlace(here), fl.Gauze),
 	}
 	return nil
+}
+
+// venvOf returns the virtual environment that a program is in, or "".
+func venvOf(program string) string {
+	dir := filepath.Dir(filepath.Dir(program))
+	if _, err := os.Stat(filepath.Join(dir, "pyvenv.cfg")); err != nil {
+		return ""
+	}
+	return dir
 }
 
 // renewCopy makes the copy of gauze that entries refer to if it is missing or older than this gauze, and

@@ -14,6 +14,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/text/terminal"
 	"github.com/gauze-mcp/gauze/internal/workshop/backup"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 )
 
 // lockFlags are the flags of gauze lock; gauze verify and gauze restore share them.
@@ -73,6 +74,7 @@ func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
+	acceptAll(all)
 	lock = lock.Chosen(fleet.Choice{Names: names})
 	out := cmd.OutOrStdout()
 	for _, c := range left {
@@ -103,6 +105,19 @@ func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
 		return exitStatus(1)
 	}
 	return nil
+}
+
+// acceptAll makes the tools of servers those that gauze run --lock and gauze up accept.
+func acceptAll(all []*fleet.Checked) {
+	dir, err := backup.StateDir()
+	if err != nil {
+		return
+	}
+	for _, c := range all {
+		if c.Tried && c.Report.Healthy {
+			proxy.Accept(acceptedTools(dir), c.Real(), c.Attempt.Found.Tools)
+		}
+	}
 }
 
 // read reads the lock file. With fresh, it may be missing.

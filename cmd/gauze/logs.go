@@ -124,6 +124,9 @@ func (l *serverLogs) choose(ctx context.Context, server string) error {
 	var names []string
 	for _, s := range running {
 		names = append(names, s.Name)
+		if s.ID == server {
+			server = s.Name
+		}
 	}
 	if err := l.open(); err != nil {
 		fmt.Fprintf(l.cmd.ErrOrStderr(), "gauze logs: cannot read the journal: %v\n", err)

@@ -11,34 +11,49 @@ import (
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
+// nameMatch is what the name of a server on a command line stands for.
+type nameMatch struct {
+	own        []string // the names that it may have: this one, and those of the entries with this name
+	near       []string // of the given names, those that contain it
+	configured []*fleet.Server
+	view       *fleet.View // nil: the configuration cannot be read
+}
+
+// matchName returns what a name, or a CLIENT/NAME, stands for among the names of running and recorded servers.
+func matchName(server string, names []string) (m nameMatch) {
+	if here, err := fleet.Here(versionText()); err == nil { // names that are recorded still match
+		m.view = here.Look()
+		m.configured, _ = m.view.Choose(fleet.Choice{Names: []string{server}})
+	}
+	m.own = append(recordedNames(m.configured), server)
+	m.near = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.Contains(name, server) })
+	return m
+}
+
+// isOwn reports whether a server has one of its own names.
+func (m nameMatch) isOwn(name string) bool { return slices.Contains(m.own, name) }
+
 // loggedAs returns those of the names of running and recorded servers that belong to a server: the one
 // that has this name or is configured with it, or else the only one whose name contains it. If there is
 // none, it returns the names that the server would have, and why there is nothing.
 func loggedAs(server string, names []string) ([]string, error) {
-	var view *fleet.View
-	var configured []*fleet.Server
-	if here, err := fleet.Here(versionText()); err == nil { // names that are recorded still match
-		view = here.Look()
-		configured, _ = view.Choose(fleet.Choice{Names: []string{server}})
-	}
-	if err := severalConfigured(server, configured); err != nil {
+	m := matchName(server, names)
+	if err := severalConfigured(server, m.configured); err != nil {
 		return nil, err
 	}
-	own := append(recordedNames(configured), server)
-	if found := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(own, name) }); len(found) > 0 {
-		return own, nil
+	if slices.ContainsFunc(names, m.isOwn) {
+		return m.own, nil
 	}
-	if len(configured) > 0 {
-		return own, notLogged(configured[0])
+	if len(m.configured) > 0 {
+		return m.own, notLogged(m.configured[0])
 	}
-	found := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.Contains(name, server) })
-	switch len(found) {
+	switch len(m.near) {
 	case 0:
-		return nil, unknownServer(server, names, view)
+		return nil, unknownServer(server, names, m.view)
 	case 1:
-		return found, nil
+		return m.near, nil
 	}
-	return nil, severalNamed(server, found)
+	return nil, severalNamed(server, m.near)
 }
 
 // severalConfigured returns an error if a name stands for servers that differ.

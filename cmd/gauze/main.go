@@ -97,7 +97,7 @@ func commands() *cobra.Command {
 	root.SetCompletionCommandGroupID("gauze")
 	root.AddCommand(grouped("check", doctorCommand(), testCommand(), diagnoseCommand(), explainCommand(), repairCommand())...)
 	root.AddCommand(grouped("wrap", wrapCommand(), unwrapCommand(), undoCommand(), runCommand(), serveCommand(), upCommand(), connectCommand(), restartCommand())...)
-	root.AddCommand(grouped("see", statusCommand(), topCommand(), logsCommand(), historyCommand(), dashboardCommand())...)
+	root.AddCommand(grouped("see", statusCommand(), topCommand(), logsCommand(), historyCommand(), dashboardCommand(), tokensCommand())...)
 	root.AddCommand(grouped("servers", listCommand(), searchCommand(), addCommand(), removeCommand(), loginCommand(), logoutCommand())...)
 	root.AddCommand(grouped("trust", lockCommand(), verifyCommand(), restoreCommand())...)
 	root.AddCommand(grouped("agents", mcpCommand(), modelCommand(), taskCommand(), workerCommand())...)

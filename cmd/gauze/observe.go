@@ -28,6 +28,7 @@ type observed struct {
 	look     func(detail bool) (o proxy.Observation, sessions int)
 	printed  func() []upstream.Line
 	restart  func(context.Context) error
+	reloads  *reloader // of the file that the server comes from; nil: there is none
 }
 
 // observeSession shows a session of gauze run or of a task.
@@ -83,6 +84,7 @@ func (o observed) source() live.Source {
 			defer cancel()
 			return o.restart(ctx)
 		},
+		Reload: o.reloads.asked(),
 	}
 }
 
@@ -130,7 +132,7 @@ func (o observed) server(seen proxy.Observation, sessions int) live.Server {
 		State: seen.State, Since: o.since, Up: seen.Up, ServerPID: seen.PID, Sessions: sessions,
 		Restarts: seen.Restarts, LastReason: upstream.ReasonText(seen.LastReason), LastDeath: seen.LastDeath,
 		ConsecutiveFailures: seen.Health.ConsecutiveFailures, LastFailure: seen.Health.LastFailure, LastCause: seen.Health.LastCause,
-		LastSuccess: seen.Health.LastSuccess, NextTry: seen.Health.NextTry,
+		LastSuccess: seen.Health.LastSuccess, NextTry: seen.Health.NextTry, File: o.reloads.file(),
 		Counts: live.Counts{
 			ToolCount: seen.ToolCount, Calls: seen.Calls, Failed: seen.Failed, Unknown: seen.Unknown, Cancelled: seen.Cancelled, Open: seen.Open,
 			Healed: seen.Healed, Replayed: seen.Replayed, Repaired: seen.Repaired, Corrected: seen.Corrected, Saved: seen.Saved,

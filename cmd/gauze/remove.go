@@ -2,9 +2,11 @@ package main
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/gauze-mcp/gauze/internal/hub/upfile"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
@@ -15,8 +17,8 @@ func removeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "remove [flags] SERVER...",
 		Short:   "Remove servers from clients",
-		Long:    "Remove servers from client configuration files. SERVER is CLIENT/NAME, or just NAME to\nremove the server from every client that has it. gauze shows the diff first; gauze undo\nrestores the files.",
-		Example: "gauze remove cursor/notes\ngauze remove notes --client cursor,codex",
+		Long:    "Remove servers from client configuration files. SERVER is CLIENT/NAME, or just NAME to\nremove the server from every client that has it. gauze shows the diff first; gauze undo\nrestores the files. With --client all, the server is also removed from the file of gauze up.",
+		Example: "gauze remove cursor/notes\ngauze remove notes --client cursor,codex\ngauze remove notes --client all",
 		Args:    cobra.ArbitraryArgs,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -31,6 +33,9 @@ func removeCommand() *cobra.Command {
 			return err
 		}
 		return consent.settle(cmd, fl, func(fl *fleet.Fleet) (fleet.Plan, error) {
+			if slices.Contains(clients, fleet.AllClients) {
+				return removeEverywhere(fl, args)
+			}
 			view, servers, err := chosen(fl, fleet.Choice{Names: args, Clients: clients})
 			if err != nil {
 				return fleet.Plan{}, err
@@ -41,4 +46,18 @@ func removeCommand() *cobra.Command {
 	clientFlag(cmd, &clients)
 	consent.add(cmd)
 	return cmd
+}
+
+// removeEverywhere plans to remove servers from all clients and from the file of gauze up.
+func removeEverywhere(fl *fleet.Fleet, names []string) (fleet.Plan, error) {
+	path, err := upFile("")
+	if err != nil {
+		return fleet.Plan{}, err
+	}
+	view, servers, err := chosenEverywhere(fl, path, names)
+	if err != nil {
+		return fleet.Plan{}, err
+	}
+	plan := view.Remove(servers)
+	return plan, upfile.Check(fl, path, plan)
 }

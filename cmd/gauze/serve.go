@@ -126,7 +126,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 		defer remote.Close()
 		front.Session.Remote, front.Reachable = remote, remote.Reach
 	}
-	listener, err := f.open(len(front.Tokens) > 0 || f.oauth.issuer != "")
+	listener, err := f.open(len(front.Tokens) > 0 || f.oauth.issuer != "", "use --oauth-issuer, ")
 	if err != nil {
 		return err
 	}
@@ -209,20 +209,28 @@ func (f *serveFlags) checkFront(cmd *cobra.Command) error {
 }
 
 // open starts to listen. An address that other machines can reach requires a token that the user
-// chose, or an authorization server.
-func (f *serveFlags) open(chosen bool) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(f.listen)
-	if err != nil {
-		return nil, fmt.Errorf("invalid --listen %q: must be HOST:PORT, such as 127.0.0.1:7300", f.listen)
-	}
-	if !launch.IsLoopback(host) && !chosen {
-		return nil, fmt.Errorf("%s can be reached from other machines: set a token with --token-env or --token-file, use --oauth-issuer, or listen on 127.0.0.1", f.listen)
+// chose, or what else instead says.
+func (f *serveFlags) open(chosen bool, instead string) (net.Listener, error) {
+	if err := f.checkListen(chosen, instead); err != nil {
+		return nil, err
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s: %w; use --listen to choose another address (port 0 for any free port)", f.listen, errors.Unwrap(err))
 	}
 	return listener, nil
+}
+
+// checkListen returns an error if the address is invalid, or can be reached from other machines without a token.
+func (f *serveFlags) checkListen(chosen bool, instead string) error {
+	host, _, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		return fmt.Errorf("invalid --listen %q: must be HOST:PORT, such as 127.0.0.1:7300", f.listen)
+	}
+	if !launch.IsLoopback(host) && !chosen {
+		return fmt.Errorf("%s can be reached from other machines: set a token with --token-env or --token-file, %sor listen on 127.0.0.1", f.listen, instead)
+	}
+	return nil
 }
 
 // resolvable returns an error if the server's command does not exist.

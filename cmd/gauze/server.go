@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,7 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 	f.addServer(flags)
 	flags.BoolVar(&f.wrap.Lazy, "lazy", false, "start the server only when a client needs it, and stop it when it is not in use; what it said the last time answers the rest")
 	flags.DurationVar(&f.wrap.Idle, "idle", defaultIdle, "`time` without use after which --lazy stops the server; 0 never stops it. Setting it implies --lazy")
+	flags.StringVar(&f.wrap.Known.Lock, "lock", "", "`policy` for calls of tools that have changed since they were first listed: warn (send them; the default), ask (ask the user in the client) or block. To accept the tools as they are now, use gauze lock")
 	flags.DurationVar(&f.wrap.Timing.Timeout, "timeout", 0, "maximum `time` without progress for a call (default: no limit; gauze always fails calls to a hung server)")
 	flags.DurationVar(&f.wrap.Timing.MaxTime, "max-time", 0, "maximum total `time` for a call, even with progress (default: no limit)")
 	flags.DurationVar(&f.wrap.Timing.Patience, "patience", 30*time.Second, "maximum `time` to hold a call while the server is down")
@@ -126,9 +128,12 @@ func consult(o *proxy.Options, heal bool) {
 	o.Doctor = doctor.Live(machine, heal)
 	o.Calls = &doctor.CallDoctor{Machine: machine, Log: callLog()}
 	if dir, err := backup.StateDir(); err == nil {
-		o.Shelf = remembered.In(dir)
+		o.Known.Shelf, o.Known.Accepted = remembered.In(dir), acceptedTools(dir)
 	}
 }
+
+// acceptedTools returns where the tools are kept that the user accepted.
+func acceptedTools(state string) *remembered.Shelf { return remembered.Seen(state, "tools") }
 
 // defaultIdle is after how long --lazy stops a server that is not in use: longer than most pauses of a conversation.
 const defaultIdle = 10 * time.Minute
@@ -225,6 +230,9 @@ func (f *serverFlags) check(flags *pflag.FlagSet) error {
 		if err := proxy.CheckRepair(f.wrap.Repair); err != nil {
 			return fmt.Errorf("invalid --repair: %w", err)
 		}
+	}
+	if !slices.Contains([]string{"", proxy.LockWarn, proxy.LockAsk, proxy.LockBlock}, f.wrap.Known.Lock) {
+		return fmt.Errorf("invalid --lock %q: must be warn, ask or block", redact.Quote(f.wrap.Known.Lock))
 	}
 	if f.maxMessage < 64<<10 {
 		return fmt.Errorf("invalid --max-message %v: must be at least 64KiB", f.maxMessage)

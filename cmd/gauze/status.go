@@ -70,7 +70,11 @@ func (f *statusFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	if _, err := out.Write(f.text(out, servers, w.sentence(cmd, servers, f.server))); err != nil {
+	text := f.text(out, servers, w.sentence(cmd, servers, f.server))
+	if !f.json {
+		text = append(text, ownUnlistedText()...)
+	}
+	if _, err := out.Write(text); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(servers, func(s live.Server) bool { return s.State == health.Dead.String() }) {
@@ -92,22 +96,24 @@ func (f *statusFlags) servers(ctx context.Context, dir string) ([]live.Server, e
 	return chosen, err
 }
 
-// named returns the wraps whose server has a name, or else those whose name contains it.
+// named returns the wraps whose server has a name or is configured with it (CLIENT/NAME), or else those whose name
+// contains it.
 func named(all []live.Server, name string) (chosen []live.Server, err error) {
 	var names []string
 	for _, s := range all {
 		names = append(names, s.Name)
 	}
-	matches := func(s live.Server) bool { return s.Name == name || s.ID == name }
-	if !slices.ContainsFunc(all, matches) {
-		matches = func(s live.Server) bool { return strings.Contains(s.Name, name) }
+	choose := func(is func(live.Server) bool) []live.Server {
+		return slices.DeleteFunc(slices.Clone(all), func(s live.Server) bool { return !is(s) })
 	}
-	for _, s := range all {
-		if matches(s) {
-			chosen = append(chosen, s)
-		}
+	if chosen = choose(func(s live.Server) bool { return s.Name == name || s.ID == name }); len(chosen) > 0 {
+		return chosen, nil
 	}
-	if len(chosen) > 0 {
+	m := matchName(name, names)
+	if chosen = choose(func(s live.Server) bool { return m.isOwn(s.Name) }); len(chosen) > 0 {
+		return chosen, nil
+	}
+	if chosen = choose(func(s live.Server) bool { return slices.Contains(m.near, s.Name) }); len(chosen) > 0 {
 		return chosen, nil
 	}
 	return nil, notFound("no running server is named", name, names, "\nTo see the running ones: gauze status")

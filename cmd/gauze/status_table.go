@@ -43,14 +43,24 @@ func (t statusTable) text(servers []live.Server) string {
 	}
 	if !t.detail {
 		if text, widest := t.table(servers); t.width == 0 || widest <= t.width {
-			return text + t.sleeping(servers) + t.failing(servers)
+			return text + t.sleeping(servers) + t.failing(servers) + t.files(servers)
 		}
 	}
 	var all []string
 	for _, s := range servers {
 		all = append(all, t.paragraph(s))
 	}
-	return strings.Join(all, "")
+	return strings.Join(all, "") + t.files(servers)
+}
+
+// files says which gauze up cannot use its file as it is now, and why.
+func (t statusTable) files(servers []live.Server) (text string) {
+	for _, s := range live.OfFiles(servers) {
+		if s.File.Error != "" {
+			text += fmt.Sprintf("\n%s has an error, so gauze up (pid %d) keeps using the previous version:\n%s\n", s.File.Path, s.PID, s.File.Error)
+		}
+	}
+	return text
 }
 
 // table returns a line for each server, and the width of the widest.

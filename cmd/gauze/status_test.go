@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -204,5 +205,47 @@ func TestStatusFailsIfAServerIsDead(t *testing.T) {
 	}
 	if out, status := gauzeIn(t, dir, "status", "--frobnicate"); status != 2 {
 		t.Errorf("%d: %s", status, out)
+	}
+}
+
+// status, restart and logs accept the same names.
+func TestNamesOfServers(t *testing.T) {
+	upHome(t)
+	all := []live.Server{{ID: "1-1", Name: "notes-server --token «redacted»"}, {ID: "1-2", Name: "clock"}, {ID: "1-3", Name: "clock-2"}}
+	for name, want := range map[string]string{
+		"clock": "1-2", "1-3": "1-3", "cursor/notes": "1-1", "notes": "1-1", "clo": "1-2 1-3", "other": "",
+	} {
+		chosen, err := named(all, name)
+		var ids []string
+		for _, s := range chosen {
+			ids = append(ids, s.ID)
+		}
+		if got := strings.Join(ids, " "); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %s (%v), want %s", name, got, err, want)
+		}
+		var names []string
+		for _, s := range all {
+			names = append(names, s.Name)
+		}
+		logged, err := loggedAs(name, names)
+		if one := len(chosen) == 1 && name != "1-3"; one && (err != nil || !slices.Contains(logged, chosen[0].Name)) {
+			t.Errorf("%s: logs of %q (%v), want those of %s", name, logged, err, chosen[0].Name)
+		}
+	}
+}
+
+// A file of gauze up that cannot be used is shown once, whichever servers come from it.
+func TestStatusShowsAFileWithAnError(t *testing.T) {
+	file := &live.File{Path: "/home/me/up.yaml", Error: "up.yaml:3: servers.notes.comand: unknown key"}
+	servers := []live.Server{{ID: "7-1", Name: "a", PID: 7, State: "healthy", File: file}, {ID: "7-2", Name: "b", PID: 7, State: "healthy", File: file}, {ID: "8-1", Name: "c", PID: 8, State: "healthy"}}
+	const want = "\n/home/me/up.yaml has an error, so gauze up (pid 7) keeps using the previous version:\nup.yaml:3: servers.notes.comand: unknown key\n"
+	for _, detail := range []bool{false, true} {
+		if got := (statusTable{now: statusNow, detail: detail}).text(servers); strings.Count(got, want) != 1 {
+			t.Errorf("got\n%s\nwant once\n%s", got, want)
+		}
+	}
+	file.Error = ""
+	if got := (statusTable{now: statusNow}).text(servers); strings.Contains(got, "up.yaml") {
+		t.Errorf("got\n%s", got)
 	}
 }

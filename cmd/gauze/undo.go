@@ -111,7 +111,7 @@ func (f *undoFlags) showOne(cmd *cobra.Command, fl *fleet.Fleet, id string, p te
 func (f *undoFlags) restore(cmd *cobra.Command, fl *fleet.Fleet, id string) error {
 	made, err := fl.Revert(id, f.force)
 	for _, e := range made {
-		fmt.Fprintf(cmd.OutOrStdout(), "Restored %s to its content before change %s.\n", fl.Tilde(e.Path), plaintext.Clean(e.Undoes))
+		fmt.Fprintln(cmd.OutOrStdout(), restored(fl, e))
 	}
 	switch {
 	case errors.Is(err, backup.ErrUnknown):
@@ -127,6 +127,19 @@ func (f *undoFlags) restore(cmd *cobra.Command, fl *fleet.Fleet, id string) erro
 		fmt.Fprintf(cmd.OutOrStdout(), "To undo this:\n\n    gauze undo %s\n", made[0].ID)
 	}
 	return nil
+}
+
+// restored says what an undo did to a file.
+func restored(fl *fleet.Fleet, e backup.Entry) string {
+	undone := plaintext.Clean(e.Undoes)
+	was, _, _, err := fl.Store.Contents(e.Undoes)
+	switch {
+	case e.New == "":
+		return fmt.Sprintf("Removed %s, which did not exist before change %s.", fl.Tilde(e.Path), undone)
+	case err == nil && was.Old != e.New:
+		return fmt.Sprintf("Undid change %s in %s, and kept what another program changed there since.", undone, fl.Tilde(e.Path))
+	}
+	return fmt.Sprintf("Restored %s to its content before change %s.", fl.Tilde(e.Path), undone)
 }
 
 func unknownChange(id string, err error) error {

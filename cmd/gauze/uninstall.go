@@ -122,6 +122,10 @@ func stillNeeded(cmd *cobra.Command, fl *fleet.Fleet) error {
 	}
 	var ids []string
 	for _, s := range fl.Look().Servers {
+		if id := movedBy(fl, s); id != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "gauze uninstall: %s starts all servers through gauze, so do not uninstall it yet. To restore the entries as they were:\n\n    gauze undo %s\n", plaintext.Clean(s.ID()), id)
+			return exitStatus(1)
+		}
 		if id := plaintext.Clean(shell.Here().Quote(s.ID())); s.RunsGauze() && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
@@ -131,7 +135,22 @@ func stillNeeded(cmd *cobra.Command, fl *fleet.Fleet) error {
 			stillNeed(n), strings.Join(ids, ", "), strings.Join(ids, " "))
 		return exitStatus(1)
 	}
+	if path := installedService(fl); path != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze uninstall: the service %s starts gauze up, so do not uninstall gauze yet. To remove it:\n\n    gauze up --uninstall\n", fl.Tilde(path))
+		return exitStatus(1)
+	}
 	return nil
+}
+
+// movedBy returns the change with which gauze wrap --up wrote the entry of gauze connect, or "".
+func movedBy(fl *fleet.Fleet, s *fleet.Server) string {
+	changes, _ := fl.Store.List() // without it, the entry can be removed
+	for _, e := range changes {
+		if s.Connects() && e.Path == s.File && e.Whole && e.Undoes == "" {
+			return e.ID
+		}
+	}
+	return ""
 }
 
 // unwrapEverything plans to unwrap the servers of all clients and of all projects that gauze changed.

@@ -29,6 +29,7 @@ import (
 // upFlags are the flags of gauze up.
 type upFlags struct {
 	serveFlags
+	service  installFlags
 	idle     time.Duration
 	check    bool
 	confirm  string
@@ -71,8 +72,9 @@ func upCommand() *cobra.Command {
 	flags.BoolVar(&f.quiet, "quiet", false, "do not report healed failures on stderr")
 	flags.BoolVar(&f.noDashboard, "no-dashboard", false, "do not serve the dashboard at "+gateway.DashboardPath)
 	journalFlag(flags, &f.noJournal)
+	f.service.add(flags)
 	flags.MarkHidden("on-demand")
-	rare(flags, "check", "listen", "token-env", "idle")
+	rare(flags, "check", "install", "listen", "token-env", "idle")
 	return cmd
 }
 
@@ -80,12 +82,23 @@ func (f *upFlags) up(cmd *cobra.Command, args []string) error {
 	switch {
 	case f.idle < 0:
 		return fmt.Errorf("invalid --idle %v: must be 0 or more", f.idle)
+	case f.service.given() && (f.check || f.confirm != "" || f.onDemand), f.check && f.confirm != "":
+		return usage(cmd, errors.New("use only one of --check, --confirm, --install and --uninstall"))
 	case f.consent != "" && f.confirm == "":
 		return usage(cmd, errors.New("--consent requires --confirm"))
+	}
+	if err := f.service.check(f.tokenEnv); err != nil {
+		return usage(cmd, err)
 	}
 	path, err := upFile(strings.Join(args, "")) // there is at most one
 	if err != nil {
 		return err
+	}
+	switch {
+	case f.service.install:
+		return f.installUp(cmd, path)
+	case f.service.uninstall:
+		return f.uninstallUp(cmd)
 	}
 	if f.check {
 		return checkUp(cmd.OutOrStdout(), path)
@@ -104,12 +117,13 @@ type crew struct {
 	events   *event.Stream
 	recorded recording
 	finish   func()
+	reloads  *reloader
 	mu       sync.Mutex
 	seen     map[*gateway.Gateway]observed
 }
 
-func newCrew(f *upFlags) *crew {
-	c := &crew{events: event.New(), seen: map[*gateway.Gateway]observed{}, finish: func() {}}
+func newCrew(f *upFlags, r *reloader) *crew {
+	c := &crew{events: event.New(), reloads: r, seen: map[*gateway.Gateway]observed{}, finish: func() {}}
 	c.recorded = recordEvents(c.events, f.noJournal)
 	if !f.quiet {
 		done := narrate(c.events, os.Stderr)
@@ -121,6 +135,7 @@ func newCrew(f *upFlags) *crew {
 // announce shows a server to other commands.
 func (c *crew) announce(g *gateway.Gateway) (hide func()) {
 	seen := observeGateway(g, "up", c.recorded)
+	seen.reloads = c.reloads
 	c.mu.Lock()
 	c.seen[g] = seen
 	c.mu.Unlock()
@@ -158,7 +173,8 @@ func (f *upFlags) options(c *crew) hub.Options {
 
 // serveFile serves a file over HTTP and to gauze connect, until a signal ends it.
 func (f *upFlags) serveFile(cmd *cobra.Command, path string) error {
-	file, err := upfile.Read(path, upfile.Options{})
+	reloads := newReloader(path)
+	file, err := reloads.read()
 	if err != nil {
 		return err
 	}
@@ -166,7 +182,7 @@ func (f *upFlags) serveFile(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	listener, err := f.open(len(chosen) > 0)
+	listener, err := f.open(len(chosen) > 0, "")
 	if err != nil {
 		return err
 	}
@@ -178,7 +194,7 @@ func (f *upFlags) serveFile(cmd *cobra.Command, path string) error {
 		}
 		chosen = own.all
 	}
-	c := newCrew(f)
+	c := newCrew(f, reloads)
 	defer c.end()
 	o := f.options(c)
 	o.Front, o.Addr = f.front, listener.Addr()
@@ -199,19 +215,21 @@ func (f *upFlags) serveFile(cmd *cobra.Command, path string) error {
 		own.announce(os.Stdout, os.Stderr, "gauze", url)
 	}
 	sayDashboard()
-	ctx, release := untilInterrupted(cmd.Context(), h.Hurry)
+	hurried, hurry := context.WithCancel(context.Background())
+	defer hurry()
+	ctx, release := untilInterrupted(cmd.Context(), func() { hurry(); h.Hurry() })
 	defer release()
 	var beside sync.WaitGroup
-	beside.Go(func() { f.keepReading(ctx, h, path) })
-	beside.Go(func() { serveAttached(ctx, h, path) })
-	err = serveHub(ctx, h, listener)
-	beside.Wait()
-	return err
+	beside.Go(func() { c.reloads.keepReading(ctx, h) })
+	beside.Go(func() { f.serveAttached(ctx, hurried, h, path) })
+	return serveHub(ctx, h, listener, beside.Wait)
 }
 
-// serveHub serves clients from l until ctx ends, and returns when no server is left.
-func serveHub(ctx context.Context, h *hub.Hub, l net.Listener) error {
+// serveHub serves clients from l until ctx ends, and returns when no server is left. others waits for the clients that
+// do not come over HTTP, which need the servers until then.
+func serveHub(ctx context.Context, h *hub.Hub, l net.Listener, others func()) error {
 	server := httpguard.Server(h)
+	server.ConnContext = h.NumberConn
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(httpguard.LimitConns(l, maxUpConns)) }()
 	select {
@@ -220,6 +238,7 @@ func serveHub(ctx context.Context, h *hub.Hub, l net.Listener) error {
 		return err
 	case <-ctx.Done():
 		l.Close()
+		others()
 		gateway.Shutdown(server, h.End)
 		<-failed
 		return nil
@@ -233,17 +252,24 @@ const maxUpConns = 8192
 func pinnedTokens(file *upfile.File) (map[string]string, error) { return file.Pinned(os.Getenv) }
 
 // serveAttached serves the clients of gauze connect.
-func serveAttached(ctx context.Context, h *hub.Hub, path string) {
+func (f *upFlags) serveAttached(ctx, hurried context.Context, h *hub.Hub, path string) {
 	place, err := upPlace(path)
 	if err == nil {
 		var l *attach.Listener
-		if l, err = attach.Listen(ctx, place, versionText()); err == nil {
-			err = l.Serve(ctx, attached(h))
+		if l, err = attach.TakeOver(ctx, place, versionText()); err == nil {
+			err = f.serveClients(ctx, hurried, l, h)
 		}
 	}
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintln(os.Stderr, "gauze: gauze connect cannot reach this gauze up:", err)
 	}
+}
+
+// serveClients serves the clients of a listener. If ctx ends, they get the responses that are due, until hurried ends.
+func (f *upFlags) serveClients(ctx, hurried context.Context, l *attach.Listener, h *hub.Hub) error {
+	l.Drain = f.front.Drain
+	defer context.AfterFunc(hurried, l.Hurry)()
+	return l.Serve(ctx, attached(h))
 }
 
 // attached serves one client of gauze connect.
@@ -273,15 +299,17 @@ func (f *upFlags) serveOnDemand(ctx context.Context, path string) error {
 	if f.idle == 0 {
 		f.idle = demandIdle
 	}
-	c := newCrew(f)
+	c := newCrew(f, newReloader(path))
 	defer c.end()
-	h, err := f.openHub(c, path)
+	h, err := f.openHub(c)
 	if err != nil {
 		attach.Ready(err)
 		return err
 	}
 	defer h.End()
-	ctx, release := untilInterrupted(ctx, h.Hurry)
+	hurried, hurry := context.WithCancel(context.Background())
+	defer hurry()
+	ctx, release := untilInterrupted(ctx, func() { hurry(); h.Hurry() })
 	defer release()
 	l, err := listenOnDemand(ctx, place)
 	if errors.Is(err, attach.ErrRunning) {
@@ -292,16 +320,16 @@ func (f *upFlags) serveOnDemand(ctx context.Context, path string) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
-	beside.Go(func() { f.keepReading(ctx, h, path) })
-	err = l.Serve(ctx, attached(h))
+	beside.Go(func() { c.reloads.keepReading(ctx, h) })
+	err = f.serveClients(ctx, hurried, l, h)
 	stop()
 	beside.Wait()
 	return err
 }
 
 // openHub runs the servers of a file without an address.
-func (f *upFlags) openHub(c *crew, path string) (*hub.Hub, error) {
-	file, err := upfile.Read(path, upfile.Options{})
+func (f *upFlags) openHub(c *crew) (*hub.Hub, error) {
+	file, err := c.reloads.read()
 	if err != nil {
 		return nil, err
 	}
@@ -312,9 +340,9 @@ func (f *upFlags) openHub(c *crew, path string) (*hub.Hub, error) {
 // serveAlone serves one client with the servers of a file, in this process.
 func serveAlone(ctx context.Context, hello attach.Hello, path string, in io.Reader, out io.Writer) error {
 	f := &upFlags{}
-	c := newCrew(f)
+	c := newCrew(f, newReloader(path))
 	defer c.end()
-	h, err := f.openHub(c, path)
+	h, err := f.openHub(c)
 	if err != nil {
 		return err
 	}

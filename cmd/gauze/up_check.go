@@ -84,8 +84,10 @@ func upText(path string, f *upfile.File) string {
 	}
 	section(upServers(f))
 	section(upProfiles(f))
+	section(upRenamed(f))
 	section(upSkipped(f))
 	b.WriteString(upWaiting(waiting))
+	b.WriteString(unlistedText(f))
 	return b.String()
 }
 
@@ -163,6 +165,17 @@ func upTokens(f *upfile.File, profile string) string {
 		}
 	}
 	return cmp.Or(strings.Join(all, ", "), "-")
+}
+
+// upRenamed returns the table of included entries whose key is not the one that their name proposes.
+func upRenamed(f *upfile.File) [][]string {
+	rows := [][]string{{"RENAMED", "FROM", "BECAUSE"}}
+	for i := range f.Servers {
+		if s := &f.Servers[i]; s.Renamed != "" {
+			rows = append(rows, []string{s.Key, short(s.Source, maxUpSource), plaintext.Clean(s.Renamed)})
+		}
+	}
+	return rows
 }
 
 // upSkipped returns the table of included entries that are left out.

@@ -78,6 +78,22 @@ A project configures servers that you have not confirmed. To review and confirm 
 	}
 }
 
+// An include never makes a file invalid: a second server with a key gets another one, which is shown.
+func TestCheckUpShowsRenamedServers(t *testing.T) {
+	_, project := upHome(t)
+	if err := os.WriteFile(filepath.Join(project, "up.yaml"), []byte("include: [cursor]\nservers: {notes: {command: [own]}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := checkUp(&out, "up.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	const want = "\nRENAMED       FROM          BECAUSE\nnotes-cursor  cursor/notes  up.yaml:2 has the key notes\n"
+	if !strings.Contains(out.String(), want) {
+		t.Errorf("got\n%s\nwant in it\n%s", out.String(), want)
+	}
+}
+
 func TestCheckUpReportsEveryProblem(t *testing.T) {
 	upHome(t)
 	var out bytes.Buffer

@@ -12,7 +12,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/text/shell"
+	"github.com/gauze-mcp/gauze/internal/workshop/backup"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
+	"github.com/gauze-mcp/gauze/internal/wrap/probe"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 )
 
 // confirmUp shows a server of the file of gauze up that waits for confirmation, and asks the user
@@ -34,6 +37,8 @@ func confirmUp(cmd *cobra.Command, path, key, consent string) error {
 		return unknownUpServer(f, key)
 	case s.Unusable() != "":
 		return errors.New(s.Pending)
+	case s.Pending == "" && s.Lock != "":
+		return acceptUp(cmd, s)
 	case s.Pending == "":
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s does not wait for confirmation.\n", s.Key)
 		return err
@@ -55,6 +60,21 @@ func confirmUp(cmd *cobra.Command, path, key, consent string) error {
 	}
 	s.Confirm()
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is confirmed, and may be started until its entry changes.\n", s.Key)
+	return err
+}
+
+// acceptUp accepts the tools of a server as they are now, for which it is started once.
+func acceptUp(cmd *cobra.Command, s *upfile.Server) error {
+	dir, err := backup.StateDir()
+	if err != nil {
+		return err
+	}
+	r := probe.Run(cmd.Context(), s.Spec, probe.Options{Version: versionText()}).Hidden(fleet.Hiding(s.Spec))
+	if !r.OK() {
+		return fmt.Errorf("the tools of %s were not accepted, because it did not list them: %s", s.Key, r.Stopped)
+	}
+	proxy.Accept(acceptedTools(dir), s.Spec, r.Found.Tools)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "Accepted %s of %s as they are now.\n", plaintext.Count(len(r.Found.Tools), "tool"), s.Key)
 	return err
 }
 

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/hub"
-	"github.com/gauze-mcp/gauze/internal/hub/upfile"
 )
 
 // A new version of a file is used unless it, or what it includes, is broken; whatever it depends on is
@@ -21,7 +20,11 @@ func TestReload(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	file, err := upfile.Read(path, upfile.Options{})
+	r := newReloader(path)
+	if _, err := r.reload(); err == nil {
+		t.Error("reloaded before there is anything")
+	}
+	file, err := r.read()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,9 +33,25 @@ func TestReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.End()
-	expect := func(when, want string) stamps {
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(path, "servers: {}\n")
+	r.use(h)
+	if !r.changed() {
+		t.Error("a change between the first read and the first look is not seen")
+	}
+	write(path, string(before))
+	failed := func(when, want string) {
 		t.Helper()
-		seen := reload(h, path)
+		if got := r.file().Error; !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: the error is %q, want %q", when, got, want)
+		}
+	}
+	expect := func(when, want string) {
+		t.Helper()
+		r.reload()
 		var keys []string
 		for _, s := range h.File().Servers {
 			keys = append(keys, s.Key)
@@ -40,7 +59,6 @@ func TestReload(t *testing.T) {
 		if got := strings.Join(keys, " "); got != want {
 			t.Errorf("%s: %s, want %s", when, got, want)
 		}
-		return seen
 	}
 	cursor, other := filepath.Join(home, ".cursor", "mcp.json"), filepath.Join(project, "other.json")
 	entries, err := os.ReadFile(cursor)
@@ -49,20 +67,27 @@ func TestReload(t *testing.T) {
 	}
 	write(path, "include: [cursor]\nservers: {web: {command: [web]}}\n")
 	expect("a new version", "notes theirs web")
+	failed("a new version", "")
+	if got, want := r.file().Note, "3 servers; changed: web; removed: more; profiles or tokens changed"; got != want {
+		t.Errorf("changed: %q, want %q", got, want)
+	}
 	write(cursor, "{")
 	expect("a client's file is broken", "notes theirs web")
+	failed("a client's file is broken", "cannot include cursor")
 	write(cursor, string(entries))
 	write(path, "include: [cursor, ./other.json]\nservers: {web: {idle: 5m}}\n")
-	seen := expect("an error", "notes theirs web")
-	if seen.changed() {
+	expect("an error", "notes theirs web")
+	failed("an error", "up.yaml:2: servers.web")
+	if r.changed() {
 		t.Error("changed before anything did")
 	}
 	write(other, `{"mcpServers": {"more": {"command": "more"}}}`)
-	if !seen.changed() {
+	if !r.changed() {
 		t.Error("an include of a file with an error is not looked at")
 	}
 	write(path, "include: [cursor, ./other.json]\nservers: {web: {command: [web]}}\n")
 	expect("mended", "notes theirs more web")
+	failed("mended", "")
 	write(path, "include: [./other.json, ./none.json]\n")
 	expect("an include without its file", "notes theirs more web")
 }

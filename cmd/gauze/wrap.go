@@ -17,6 +17,7 @@ type wrapFlags struct {
 	all     bool
 	remote  bool
 	asked   bool // whether to wrap remote servers
+	up      bool // move servers to the file of gauze up
 	clients []string
 	gauze   string
 }
@@ -31,15 +32,21 @@ func wrapCommand() *cobra.Command {
 			"is a name or CLIENT/NAME. gauze shows the diff first; gauze unwrap restores every byte.\n" +
 			"Remote servers (configured by URL) are skipped unless you pass --remote or answer yes\n" +
 			"when --all asks: gauze then logs in to them instead of the client. Log in once with\n" +
-			"gauze login SERVER.",
-		Example: "gauze wrap --all\ngauze wrap github cursor/notes\ngauze wrap --remote cursor/linear\ngauze wrap --all --client codex --dry-run",
+			"gauze login SERVER.\n\n" +
+			"With --up, move the servers of all your clients to the file of gauze up instead, and\n" +
+			"leave one entry in each client: gauze connect. gauze undo restores the files.",
+		Example: "gauze wrap --all\ngauze wrap --up\ngauze wrap github cursor/notes\ngauze wrap --remote cursor/linear\ngauze wrap --all --client codex --dry-run",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.up {
+				return f.gather(cmd, args)
+			}
 			return f.run(cmd, args, (*fleet.Fleet).Look, func(v *fleet.View, s []*fleet.Server) fleet.Plan { return f.plan(cmd, v, s) })
 		},
 	}
 	f.flags(cmd)
 	cmd.Flags().BoolVar(&f.remote, "remote", false, "also wrap remote servers (those configured by URL)")
+	cmd.Flags().BoolVar(&f.up, "up", false, "move all servers to the file of gauze up, and leave one entry in each client")
 	gauzeFlag(cmd, &f.gauze)
 	return cmd
 }
@@ -52,19 +59,25 @@ func (f *wrapFlags) plan(cmd *cobra.Command, v *fleet.View, servers []*fleet.Ser
 		return plan
 	}
 	with := v.Wrap(servers, true)
-	question := "1 server is remote: wrap it as well? Its client's login"
-	switch n := with.Servers() - plan.Servers(); {
-	case n == 0:
+	n := with.Servers() - plan.Servers()
+	if n == 0 {
 		return plan
-	case n > 1:
-		question = fmt.Sprintf("%d servers are remote: wrap them as well? Their clients' logins", n)
 	}
 	f.asked = true
-	if !ask(cmd, question+" will no longer be used; log in once with gauze login.") {
+	if !ask(cmd, aboutRemote(n, "wrap")) {
 		return plan
 	}
 	_ = cmd.Flags().Set("remote", "true") // the command to repeat says so
 	return with
+}
+
+// aboutRemote asks whether to wrap or move remote servers as well.
+func aboutRemote(n int, verb string) string {
+	question := "1 server is remote: " + verb + " it as well? Its client's login"
+	if n > 1 {
+		question = fmt.Sprintf("%d servers are remote: %s them as well? Their clients' logins", n, verb)
+	}
+	return question + " will no longer be used; log in once with gauze login."
 }
 
 // unwrapCommand returns gauze unwrap, which reverts gauze wrap.

@@ -40,7 +40,7 @@ func TestBuildIsReproducible(t *testing.T) {
 }
 
 // maxBinary is how large gauze may be for linux/amd64.
-const maxBinary = 25_500_000
+const maxBinary = 26_200_000
 
 // The binary had 31 MB when it contained html/template, which makes the linker keep every exported
 // method. Anything that calls a method by a name that is not a constant does the same: look for

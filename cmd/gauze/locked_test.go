@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A server that changes a tool between two starts: what the client is told, and which calls are sent, is up to --lock.
+func TestRunLock(t *testing.T) {
+	t.Parallel()
+	dir, file := lazyDir(t), filepath.Join(t.TempDir(), "state")
+	environ := []string{"GAUZE_STATE_DIR=" + dir}
+	server := []string{"--", "faultyserver", "-era", "legacy", "-tools-change=describe", "-state", file}
+	start := func(capabilities string, flags ...string) *wrapped {
+		w := startRun(t, environ, append(append([]string{"--lazy", "--quiet"}, flags...), server...)...)
+		w.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":`+capabilities+`,"clientInfo":{"name":"t","version":"1"}}`)
+		w.until(`"id":1,`)
+		fmt.Fprintln(w.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		return w
+	}
+	end := func(w *wrapped) {
+		w.in.Close()
+		w.wantEnd(0)
+	}
+	refused := func(w *wrapped) {
+		t.Helper()
+		id := w.call("echo", `{"text":"x"}`)
+		if line := w.until(fmt.Sprintf(`"id":%d,`, id)); !strings.Contains(line, "has not accepted it") || !strings.Contains(line, "changed: echo") {
+			t.Errorf("it was sent: %s", line)
+		}
+	}
+
+	w := start(`{}`, "--lock", "block")
+	w.request("tools/list", `{}`)
+	w.until(`"id":2,`, `"name":"echo"`)
+	w.succeeds("echo", `{"text":"x"}`)
+	end(w)
+
+	w = start(`{}`, "--lock", "block") // the second process, which begins with what is remembered of the first
+	w.request("tools/list", `{}`)
+	w.until(`"id":2,`, `"name":"echo"`)
+	refused(w)
+	w.succeeds("pid", `{}`)
+	refused(w)
+	end(w)
+
+	w = start(`{}`, "--lock", "ask") // the client cannot ask
+	refused(w)
+	end(w)
+
+	w = start(`{"elicitation":{}}`, "--lock", "ask")
+	answer := func(action string) {
+		t.Helper()
+		var question struct {
+			ID     json.RawMessage
+			Params struct{ Message string }
+		}
+		line := w.until(`"elicitation/create"`)
+		if err := json.Unmarshal([]byte(line), &question); err != nil || !strings.Contains(question.Params.Message, "(changed: echo)") {
+			t.Errorf("%s, %v", line, err)
+		}
+		fmt.Fprintf(w.in, `{"jsonrpc":"2.0","id":%s,"result":{"action":%q}}`+"\n", question.ID, action)
+	}
+	id := w.call("echo", `{"text":"x"}`)
+	answer("decline")
+	w.until(fmt.Sprintf(`"id":%d,`, id), "has not accepted it")
+	id = w.call("echo", `{"text":"x"}`)
+	answer("accept")
+	w.until(fmt.Sprintf(`"id":%d,`, id), `"content"`, `"x"`)
+	w.succeeds("echo", `{"text":"x"}`)
+	end(w)
+
+	w = start(`{}`, "--lock", "block")
+	w.succeeds("echo", `{"text":"x"}`)
+	end(w)
+
+	if err := os.RemoveAll(filepath.Join(dir, "seen")); err != nil {
+		t.Fatal(err)
+	}
+	w = start(`{}`, "--lock", "warn")
+	w.succeeds("echo", `{"text":"x"}`)
+	end(w)
+}
