@@ -21,6 +21,7 @@ var tests = []exemption{
 		"internal/workshop/backup.TestAnOpenStoreIsClosed",
 		"internal/disk/journal.TestOnlyTheUserMayReadTheJournal",
 		"internal/hub/attach.TestOnlyTheUserMayReadTheFiles",
+		"internal/hub/upfile.TestGatherRefuses",
 		"internal/views/live.TestOnlyTheUserMayReadTheDirectory",
 		"internal/access/login.TestOnlyTheUserMayReadLogins",
 		"internal/wrap/kernel.TestFaultP02CommandNotExecutable",
@@ -80,6 +81,7 @@ var wineTests = []exemption{
 		"internal/workshop/fleet.TestASwappedFileIsNotWritten",
 	}},
 	{"wine has no Unix sockets", []string{
+		"internal/hub/attach.TestWhatAKilledProcessLeftIsReplaced/a socket without a listener",
 		"internal/views/live.TestOnlyAddressesOfWrapsAreConnectedTo/the socket of a different program",
 		"internal/views/live.TestADeadSocketOfADifferentContainerIsRemoved",
 	}},
@@ -91,7 +93,10 @@ var wineTests = []exemption{
 // files lists test files that are not built for Windows. A name may be a pattern of path.Match.
 var files = []exemption{
 	{"reads /proc", []string{
+		"lab/bench/peers_linux_test.go",
 		"lab/bench/soak_linux_test.go",
+		"lab/bench/upkill_linux_test.go",
+		"lab/bench/upstorm_linux_test.go",
 		"cmd/gauze/run_test.go",
 		"internal/workshop/backup/process_linux_test.go",
 		"internal/disk/journal/process_linux_test.go",
@@ -154,6 +159,9 @@ var files = []exemption{
 	{"sends an interrupt, which Windows cannot send to one process", []string{
 		"cmd/gauze/logs_unix_test.go",
 		"cmd/gauze/history_unix_test.go",
+	}},
+	{"has the clients' files where Linux has them", []string{
+		"cmd/gauze/wrap_up_linux_test.go",
 	}},
 	{"connects as a different user", []string{
 		"internal/disk/sockets/peer_linux_test.go",
