@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
@@ -17,11 +18,15 @@ type httpProcess struct {
 	exit   chan error
 }
 
-// startHTTP starts a process and waits until it prints "listening on URL".
+// startHTTP starts a process and waits until it prints "listening on URL". What it prints also goes to its Stderr.
 func startHTTP(cmd *exec.Cmd) (*httpProcess, error) {
 	f := &httpProcess{cmd: cmd, output: &tailBuffer{}, exit: make(chan error, 1)}
 	address := &addressFinder{words: f.output, found: make(chan string, 1)}
-	cmd.Stderr = address
+	if cmd.Stderr == nil {
+		cmd.Stderr = address
+	} else {
+		cmd.Stderr = io.MultiWriter(address, cmd.Stderr)
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

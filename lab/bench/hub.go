@@ -2,14 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -45,6 +42,7 @@ func runHub(args []string) error {
 	r := &hubRun{out: tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)}
 	flags.IntVar(&r.calls, "calls", 400, "calls of one measurement")
 	flags.IntVar(&r.rounds, "rounds", 7, "measurements of each kind, in alternation")
+	part := flags.String("part", "", "measure only this: isolation, many or cost")
 	flags.StringVar(&r.gauze, "gauze", "", "use this binary instead of building one")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -59,7 +57,18 @@ func runHub(args []string) error {
 			return err
 		}
 	}
-	if err := errors.Join(r.isolation(), r.many(), r.cost()); err != nil {
+	many := func() error {
+		return errors.Join(r.many("session", 3*clientsOfMany), r.many("principal", 3), r.direct())
+	}
+	for _, one := range []struct {
+		name    string
+		measure func() error
+	}{{"isolation", r.isolation}, {"many", many}, {"cost", r.cost}} {
+		if *part == "" || *part == one.name {
+			err = errors.Join(err, one.measure())
+		}
+	}
+	if err != nil {
 		return err
 	}
 	r.out.Flush()
@@ -202,13 +211,17 @@ func (r *hubRun) whileWell(file string) error {
 	return os.WriteFile(filepath.Join(r.b.dir, "bad"), nil, 0o600)
 }
 
-// many measures ten clients of thirty servers, each of which uses three of them.
-func (r *hubRun) many() error {
-	file, err := r.write("many.yaml", serversOfMany)
+// many measures ten clients of thirty servers, each of which uses three of them, with one way to share processes.
+func (r *hubRun) many(share string, limit int) error {
+	var servers []string
+	for i := range serversOfMany {
+		servers = append(servers, fmt.Sprintf("s%02d: {command: [%q, %s], share: %s, env: {BENCH_SHARE: %[4]s}}", i, r.b.self, roleMinimal, share))
+	}
+	file, err := r.write("many-"+share+".yaml", 0, servers...)
 	if err != nil {
 		return err
 	}
-	if err := r.remember(file); err != nil {
+	if err := r.remember("state-"+share, file); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -217,7 +230,7 @@ func (r *hubRun) many() error {
 	var starting sync.WaitGroup
 	for i := range clients {
 		starting.Go(func() {
-			if clients[i], failed[i] = r.entry("state-many", file); failed[i] == nil {
+			if clients[i], failed[i] = r.entry("state-"+share, file); failed[i] == nil {
 				_, _, failed[i] = clients[i].ask("tools/list", "{}")
 			}
 		})
@@ -234,16 +247,16 @@ func (r *hubRun) many() error {
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}
-	before, _ := r.processes()
+	before, _ := r.processes(share)
 	for _, c := range clients {
 		if _, err := c.callAll(3, 3); err != nil {
 			return err
 		}
 	}
-	running, pss := r.processes()
-	r.note(fmt.Sprintf("%d clients of %d servers: until all have their tools", clientsOfMany, serversOfMany), ready.Round(time.Millisecond))
+	running, pss := r.processes(share)
+	r.note(fmt.Sprintf("share: %s, %d clients of %d servers: until all have their tools", share, clientsOfMany, serversOfMany), ready.Round(time.Millisecond))
 	r.row("server processes before a call", before, 0, before == 0)
-	r.row("server processes after each client has used three", running, 3*clientsOfMany, running <= 3*clientsOfMany)
+	r.row("server processes after each client has used three", running, limit, running <= limit)
 	worst := 0
 	for _, c := range clients {
 		m, err := memoryOf(c.cmd.Process.Pid)
@@ -253,13 +266,13 @@ func (r *hubRun) many() error {
 		worst, pss = max(worst, m.Anonymous), pss+m.PSS
 	}
 	r.row("private memory of gauze connect, the largest, kB", worst, maxConnectKB, worst <= maxConnectKB)
-	r.note("memory of all processes together (PSS), kB", pss+r.memoryOfUp())
-	return r.direct()
+	r.note("memory of all processes together (PSS), kB", pss+r.memoryOfUp("state-"+share))
+	return nil
 }
 
 // remember lets gauze learn the tools of all servers once.
-func (r *hubRun) remember(file string) error {
-	c, err := r.entry("state-many", file)
+func (r *hubRun) remember(state, file string) error {
+	c, err := r.entry(state, file)
 	if err != nil {
 		return err
 	}
@@ -296,9 +309,9 @@ func (r *hubRun) direct() error {
 	return nil
 }
 
-// processes returns how many minimal servers of this benchmark run, and their memory.
-func (r *hubRun) processes() (n, pss int) {
-	r.eachProcess(roleMinimal, func(pid int) {
+// processes returns how many servers run that are shared in this way, and their memory.
+func (r *hubRun) processes(share string) (n, pss int) {
+	r.eachProcess(roleMinimal, "BENCH_SHARE="+share, func(pid int) {
 		n++
 		if m, err := memoryOf(pid); err == nil {
 			pss += m.PSS
@@ -308,8 +321,8 @@ func (r *hubRun) processes() (n, pss int) {
 }
 
 // memoryOfUp returns the memory of the gauze up that gauze connect has started.
-func (r *hubRun) memoryOfUp() (pss int) {
-	r.eachProcess("--on-demand", func(pid int) {
+func (r *hubRun) memoryOfUp(state string) (pss int) {
+	r.eachProcess("--on-demand", "GAUZE_STATE_DIR="+filepath.Join(r.b.dir, state), func(pid int) {
 		if m, err := memoryOf(pid); err == nil {
 			pss += m.PSS
 		}
@@ -317,98 +330,16 @@ func (r *hubRun) memoryOfUp() (pss int) {
 	return pss
 }
 
-// eachProcess calls do for each process with this argument, and with the files of the many in its environment.
-func (r *hubRun) eachProcess(argument string, do func(pid int)) {
-	state := []byte("GAUZE_STATE_DIR=" + filepath.Join(r.b.dir, "state-many") + "\x00")
+// eachProcess calls do for each process with this argument and this variable.
+func (r *hubRun) eachProcess(argument, variable string, do func(pid int)) {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range lines {
 		line, _ := os.ReadFile(file)
 		env, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "environ"))
 		var pid int
 		fmt.Sscanf(filepath.Base(filepath.Dir(file)), "%d", &pid)
-		if strings.Contains(string(line), "\x00"+argument+"\x00") && (bytes.Contains(env, state) || argument == roleMinimal && bytes.Contains(line, []byte(r.b.self))) {
+		if bytes.Contains(line, []byte("\x00"+argument+"\x00")) && bytes.Contains(env, []byte(variable+"\x00")) {
 			do(pid)
 		}
 	}
-}
-
-// cost compares a call through gauze up with the same call through gauze serve.
-func (r *hubRun) cost() error {
-	file, err := r.write("cost.yaml", 3)
-	if err != nil {
-		return err
-	}
-	up, err := startHTTP(exec.Command(r.gauze, "up", "--no-token", "--listen", "127.0.0.1:0", "--quiet", "--no-dashboard", file))
-	if err != nil {
-		return err
-	}
-	defer up.stop()
-	serve, err := startHTTP(exec.Command(r.gauze, "serve", "--no-token", "--listen", "127.0.0.1:0", "--quiet", "--no-dashboard", "--", r.b.self, roleMinimal))
-	if err != nil {
-		return err
-	}
-	defer serve.stop()
-	var p50, cpu []float64
-	for range r.rounds {
-		many, err := r.posts(up, "s01__echo")
-		if err != nil {
-			return err
-		}
-		one, err := r.posts(serve, "echo")
-		if err != nil {
-			return err
-		}
-		p50, cpu = append(p50, many.p50/one.p50), append(cpu, many.cpu/one.cpu)
-	}
-	r.row("p50 of a call through /mcp, to gauze serve", fmt.Sprintf("%.3f (%.3f to %.3f)", median(p50), quantile(p50, 0), quantile(p50, 1)), maxHubRatio, median(p50) <= maxHubRatio)
-	r.row("CPU of a call through /mcp, to gauze serve", fmt.Sprintf("%.3f (%.3f to %.3f)", median(cpu), quantile(cpu, 0), quantile(cpu, 1)), maxHubRatio, median(cpu) <= maxHubRatio)
-	return nil
-}
-
-type posted struct{ p50, cpu float64 }
-
-// posts makes calls over HTTP in a session of their own.
-func (r *hubRun) posts(p *httpProcess, tool string) (posted, error) {
-	session := ""
-	post := func(body string) (string, error) {
-		request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.url, strings.NewReader(body))
-		if err != nil {
-			return "", err
-		}
-		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("Accept", "application/json, text/event-stream")
-		if session != "" {
-			request.Header.Set("Mcp-Session-Id", session)
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return "", err
-		}
-		defer response.Body.Close()
-		if id := response.Header.Get("Mcp-Session-Id"); id != "" {
-			session = id
-		}
-		text, err := io.ReadAll(response.Body)
-		return string(text), err
-	}
-	for _, line := range []string{initializeLine, initializedLine} {
-		if _, err := post(line); err != nil {
-			return posted{}, err
-		}
-	}
-	var took []time.Duration
-	var before time.Duration
-	const warmUp = 20
-	for i := range r.calls + warmUp {
-		if i == warmUp {
-			before, took = cpuOf(p.cmd.Process.Pid), nil
-		}
-		began := time.Now()
-		text, err := post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"text":"hello"}}}`, i, tool))
-		if err != nil || !strings.Contains(text, "hello") {
-			return posted{}, fmt.Errorf("%s: %.200s %w", tool, text, err)
-		}
-		took = append(took, time.Since(began))
-	}
-	return posted{float64(median(took)), float64(cpuOf(p.cmd.Process.Pid) - before)}, nil
 }

@@ -13,6 +13,12 @@
 //	go -C lab run ./bench sessions   a thousand clients, one of them stuck, and the cost of an idle one
 //	go -C lab run ./bench hub        many servers behind one entry (gauze up, gauze connect): bad servers beside good
 //	                          ones, ten clients of thirty servers, and the cost of a call
+//	go -C lab run ./bench upstorm    a hundred thousand calls through gauze up while servers are killed and its file
+//	                          changes, and calls of gauze connect while gauze up is killed
+//	go -C lab run ./bench crosstalk  two principals with equal ids and progress tokens: whether a message reaches anyone
+//	                          but its owner
+//	go -C lab run ./bench peers      ten clients of thirty real servers: directly, through gauze connect, and through
+//	                          other gateways, which it installs
 //	go -C lab run ./bench repair     the cost of validating, repairing and explaining arguments
 //	go -C lab run ./bench nexttry    what a model does next with our answer to a wrong call, and with a
 //	                          validator's
@@ -53,6 +59,9 @@ var commands = []command{
 	{"kills", "steady calls while the server is killed, idle and during calls", runKills},
 	{"sessions", "many clients of one gauze serve, some idle and one stuck", runSessions},
 	{"hub", "many servers behind one entry: bad ones beside good ones, many clients, the cost of a call", runHub},
+	{"upstorm", "calls through gauze up while servers and gauze up are killed and its file changes", runUpStorm},
+	{"crosstalk", "sessions of two principals with equal ids: messages that reach someone else", runCrosstalk},
+	{"peers", "many clients of many real servers: directly, through gauze and through other gateways", runPeers},
 	{"repair", "the cost of validating, repairing and explaining arguments", runRepair},
 	{"nexttry", "the next call of a model after a validator's error and after our message", runNextTry},
 	{"model", "calls that rules refuse, corrected by a model, by one that is right and by one that lies", runModel},

@@ -28,6 +28,7 @@ type stormClient struct {
 	// workEvery is n if every n-th call with an effect takes a millisecond between the effect and
 	// the response.
 	workEvery int
+	readAs    func(history.Event) history.Event // changes a response before it is logged; may be nil
 
 	writing sync.Mutex // keeps the log in the order of the wire
 	in      io.WriteCloser
@@ -191,6 +192,9 @@ func (c *stormClient) listen(heard func(history.Event)) error {
 		e, ok := readAnswer(line)
 		if !ok {
 			continue
+		}
+		if c.readAs != nil {
+			e = c.readAs(e)
 		}
 		c.log.Add(e)
 		c.answered.Add(1)

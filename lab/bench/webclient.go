@@ -19,6 +19,7 @@ type webClient struct {
 	url     string
 	web     *http.Client
 	session string // of the legacy era, after initialize
+	token   string // may be empty
 }
 
 // newWebClient returns a client that keeps up to this many connections between calls.
@@ -80,6 +81,9 @@ func (c *webClient) post(ctx context.Context, line []byte) (*http.Response, erro
 func (c *webClient) address(h http.Header, line []byte) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Accept", "application/json, text/event-stream")
+	if c.token != "" {
+		h.Set("Authorization", "Bearer "+c.token)
+	}
 	if c.dialect.era == "modern" {
 		method := string(quotedAfter(line, `"method":"`))
 		h.Set("Mcp-Protocol-Version", "2026-07-28")

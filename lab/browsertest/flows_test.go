@@ -162,3 +162,30 @@ func contains(t *testing.T, file, text string) bool {
 	must(t, err)
 	return strings.Contains(string(b), text)
 }
+
+// The file of gauze up is reloaded by a button. One with an error is not used, and the overview says so.
+func (o *opened) reloadTheFile(t *testing.T) {
+	file := filepath.Join(o.Dir, "up.yaml")
+	write := func(text string) { must(t, os.WriteFile(file, []byte(text), 0o600)) }
+	write("servers:\n  first: {command: [first]}\n")
+	_, err := o.Up(t.Context(), file)
+	must(t, err)
+	const button = "form[action$='/reload'] button"
+	t.Run("mouse", func(t *testing.T) {
+		p := o.page(t, "/")
+		must(t, p.Wait(`document.querySelector("`+button+`")`))
+		must(t, p.Click(button))
+		must(t, p.WaitText("1 server; nothing changed"))
+		write("servers:\n  first: {comand: [first]}\n")
+		must(t, p.Click(button))
+		must(t, p.WaitText("The last reload failed, so gauze up keeps using the previous version of its file"))
+		must(t, p.WaitText("up.yaml:2: servers.first.comand: unknown key"))
+	})
+	t.Run("keyboard", func(t *testing.T) {
+		p := o.page(t, "/")
+		must(t, p.WaitText("The last reload failed"))
+		write("servers:\n  first: {command: [first]}\n  second: {command: [second]}\n")
+		press(t, p, button, enter)
+		must(t, p.Wait(`!document.querySelector("[role=alert]") && document.querySelector("[id^=file-]").innerText.includes("2 servers")`))
+	})
+}

@@ -37,6 +37,7 @@ func TestDashboard(t *testing.T) {
 	t.Run("fix", o.confirmAFix)
 	t.Run("task", o.resumeATask)
 	t.Run("hostile", o.showHostileTexts)
+	t.Run("reload", o.reloadTheFile)
 }
 
 func begin(chromium, axe string) (*opened, error) {

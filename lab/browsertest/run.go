@@ -126,6 +126,13 @@ func (r *Run) Dashboard(ctx context.Context) (url string, err error) {
 	return r.listen(cmd, address)
 }
 
+var upAddress = regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)
+
+// Up starts gauze up with a file, and returns its address.
+func (r *Run) Up(ctx context.Context, file string) (url string, err error) {
+	return r.listen(r.Command(ctx, "up", "--listen", "127.0.0.1:0", "--no-token", "--no-dashboard", file), upAddress)
+}
+
 // listen starts a command and returns the first address in its output.
 func (r *Run) listen(cmd *exec.Cmd, address *regexp.Regexp) (url string, err error) {
 	read, write, err := os.Pipe()

@@ -112,7 +112,7 @@ func TestAProblemIsNoPass(t *testing.T) {
 }
 
 func TestLegsAreChosenByWord(t *testing.T) {
-	for word, want := range map[string]int{"": 8, "stdio": 2, "2025-11-25": 4, "2026-07-28-client": 1, "std": 0} {
+	for word, want := range map[string]int{"": 12, "stdio": 2, "up-all": 2, "2025-11-25": 6, "2026-07-28-client": 1, "std": 0} {
 		if got := chooseLegs(word); len(got) != want {
 			t.Errorf("%q chooses %v", word, got)
 		}

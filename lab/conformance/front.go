@@ -32,12 +32,16 @@ type gauzeServe struct {
 const listening = "gauze: listening on "
 
 func (g gauzeServe) open(ctx context.Context, t target) (string, func() error, error) {
-	argv := []string{g.path, "serve", "--no-token", "--listen", "127.0.0.1:0"}
+	args := []string{"serve", "--no-token", "--listen", "127.0.0.1:0"}
 	if t.url != "" {
-		argv = append(argv, "--url", t.url)
-	} else {
-		argv = append(append(argv, "--"), t.command...)
+		return g.listen(ctx, append(args, "--url", t.url)...)
 	}
+	return g.listen(ctx, append(append(args, "--"), t.command...)...)
+}
+
+// listen starts gauze and returns the address that it reports.
+func (g gauzeServe) listen(ctx context.Context, args ...string) (string, func() error, error) {
+	argv := append([]string{g.path}, args...)
 	ready := make(chan string, 1)
 	p, err := start(g.ownGroup, os.Environ(), argv, func(line string) {
 		if url, ok := strings.CutPrefix(strings.TrimSpace(line), listening); ok {
@@ -52,7 +56,7 @@ func (g gauzeServe) open(ctx context.Context, t target) (string, func() error, e
 	}
 	stop := func() error {
 		if err := p.stop(patience.Limit()); err != nil {
-			return fmt.Errorf("gauze serve: %w", err)
+			return fmt.Errorf("gauze %s: %w", args[0], err)
 		}
 		return nil
 	}

@@ -46,7 +46,7 @@ func (l *lab) all(ctx context.Context, legs []leg, runs int) []report {
 		r := report{leg: leg}
 		direct[bare] = l.directly(ctx, bare, direct[bare], runs, &r)
 		for n := 0; n < runs && len(r.problems) == 0; n++ {
-			s, err := l.once(ctx, leg, l.front)
+			s, err := l.once(ctx, leg, l.frontOf(leg))
 			if s != nil {
 				r.through = append(r.through, s)
 			}
@@ -67,6 +67,14 @@ func (l *lab) all(ctx context.Context, legs []leg, runs int) []report {
 		}
 	}
 	return reports
+}
+
+// frontOf returns what a leg runs the suite through.
+func (l *lab) frontOf(leg leg) front {
+	if leg.kind == upOne || leg.kind == upAll {
+		return gauzeUp{gauzeServe{l.gauze, true}, leg.kind == upAll, l.parts.Server, l.dir}
+	}
+	return l.front
 }
 
 // directly runs the suite without gauze until there are so many sheets.
@@ -105,7 +113,7 @@ func (l *lab) server(ctx context.Context, leg leg, f front) (s sheet, err error)
 	switch leg.kind {
 	case agents:
 		t.command = []string{l.gauze, "mcp"}
-	case httpToHTTP:
+	case httpToHTTP, upOne, upAll:
 		stateless := leg.version >= "2026-07-28"
 		url, stop, err := l.listen(ctx, stateless)
 		if err != nil {

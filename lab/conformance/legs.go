@@ -17,15 +17,21 @@ const (
 	httpToHTTP  kind = "http"   // suite -> gauze -> server over HTTP
 	httpToStdio kind = "stdio"  // suite -> gauze -> server over stdio
 	client      kind = "client" // client -> gauze -> the suite's own servers
+	upOne       kind = "up-one" // suite -> gauze up, /mcp/SERVER -> one of three servers
+	upAll       kind = "up-all" // suite -> names mapped -> gauze up, /mcp -> three servers
 	agents      kind = "agents" // suite -> gauze serve -> gauze mcp, our own server
 )
 
 var allLegs = []leg{
 	{"2025-11-25", httpToHTTP},
 	{"2025-11-25", httpToStdio},
+	{"2025-11-25", upOne},
+	{"2025-11-25", upAll},
 	{"2025-11-25", client},
 	{"2026-07-28", httpToHTTP},
 	{"2026-07-28", httpToStdio},
+	{"2026-07-28", upOne},
+	{"2026-07-28", upAll},
 	{"2026-07-28", client},
 	{"2025-11-25", agents},
 	{"2026-07-28", agents},
@@ -35,7 +41,7 @@ func (l leg) String() string { return l.version + "-" + string(l.kind) }
 
 // direct returns the leg without gauze. It always uses HTTP, the only transport of the suite.
 func (l leg) direct() leg {
-	if l.kind == httpToStdio {
+	if l.kind == httpToStdio || l.kind == upOne || l.kind == upAll {
 		l.kind = httpToHTTP
 	}
 	return l

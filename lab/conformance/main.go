@@ -1,5 +1,6 @@
 // Command conformance runs the official MCP conformance suite directly and through gauze, and
-// compares the results check by check.
+// compares the results check by check. gauze is gauze serve, or gauze up with three servers: one of
+// them as it is, and all of them, with the names of their tools mapped in between (names.go).
 //
 //	go -C lab run ./conformance               every leg, one run through gauze
 //	go -C lab run ./conformance -runs 20      the acceptance test: twenty runs

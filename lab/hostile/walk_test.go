@@ -71,6 +71,7 @@ var walked = map[string]row{
 	"gauze-task-stop":   {deed: shows, before: stoppedTask, words: []string{"task", "stop", "TASK"}},
 	"gauze-task-watch":  {deed: shows, before: stoppedTask, words: []string{"task", "watch", "TASK"}},
 	"gauze-test":        {deed: asks, words: []string{"test", "ID"}},
+	"gauze-tokens":      {deed: asks, words: []string{"tokens", "ID"}},
 	"gauze-top":         {deed: given}, // it shows what runs until a key is pressed
 	"gauze-undo":        {deed: asks, before: wrapped, words: []string{"undo"}},
 	"gauze-uninstall":   {deed: asks, before: wrapped, words: []string{"uninstall"}},

@@ -28,9 +28,10 @@ var programs = map[Client]string{
 	CopilotCLI: "@github/copilot-linux-*/copilot",
 }
 
-// The clients are large: two of them are part of every check, the others run on request.
+// The clients are large: three of them are part of every check, the others run on request.
 var (
 	clientsUnit     = npmUnitOf("clients", minNode, pinsClientsPackage, pinsClientsLock)
+	geminiUnit      = npmUnitOf("clients-gemini", minNode, pinsGeminiPackage, pinsGeminiLock)
 	moreClientsUnit = npmUnitOf("clients-more", minNode, pinsMorePackage, pinsMoreLock)
 )
 
@@ -39,8 +40,11 @@ var (
 func NeedClient(t testing.TB, client Client, args ...string) []string {
 	t.Helper()
 	from := moreClientsUnit
-	if client == ClaudeCode || client == Codex {
+	switch client {
+	case ClaudeCode, Codex:
 		from = clientsUnit
+	case GeminiCLI:
+		from = geminiUnit
 	}
 	place := need(t, from)
 	found, err := filepath.Glob(filepath.Join(place.Modules, programs[client]))

@@ -50,7 +50,7 @@ func Servers() (all []Listed) {
 // Clients returns the real clients and client libraries of the laboratory that are not Go modules.
 func Clients() (all []Listed) {
 	const reads, calls = "reads what gauze writes", "calls servers through gauze"
-	for _, pins := range []string{pinsClientsPackage, pinsMorePackage} {
+	for _, pins := range []string{pinsClientsPackage, pinsGeminiPackage, pinsMorePackage} {
 		versions := versionsOf(pins)
 		for _, name := range slices.Sorted(maps.Keys(versions)) {
 			all = append(all, Listed{name, versions[name], "npm", reads})

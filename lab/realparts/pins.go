@@ -13,12 +13,14 @@ import (
 // that npm is configured for.
 //
 //go:embed pins/package.json pins/package-lock.json pins/conformance/package.json pins/conformance/package-lock.json pins/clients/package.json pins/clients/package-lock.json pins/clients-more/package.json pins/clients-more/package-lock.json
+//go:embed pins/clients-gemini/package.json pins/clients-gemini/package-lock.json
 //go:embed pins/servers/package.json pins/servers/package-lock.json pins/servers-more/package.json pins/servers-more/package-lock.json
 //go:embed pins/postgres/package.json pins/postgres/package-lock.json
 //go:embed pins/browser/package.json pins/browser/package-lock.json
 //go:embed pins/windows/package.json pins/windows/package-lock.json
 //go:embed pins/grafana/package.json pins/grafana/package-lock.json
 //go:embed pins/peers/package.json pins/peers/package-lock.json
+//go:embed pins/gateways/package.json pins/gateways/package-lock.json
 //go:embed pins/mcpb/package.json pins/mcpb/package-lock.json
 var npmPins embed.FS
 
@@ -39,6 +41,8 @@ const (
 
 	pinsClientsPackage = "pins/clients/package.json"
 	pinsClientsLock    = "pins/clients/package-lock.json"
+	pinsGeminiPackage  = "pins/clients-gemini/package.json"
+	pinsGeminiLock     = "pins/clients-gemini/package-lock.json"
 	pinsMorePackage    = "pins/clients-more/package.json"
 	pinsMoreLock       = "pins/clients-more/package-lock.json"
 
@@ -61,6 +65,9 @@ const (
 
 	pinsPeersPackage = "pins/peers/package.json"
 	pinsPeersLock    = "pins/peers/package-lock.json"
+
+	pinsGatewaysPackage = "pins/gateways/package.json"
+	pinsGatewaysLock    = "pins/gateways/package-lock.json"
 )
 
 // fingerprint returns the name of the directory of a unit, which changes with its pins.

@@ -47,7 +47,7 @@ func Install(ctx context.Context, out io.Writer, everything bool) error {
 		}
 	}
 	if runtime.GOOS == "linux" {
-		units = append(units, clientsUnit, postgresUnit)
+		units = append(units, clientsUnit, geminiUnit, postgresUnit)
 	}
 	for _, u := range units {
 		if _, err := installed(ctx, u, out); err != nil {

@@ -137,7 +137,7 @@ func (e *recordedEnd) end(how string, args []any) {
 }
 
 func TestLockFileNamesNoAddress(t *testing.T) {
-	for _, name := range []string{pinsLock, pinsSuiteLock, pinsClientsLock, pinsMoreLock, pinsServersLock, pinsMoreServersLock, pinsWindowsLock} {
+	for _, name := range []string{pinsLock, pinsSuiteLock, pinsClientsLock, pinsGeminiLock, pinsMoreLock, pinsServersLock, pinsMoreServersLock, pinsWindowsLock, pinsGatewaysLock} {
 		if strings.Contains(pinned(name), `"resolved"`) {
 			t.Errorf("%s names a registry: write it with npm install --package-lock-only --omit-lockfile-registry-resolved", name)
 		}

@@ -14,7 +14,7 @@ func TestClientsKeepTheirSessionsThroughRestarts(t *testing.T) {
 	t.Parallel()
 	server := everythingHTTP.start(t)
 	c := newCrowd(t)
-	c.dial(serve(t, nil, "--url", server.url()).url, withSession...)
+	c.dial(serve(t, nil, "--url", server.url()).url, half(t, withSession)...)
 	c.settle(server)
 	c.restartBetweenCalls(server)
 	c.restartUnderReads(server)
@@ -25,9 +25,10 @@ func TestClientsKeepTheirSessionsThroughRestarts(t *testing.T) {
 // The same with a server of the Go SDK, which can be made to die at exact moments.
 func TestClientsKeepTheirSessionsThroughRestartsOfAnSDKServer(t *testing.T) {
 	t.Parallel()
-	server := sdkStateful(len(withSession)).start(t)
+	clients := half(t, withSession)
+	server := sdkStateful(len(clients)).start(t)
 	c := newCrowd(t)
-	c.dial(serve(t, nil, "--url", server.url()).url, withSession...)
+	c.dial(serve(t, nil, "--url", server.url()).url, clients...)
 	c.settle(server)
 	c.restartBetweenCalls(server)
 	c.restartUnderReads(server)

@@ -11,7 +11,7 @@ func TestStdioClientsGoOnThroughRestartsOfAServerAtAURL(t *testing.T) {
 		kind    webKind
 		clients []clientKind
 	}{
-		{everythingHTTP, eachLibrary},
+		{everythingHTTP, half(t, eachLibrary)},
 		{everythingSSE, []clientKind{goSDK, tsV1}},
 	} {
 		t.Run(row.kind.name, func(t *testing.T) {

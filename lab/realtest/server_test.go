@@ -102,6 +102,12 @@ func oneOfEach(t *testing.T, pairs []pair) []pair {
 	return some
 }
 
+// half returns half of all, chosen by what is tested, or all in a run of everything.
+func half[T any](t *testing.T, all []T) []T {
+	t.Helper()
+	return sample.Some(sample.Seed(t, gauzeBinary()), all, 2)
+}
+
 // mostPairs is every server with one client, and every client library with two servers.
 func mostPairs() []pair {
 	var all []pair

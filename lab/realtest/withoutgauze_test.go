@@ -12,12 +12,13 @@ import (
 // and docs that say so are to be changed. Servers differ in how they say that a session is gone: 400, or, as the
 // protocol wants it, 404.
 func TestClientsWithoutGauzeDoNotSurviveARestart(t *testing.T) {
-	for _, kind := range []webKind{everythingHTTP, sdkStateful(len(withSession))} {
+	clients := half(t, withSession)
+	for _, kind := range []webKind{everythingHTTP, sdkStateful(len(clients))} {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			server := kind.start(t)
 			c := newCrowd(t)
-			c.dial(server.url(), withSession...)
+			c.dial(server.url(), clients...)
 			c.settle(server)
 			server.restart()
 			c.all("without gauze", func(m *member) error {
