@@ -8,7 +8,7 @@
 //	task.go    the task that is stopped and resumed
 //	screen.go  the timeline that the user sees
 //	fold.go    the width of a line
-//	signal_*   how a server is killed and suspended
+//	signal_*, stopped_*   how a server is killed and suspended
 //	tally.go   the count at the end, and the guarantees it checks
 //
 // Package breakable is the server.

@@ -3,13 +3,8 @@
 package demo
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -24,27 +19,12 @@ func (s *server) freeze(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	pid := strconv.Itoa(s.pid)
+	pid := s.pid
 	s.mu.Unlock()
-	for ctx.Err() == nil {
-		if strings.HasPrefix(state(pid), "T") {
-			return nil
-		}
+	for ctx.Err() == nil && !stopped(pid) {
 		time.Sleep(time.Millisecond)
 	}
 	return ctx.Err()
-}
-
-// state returns the state of a process, as one letter.
-func state(pid string) string {
-	if stat, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil {
-		return strings.TrimSpace(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	}
-	out, err := exec.Command("ps", "-o", "state=", "-p", pid).Output()
-	if err != nil {
-		return "T" // not known: continue
-	}
-	return strings.TrimSpace(string(out))
 }
 
 // signal sends a signal to the server, if it is running.
