@@ -153,7 +153,7 @@ func TestChoose(t *testing.T) {
 		{false, "test", "compiler, programs, test-lab, test-race, test-release, test-plain, test-logins, test-temporal"},
 		{false, "windows", "windows-test, windows-real"},
 		{true, "soak", "soak"},
-		{false, "", "gofmt, compiler, programs, staticcheck, realparts, vet, types-windows, types-darwin, test-lab, test-race, test-release, test-plain, test-logins, test-temporal"},
+		{false, "", "gofmt, compiler, programs, realparts, types-windows, types-darwin, vet, test-lab, test-race, staticcheck, test-release, test-plain, test-logins, test-temporal"},
 		{true, "", names(steps)},
 	} {
 		chosen, err := choose(steps, c.all, c.only)

@@ -48,7 +48,9 @@ var raceOptions = []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0"}
 
 func (g goTest) run(ctx context.Context, out io.Writer) (tally, error) {
 	f := newFollower(out)
-	err := f.run(g.command(ctx))
+	cmd := g.command(ctx)
+	err := f.run(cmd)
+	measure(ctx, cmd)
 	if err != nil {
 		err = g.repeatFailures(ctx, f, err)
 	}

@@ -48,7 +48,7 @@ func staticcheck(ctx context.Context, _ io.Writer) (tally, error) {
 		return tally{}, err
 	}
 	for _, dir := range []string{".", "lab"} {
-		_, failed := quietly(ctx, dir, moreMemory, tool, "./...")
+		_, failed := idly(ctx, dir, moreMemory, tool, "./...")
 		err = errors.Join(err, failed)
 	}
 	return tally{}, err

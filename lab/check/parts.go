@@ -63,8 +63,17 @@ func quietly(ctx context.Context, dir string, env []string, argv ...string) ([]b
 	cmd.Env = append(os.Environ(), env...)
 	cmd.WaitDelay = 10 * time.Second
 	output, err := cmd.CombinedOutput()
+	measure(ctx, cmd)
 	if err != nil {
 		return output, fmt.Errorf("%s\n%s: %w", bytes.TrimSpace(output), strings.Join(argv, " "), err)
 	}
 	return output, nil
+}
+
+// idly is quietly for a command that takes only what other processes leave of the processor, if the system can do that.
+func idly(ctx context.Context, dir string, env []string, argv ...string) ([]byte, error) {
+	if nice, err := exec.LookPath("nice"); err == nil {
+		argv = append([]string{nice}, argv...)
+	}
+	return quietly(ctx, dir, env, argv...)
 }

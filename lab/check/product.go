@@ -26,8 +26,27 @@ var unraced = map[string]string{
 	"internal/testonly/":             "what tests use is raced in the tests that use it",
 }
 
-// isUnraced reports whether a package of the product is one of them.
+// racedWithAll are packages that share little memory, and whose own tests take several times as long with the race
+// detector. By default it watches them in the tests of the packages named here, which use them from many goroutines; their
+// own tests run with it in a run of everything.
+var racedWithAll = map[string][]string{
+	"internal/access/bearer":    {"internal/wrap/gateway"},
+	"internal/disk/files":       {"internal/tasks/taskrun", "internal/agent/agenttools"},
+	"internal/disk/journal":     {"internal/tasks/taskrun", "internal/agent/agenttools", "internal/views/dashboard"},
+	"internal/views/metrics":    {"internal/views/dashboard"},
+	"internal/workshop/backup":  {"internal/agent/agenttools", "internal/views/dashboard"},
+	"internal/workshop/fleet":   {"internal/agent/agenttools", "internal/views/dashboard"},
+	"internal/workshop/trust":   {"internal/agent/agenttools"},
+	"internal/workshop/upgrade": {}, // one download at a time, which is waited for
+	"internal/wrap/probe":       {"internal/agent/agenttools", "internal/views/dashboard"},
+	"llm":                       {"internal/wrap/stages/correction"},
+}
+
+// isUnraced reports whether the tests of a package of the product run without the race detector.
 func isUnraced(pkg string) bool {
+	if _, later := racedWithAll[pkg]; later && !programs.Everything() {
+		return true
+	}
 	for name := range unraced {
 		if pkg == name || strings.HasSuffix(name, "/") && strings.HasPrefix(pkg, name) {
 			return true
@@ -56,18 +75,21 @@ func testPlain(ctx context.Context, out io.Writer) (tally, error) {
 
 // split returns the packages of the product that are tested with the race detector, and the others.
 func split(ctx context.Context) (raced, plain []string, err error) {
-	listed, err := quietly(ctx, "", nil, "go", "list", "-f", "{{.ImportPath}}\t{{.Dir}}\t{{join .GoFiles \"\t\"}}", "./...")
+	const module = "github.com/gauze-mcp/gauze/"
+	listed, err := quietly(ctx, "", nil, "go", "list", "-f", "{{.ImportPath}}\t{{.Dir}}\t{{join .GoFiles \" \"}}\t{{join .Deps \" \"}}", "./...")
 	if err != nil {
 		return nil, nil, err
 	}
+	uses := map[string][]string{}
 	for line := range strings.Lines(string(listed)) {
-		fields := strings.Split(strings.TrimSpace(line), "\t")
-		pkg, dir, files := fields[0], fields[1], fields[2:]
+		fields := strings.Split(strings.TrimRight(line, "\n"), "\t")
+		pkg, dir, files := fields[0], fields[1], strings.Fields(fields[2])
+		uses[strings.TrimPrefix(pkg, module)] = strings.Fields(fields[3])
 		concurrent, err := sharesMemory(dir, files)
 		if err != nil {
 			return nil, nil, err
 		}
-		if concurrent && !isUnraced(strings.TrimPrefix(pkg, "github.com/gauze-mcp/gauze/")) {
+		if concurrent && !isUnraced(strings.TrimPrefix(pkg, module)) {
 			raced = append(raced, pkg)
 		} else {
 			plain = append(plain, pkg)
@@ -76,6 +98,13 @@ func split(ctx context.Context) (raced, plain []string, err error) {
 	if len(raced) == 0 {
 		return nil, nil, fmt.Errorf("no package shares memory: sharesMemory does not work")
 	}
+	for pkg, users := range racedWithAll {
+		for _, user := range users {
+			if !slices.Contains(uses[user], module+pkg) || !slices.Contains(raced, module+user) {
+				return nil, nil, fmt.Errorf("the tests of %s do not watch %s with the race detector\nnext: correct racedWithAll in lab/check/product.go", user, pkg)
+			}
+		}
+	}
 	return raced, plain, nil
 }
 
@@ -83,9 +112,6 @@ func split(ctx context.Context) (raced, plain []string, err error) {
 // sync.WaitGroup, or guards memory against others.
 func sharesMemory(dir string, files []string) (found bool, err error) {
 	for _, name := range files {
-		if name == "" {
-			continue // a package that has only tests
-		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil, parser.SkipObjectResolution)
 		if err != nil {
 			return false, err

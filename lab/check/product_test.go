@@ -3,7 +3,10 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 )
 
 func TestSharesMemory(t *testing.T) {
@@ -33,9 +36,29 @@ func TestExceptionsFromTheRaceDetector(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for pkg, want := range map[string]bool{"internal/testonly/census": true, "internal/mend/repair": true, "internal/mend/repair/x": false, "internal/wrap/kernel": false} {
+	t.Setenv(sample.EnvAll, "")
+	for pkg, want := range map[string]bool{"internal/disk/journal": true, "internal/testonly/census": true, "internal/mend/repair": true, "internal/mend/repair/x": false, "internal/wrap/kernel": false} {
 		if isUnraced(pkg) != want {
 			t.Errorf("%s: want %v", pkg, want)
+		}
+	}
+}
+
+func TestARunOfEverythingRacesMore(t *testing.T) {
+	t.Chdir("../..")
+	racedWith := func(all string) []string {
+		t.Setenv(sample.EnvAll, all)
+		raced, _, err := split(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raced
+	}
+	byDefault, everything := racedWith(""), racedWith("1")
+	for pkg := range racedWithAll {
+		pkg = "github.com/gauze-mcp/gauze/" + pkg
+		if slices.Contains(byDefault, pkg) || !slices.Contains(everything, pkg) {
+			t.Errorf("%s: the race detector must watch its tests in a run of everything, and only there", pkg)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -93,7 +94,20 @@ type outcome struct {
 	tally
 	name string
 	took time.Duration
+	cpu  time.Duration // of the commands that it ran
 	err  error
+}
+
+// meter adds up the CPU time of the commands of one step, which is in the context of its run.
+type meter struct{ spent atomic.Int64 }
+
+type meterKey struct{}
+
+// measure adds what a command that has ended used, with its children.
+func measure(ctx context.Context, cmd *exec.Cmd) {
+	if m, ok := ctx.Value(meterKey{}).(*meter); ok && cmd.ProcessState != nil {
+		m.spent.Add(int64(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()))
+	}
 }
 
 // report runs the steps and prints the result of each, then the total.
@@ -139,9 +153,9 @@ func report(ctx context.Context, steps []step, out io.Writer, table bool) int {
 
 // printTable prints a line for every step, and the commit that was tested.
 func printTable(ctx context.Context, all []outcome, out io.Writer) {
-	fmt.Fprintf(out, "\n%-16s %7s %7s %8s %8s\n", "step", "passed", "failed", "skipped", "seconds")
+	fmt.Fprintf(out, "\n%-16s %7s %7s %8s %8s %8s\n", "step", "passed", "failed", "skipped", "seconds", "CPU")
 	for _, o := range all {
-		fmt.Fprintf(out, "%-16s %7d %7d %8d %8.0f\n", o.name, o.passed, o.failed, o.skipped, o.took.Seconds())
+		fmt.Fprintf(out, "%-16s %7d %7d %8d %8.0f %8.0f\n", o.name, o.passed, o.failed, o.skipped, o.took.Seconds(), o.cpu.Seconds())
 	}
 	commit, err := exec.CommandContext(context.WithoutCancel(ctx), "git", "describe", "--always", "--dirty", "--abbrev=12").Output()
 	if err != nil {
@@ -164,8 +178,8 @@ func batches(steps []step) [][]step {
 }
 
 // atOnce is the number of steps of a phase that run at the same time. What looks at the tree keeps a core
-// busy, and the first two compile nothing that the other does. Tests also wait for servers and clients.
-var atOnce = map[phase]int{looked: 2, tested: 3}
+// busy, and compiles nothing that the programs do. Tests also wait for servers and clients.
+var atOnce = map[phase]int{looked: 2, tested: 4}
 
 // runBatch runs the steps of a batch, atOnce of its phase at a time. A step that runs alone prints as it goes; the
 // output of steps that run beside each other is printed when each is done.
@@ -197,8 +211,9 @@ func runBatch(ctx context.Context, batch []step, out io.Writer) []outcome {
 func runStep(ctx context.Context, s step, out io.Writer) outcome {
 	fmt.Fprintf(out, "%-16s %s\n", s.name, s.about)
 	start := time.Now()
-	t, err := s.run(ctx, out)
-	took := time.Since(start)
+	var m meter
+	t, err := s.run(context.WithValue(ctx, meterKey{}, &m), out)
+	took, cpu := time.Since(start), time.Duration(m.spent.Load())
 	verdict := "ok"
 	switch {
 	case err != nil:
@@ -210,6 +225,10 @@ func runStep(ctx context.Context, s step, out io.Writer) outcome {
 	case t == tally{}:
 		t.passed = 1
 	}
-	fmt.Fprintf(out, "%-16s %-6s  %6.1f s  %s\n", s.name, verdict, took.Seconds(), t)
-	return outcome{t, s.name, took, err}
+	spent := ""
+	if cpu > 0 {
+		spent = fmt.Sprintf("%.1f s of CPU", cpu.Seconds())
+	}
+	fmt.Fprintf(out, "%-16s %-6s  %6.1f s  %15s  %s\n", s.name, verdict, took.Seconds(), spent, t)
+	return outcome{t, s.name, took, cpu, err}
 }

@@ -18,16 +18,17 @@ import (
 var steps = []step{
 	{name: "gofmt", about: "every file is formatted", run: formatted},
 	{name: "compiler", about: "a C compiler, for the race detector", run: compiler}, // first: with cgo, packages are compiled again
-	{name: "programs", about: "gauze and the laboratory's programs, named by their bytes", run: buildPrograms},
-	{name: "staticcheck", phase: looked, about: "staticcheck of the product and the laboratory", run: staticcheck},
+	// The programs are compiled while the others wait for the network and look at the tree.
+	{name: "programs", phase: looked, about: "gauze and the laboratory's programs, named by their bytes", run: buildPrograms},
 	{name: "realparts", phase: looked, about: "real servers and clients, pinned", run: install},
-	{name: "vet", phase: looked, about: "go vet of every module that the default level tests", run: vet},
 	{name: "types-windows", phase: looked, about: "the types of the product, its tests and the laboratory's tests for Windows, and analyzers of go vet", run: checkFor("windows")},
 	{name: "types-darwin", phase: looked, about: "the types of the product and its tests for macOS, and analyzers of go vet", run: checkFor("darwin")},
-	// The longest begin first.
+	{name: "vet", phase: looked, about: "go vet of every module that the default level tests", run: vet},
+	// The longest begin first. Staticcheck uses what the tests leave of the processor while they wait.
 	{name: "test-lab", phase: tested, about: "gauze as users run it: real servers and clients, a browser, hostile repositories, storms, the official suite",
 		run: goTest{dir: "lab", flags: []string{"-p", strconv.Itoa(runtime.NumCPU() + 2)}}.run},
 	{name: "test-race", phase: tested, about: "packages whose goroutines share memory, with the race detector", run: testRaced},
+	{name: "staticcheck", phase: tested, about: "staticcheck of the product and the laboratory", run: staticcheck},
 	{name: "test-release", phase: tested, about: "what a release consists of: made, installed with each channel's own tools, and run", run: goTest{dir: "lab/release"}.run},
 	{name: "test-plain", phase: tested, about: "all other packages of the product", run: testPlain},
 	{name: "test-logins", phase: tested, about: "a real authorization server: calls over many expiries, eight processes with one login, outages and kills; attacks on logins",
