@@ -118,7 +118,12 @@ func (v *verdict) judge(id string, direct, wrapped message) {
 		return
 	}
 	v.improvements[name]++
-	v.again[wrapped.key()] = name == repeated
+	v.again[wrapped.key()] = name == repeated || name == healed && failedTwice(wrapped)
+}
+
+// failedTwice reports whether gauze sent a call again, so that its answer may come after those of later calls.
+func failedTwice(wrapped message) bool {
+	return strings.Contains(wrapped.raw, fault.ModelMark+"] The call failed twice. ")
 }
 
 // improvement names what the difference between two answers is, or returns "" if it is harm.
@@ -133,7 +138,7 @@ func improvement(direct, wrapped message) string {
 		direct.Error == nil && d.IsError && w.IsError && w.begins(d)) {
 		return diagnosed
 	}
-	if strings.Contains(wrapped.raw, fault.ModelMark+"] The call failed twice. ") && direct.Error != nil && strings.Contains(wrapped.raw, quotedMessage(direct.Error)) {
+	if failedTwice(wrapped) && direct.Error != nil && strings.Contains(wrapped.raw, quotedMessage(direct.Error)) {
 		return repeated
 	}
 	// An error has no place for a receipt: what shows is that the server no longer refuses the call.

@@ -216,7 +216,7 @@ func (g *generated) call(m message) {
 	case why != "" && t.enforces == "error":
 		g.fail(m, -32602, "Invalid arguments for tool "+t.name+": "+why)
 	case why != "":
-		g.text(m, "Input validation error: "+why, true)
+		g.text(m, "Invalid arguments: "+why, true) // not in the words of a library, which would check values, too
 	default:
 		g.run(m, t.behaviour, string(params.Arguments), params.Meta.ProgressToken)
 	}

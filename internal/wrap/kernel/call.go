@@ -164,7 +164,7 @@ func (s *Session) newCall(m *wire.Message) *Call {
 type table struct {
 	s           *Session
 	calls       callsByID        // not done
-	tokens      map[string]*Call // the same, by raw progress token
+	tokens      tokens           // the same, by raw progress token
 	queue       []*Call          // queued, in the order in which they go
 	queuedBytes int              // in queue, and in calls that wait while they are held
 	flight      map[uint64]*Call // sent, by our id; without streams
@@ -241,9 +241,7 @@ func (t *table) register(c *Call) {
 		return
 	}
 	t.calls.add(c)
-	if c.token != "" {
-		t.tokens[c.token] = c
-	}
+	t.tokens.add(c)
 }
 
 // forget removes a call that is done.
@@ -255,9 +253,7 @@ func (t *table) forget(c *Call) {
 	if c.own == nil && c.id != nil {
 		t.calls.remove(c.id)
 	}
-	if c.token != "" && t.tokens[c.token] == c {
-		delete(t.tokens, c.token)
-	}
+	t.tokens.remove(c)
 	t.s.leaving.checkEmptied()
 }
 

@@ -35,7 +35,7 @@
 //	begin.go       how a session begins although its server does not; portrait.go: from what was kept
 //	watch.go       deadlines, probes, hangs; idle.go: servers that no call waits for; elsewhere.go: those that serve HTTP instead
 //	questions.go   requests from the server to the client, and ours
-//	notices.go     notifications from the server
+//	notices.go     notifications from the server; tokens.go: which call progress is about
 //	replace.go     a restart that the user asked for
 //	outlet.go      messages to the client, in order
 //	id.go          the ids of requests

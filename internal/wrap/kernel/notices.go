@@ -80,7 +80,7 @@ func (v *server) about(conn *upstream.Conn, m *wire.Message) []byte {
 		return nil // they belong to no request
 	case "notifications/progress":
 		token, _ := wire.Field(m.Params, "progressToken")
-		if c := v.s.table.tokens[tokenKey(token)]; c != nil {
+		if c := v.s.table.tokens.sent(tokenKey(token)); c != nil {
 			return c.id
 		}
 		return nil
@@ -110,8 +110,8 @@ func (v *server) progress(m *wire.Message) bool {
 	if wire.Fields(m.Params, values[:], "progressToken", "progress") != nil {
 		return false
 	}
-	c := v.s.table.tokens[tokenKey(values[0])]
-	if c == nil || c.state != sent {
+	c := v.s.table.tokens.sent(tokenKey(values[0]))
+	if c == nil {
 		return v.tasks[tokenKey(values[0])] // a task reports progress after its call's answer
 	}
 	c.heard = time.Now()

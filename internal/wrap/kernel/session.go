@@ -96,7 +96,7 @@ func New(o Options) *Session {
 	}
 	s.work.life, s.work.endLife = context.WithCancel(context.Background())
 	s.ids = ids{s: s, lastID: o.LastID}
-	s.table = table{s: s, calls: newCallsByID(), flight: map[uint64]*Call{}, opened: map[uint64]*Call{}, tokens: map[string]*Call{}}
+	s.table = table{s: s, calls: newCallsByID(), flight: map[uint64]*Call{}, opened: map[uint64]*Call{}, tokens: newTokens()}
 	s.table.roomy.L = &s.mu
 	s.order = order{s: s, admission: admission{fixed: o.Limits.Window, tools: map[string]int{}}}
 	s.panel = newPanel(s, o.Stages)

@@ -54,9 +54,16 @@ func inconsistency(s *Session) error {
 			return fmt.Errorf("%s is %v and in no such table", id, c.state)
 		}
 	}
-	for token, c := range s.table.tokens {
-		if s.table.calls.of(c.id) != c {
-			return fmt.Errorf("the token %s belongs to no call", token)
+	for token, first := range s.table.tokens.first {
+		for _, c := range append(slices.Clip(s.table.tokens.more[token]), first) {
+			if s.table.calls.of(c.id) != c {
+				return fmt.Errorf("the token %s belongs to no call", token)
+			}
+		}
+	}
+	for token := range s.table.tokens.more {
+		if s.table.tokens.first[token] == nil {
+			return fmt.Errorf("calls with the token %s are without a first", token)
 		}
 	}
 	for i, c := range s.table.queue {

@@ -106,7 +106,7 @@ func (s *story) run(o Options) *story {
 	s.reading = make(chan struct{})
 	close(s.reading)
 	o.Events = event.New()
-	heard, stopEvents := o.Events.Subscribe(20_000)
+	heard, stopEvents := o.Events.Subscribe(4000) // more takes longer to allocate than most stories take
 	if mark := census.Mark(s.t); o.Spec.Command != "" {
 		o.Spec.Env = append(slices.Clip(o.Spec.Environment()), mark)
 	}
@@ -117,7 +117,12 @@ func (s *story) run(o Options) *story {
 	s.cancel = cancel
 	var collecting sync.WaitGroup
 	collecting.Go(func() {
+		var last uint64
 		for e := range heard {
+			if e.Seq != last+1 {
+				s.t.Errorf("events %d to %d were missed", last+1, e.Seq-1)
+			}
+			last = e.Seq
 			s.mu.Lock()
 			if e.Kind == mark {
 				s.marked = max(s.marked, e.Count)
