@@ -354,7 +354,7 @@ func TestPackagesPrepareLittleBeforeTheyAreUsed(t *testing.T) {
 		maxPackageBytes, maxPackageAllocs = 90_000, 420    // of each
 	)
 	gauze := filepath.Join(t.TempDir(), "gauze")
-	if out, err := exec.Command("go", "build", "-o", gauze, "./cmd/gauze").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", gauze, "./cmd/gauze").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	cmd := exec.Command(gauze, "version")

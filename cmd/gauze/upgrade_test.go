@@ -2,9 +2,9 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,6 +21,7 @@ import (
 
 // released is gauze as a release has it.
 type released struct {
+	path    string
 	program []byte
 	files   map[string][]byte // the release's, by name
 }
@@ -41,7 +42,7 @@ var testReleases = sync.OnceValues(func() (map[string]released, error) {
 		if err != nil {
 			return nil, err
 		}
-		made[version] = released{program, releasetest.Files(version, program)}
+		made[version] = released{file, program, releasetest.Files(version, program)}
 	}
 	return made, nil
 })
@@ -67,19 +68,28 @@ type upgrading struct {
 
 func newUpgrading(t *testing.T) *upgrading {
 	t.Helper()
-	old := releaseOf(t, "1.2.0").program
+	old := releaseOf(t, "1.2.0")
 	home := t.TempDir()
 	u := &upgrading{releasetest.Serve(t), t, filepath.Join(home, "bin", "gauze"+exe()), home}
 	u.Key = testKey()
 	if err := os.Mkdir(filepath.Dir(u.path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(u.path, old, 0o755); err != nil {
+	if err := old.put(u.path); err != nil {
 		t.Fatal(err)
 	}
-	u.publish("1.2.0")
+	u.PublishFiles(releasetest.Dir("1.2.0"), old.files)
 	u.publish("1.3.0")
 	return u
+}
+
+// put installs the program at a path. An upgrade replaces the file and never writes into it, so that all tests can have
+// the same one. A program that was just written cannot be started while another test has inherited the file.
+func (r released) put(path string) error {
+	if runtime.GOOS != "windows" && os.Link(r.path, path) == nil {
+		return nil
+	}
+	return os.WriteFile(path, r.program, 0o755)
 }
 
 // publish makes a version the latest release.
@@ -167,7 +177,7 @@ func TestUpgradeInACacheReplacesAnOlderCopy(t *testing.T) {
 	u.want(0, []string{"upgrade", "--version", "1.2.0"}, "The copy of gauze that clients start is now version 1.2.0: "+copied)
 	u.wantCopy(copied, "1.2.0")
 
-	if err := os.WriteFile(cached, releaseOf(t, "1.3.0").program, 0o755); err != nil {
+	if err := errors.Join(os.Remove(cached), releaseOf(t, "1.3.0").put(cached)); err != nil {
 		t.Fatal(err)
 	}
 	u.want(0, []string{"upgrade"}, "The copy of gauze that clients start is now version 1.3.0: "+copied)
@@ -210,6 +220,9 @@ func (u *upgrading) wantVersion(version string) {
 	}
 }
 
+// diskSeed is of the hashes in what disk returns, which are compared in one process.
+var diskSeed = maphash.MakeSeed()
+
 // disk describes all files beside gauze.
 func (u *upgrading) disk() (all string) {
 	u.t.Helper()
@@ -223,7 +236,7 @@ func (u *upgrading) disk() (all string) {
 		if err != nil {
 			break
 		}
-		all += fmt.Sprintf("%s %v %x\n", e.Name(), info.Mode(), sha256.Sum256(content))
+		all += fmt.Sprintf("%s %v %x\n", e.Name(), info.Mode(), maphash.Bytes(diskSeed, content))
 	}
 	if err != nil {
 		u.t.Fatal(err)

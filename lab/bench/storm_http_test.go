@@ -6,6 +6,7 @@ import (
 	samples "github.com/gauze-mcp/gauze/internal/testonly/sample"
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 	"github.com/gauze-mcp/gauze/lab/bench/history"
+	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
 // smallWebStorms returns storms that are as rough as the big ones, but shorter.
@@ -24,7 +25,13 @@ func smallWebStorms(t *testing.T, gauze, era, bug string) []webStorm {
 func TestSmallWebStormKeepsEveryPromise(t *testing.T) {
 	windowstest.Skip(t)
 	b, gauze := buildWithBugs(t)
-	for _, s := range smallWebStorms(t, gauze, "both", "") {
+	seed := samples.Seed(t, gauze)
+	for n, s := range smallWebStorms(t, gauze, "both", "") {
+		// The dialects over gauze run, and then the same over gauze serve. By default each dialect goes one of these ways, the
+		// next the other way.
+		if way, dialect := n/3, n%3; !programs.Everything() && uint64(way) != (uint64(dialect)+seed)%2 {
+			continue
+		}
 		t.Run(s.String(), func(t *testing.T) {
 			r, err := s.run(b, gauze)
 			if err != nil {
@@ -46,7 +53,7 @@ func TestEachModeOfTheWebStorm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range samples.Some(samples.Seed(t, gauze)+uint64(n), storms, 3) { // each mode in others
+		for _, s := range samples.Some(samples.Seed(t, gauze)+uint64(n), storms, 6) { // each mode in another
 			t.Run(s.String(), func(t *testing.T) {
 				r, err := s.run(b, gauze)
 				if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/testonly/dashlogin"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 	"github.com/gauze-mcp/gauze/internal/views/live"
 	"github.com/gauze-mcp/gauze/internal/views/timeline"
 	"github.com/gauze-mcp/gauze/lab/browsertest"
@@ -26,9 +27,11 @@ import (
 
 const (
 	numWraps   = 20
-	numRounds  = 10 // each with a kill
 	roundCalls = 30
 )
+
+// numRounds returns how many rounds there are, each with a kill.
+func numRounds() int { return sample.Part(10, 2) }
 
 // numbers is what every view says about one server.
 type numbers struct{ Calls, Restarts, Healed, Repaired, Saved uint64 }
@@ -74,7 +77,7 @@ func TestEveryViewAgrees(t *testing.T) {
 		c.want.Saved = counted[c.Name].Saved // how many calls meet a kill is chance
 		saved += int(c.want.Saved)
 	}
-	const want = numWraps * numRounds
+	want := numWraps * numRounds()
 	sums := recordedSums(t, r)
 	look := time.NewTicker(50 * time.Millisecond) // events are written a second later
 	defer look.Stop()
@@ -115,7 +118,7 @@ func TestEveryViewAgrees(t *testing.T) {
 
 // load makes calls from three callers in rounds, and kills the server during each.
 func (c *client) load(ctx context.Context) error {
-	for round := range numRounds {
+	for round := range numRounds() {
 		var mu sync.Mutex
 		var firstErr error
 		var callers sync.WaitGroup

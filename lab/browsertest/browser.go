@@ -38,6 +38,10 @@ func Open(ctx context.Context, chromium, axe string) (*Browser, error) {
 		return nil, err
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.CombinedOutput(io.Discard))
+	// All tabs share one process. Otherwise each starts one for its first, empty page, one for the page of the
+	// test, and one in reserve, which is more work than most tests are.
+	options = append(options, chromedp.Flag("renderer-process-limit", "1"), chromedp.Flag("disable-site-isolation-trials", true),
+		chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,SpareRendererForSitePerProcess"))
 	allocated, endAllocator := chromedp.NewExecAllocator(ctx, options...)
 	first, endFirst := chromedp.NewContext(allocated)
 	b := &Browser{ctx: first, axe: string(script), close: func() { endFirst(); endAllocator() }}

@@ -80,8 +80,9 @@ func (o *opened) confirmAFix(t *testing.T) {
 		p := o.page(t, "/configs")
 		press(t, p, linkOf(t, p, browsertest.EntryLink("hidden")), enter)
 		must(t, p.WaitText("hidden-server"))
+		must(t, p.Eval("window.marker = 1", nil))
 		press(t, p, "form[action$='/check'] button", enter)
-		must(t, p.Wait(`document.querySelector("button[value=heal]")`))
+		must(t, p.Wait(`!window.marker && document.querySelector("button[value=heal]")`)) // the page before may have that button too
 		press(t, p, "button[value=heal]", enter)
 		must(t, p.Wait(`document.querySelector("a.button[href$='/fix']")`))
 		press(t, p, "a.button[href$='/fix']", enter)

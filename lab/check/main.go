@@ -68,6 +68,7 @@ func prepare(everything bool, seed string, out io.Writer) {
 	// so that the same tree gives the same bytes everywhere. Only the race detector needs cgo.
 	os.Setenv("GOFLAGS", "-trimpath -buildvcs=false")
 	os.Setenv("CGO_ENABLED", "0")
+	os.Unsetenv("PYTHONDONTWRITEBYTECODE") // with it, each start of a server in Python compiles all of its modules
 	os.Unsetenv(sample.EnvAll)
 	if everything {
 		os.Setenv(sample.EnvAll, "1")

@@ -112,7 +112,7 @@ func TestAProblemIsNoPass(t *testing.T) {
 }
 
 func TestLegsAreChosenByWord(t *testing.T) {
-	for word, want := range map[string]int{"": 12, "stdio": 2, "up-all": 2, "2025-11-25": 6, "2026-07-28-client": 1, "std": 0} {
+	for word, want := range map[string]int{"": 12, "stdio": 2, "up-all": 2, "2025-11-25": 6, "2026-07-28-client": 1, "std": 0, "stdio,2025-11-25": 7, "stdio,stdio": 2, "stdio,std": 0, "stdio,": 0} {
 		if got := chooseLegs(word); len(got) != want {
 			t.Errorf("%q chooses %v", word, got)
 		}

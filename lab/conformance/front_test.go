@@ -69,17 +69,28 @@ func (l *lab) must(t *testing.T, leg leg, f front) sheet {
 
 func TestTheSuiteSeesWhatAFrontDoes(t *testing.T) {
 	l, leg := testLab(t), leg{"2025-11-25", httpToHTTP}
-	direct := []sheet{l.must(t, leg, nil), l.must(t, leg, nil)}
+	direct := []sheet{l.must(t, leg, nil)}
 	if n := direct[0].verdicts(); n < 80 {
 		t.Fatalf("only %d checks", n)
 	}
+	again := func() { // for a check that varies without a proxy, too
+		for len(direct) < 3 {
+			direct = append(direct, l.must(t, leg, nil))
+		}
+	}
 	plain := report{leg: leg, through: []sheet{l.must(t, leg, standIn{})}}
-	plain.compare(direct)
+	if plain.compare(direct); len(plain.differences) > 0 {
+		again()
+		plain.compare(direct)
+	}
 	if show(t.Output(), []report{plain}, true) != 0 {
 		t.Error("the plain proxy makes a difference")
 	}
 	deaf := report{leg: leg, through: []sheet{l.must(t, leg, standIn{refuses: http.MethodDelete})}}
-	deaf.compare(direct)
+	if deaf.compare(direct); len(deaf.differences) > 2 {
+		again()
+		deaf.compare(direct)
+	}
 	var got []string
 	for _, d := range deaf.differences {
 		got = append(got, d.id+" "+d.direct+" "+d.through)

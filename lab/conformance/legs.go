@@ -47,11 +47,25 @@ func (l leg) direct() leg {
 	return l
 }
 
-// chooseLegs returns the legs with that name, version or kind.
+// chooseLegs returns the legs with one of these names, versions or kinds, which commas separate. It
+// returns none if one of them names no leg.
 func chooseLegs(only string) []leg {
-	return slices.DeleteFunc(slices.Clone(allLegs), func(l leg) bool {
-		return only != "" && only != l.String() && only != l.version && only != string(l.kind)
-	})
+	if only == "" {
+		return slices.Clone(allLegs)
+	}
+	chosen := map[leg]bool{}
+	for word := range strings.SplitSeq(only, ",") {
+		known := false
+		for _, l := range allLegs {
+			if word == l.String() || word == l.version || word == string(l.kind) {
+				chosen[l], known = true, true
+			}
+		}
+		if !known {
+			return nil
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(allLegs), func(l leg) bool { return !chosen[l] })
 }
 
 func legNames(legs []leg) string {

@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
 	flags.SetOutput(out)
 	runs := flags.Int("runs", 1, "runs through gauze for each leg")
-	only := flags.String("only", "", "only the legs with this name, version or kind: "+legNames(allLegs))
+	only := flags.String("only", "", "only the legs with one of these names, versions or kinds, separated by commas: "+legNames(allLegs))
 	gauze := flags.String("gauze", "", "path of the gauze binary to test (default: build ./cmd/gauze)")
 	verbose := flags.Bool("v", false, "print progress, and which scenarios do not apply")
 	if err := flags.Parse(args); err != nil {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 )
@@ -48,7 +47,7 @@ func TestBrokenSetupsInARealClient(t *testing.T) {
 	if len(causes) < 25 {
 		t.Errorf("only %d causes", len(causes))
 	}
-	for i, s := range sample.Some(sample.Seed(t, gauzeBinary()), failing, 10) {
+	for i, s := range some(t, failing, 20) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, web)

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 
@@ -74,7 +73,7 @@ func TestBrokenSetups(t *testing.T) {
 	for name := range documented {
 		t.Errorf("docs/broken.md lists %q, which is not here", name)
 	}
-	for _, s := range sample.Some(sample.Seed(t, gauzeBinary()), brokenSetups(), 10) {
+	for _, s := range some(t, brokenSetups(), 10) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, web)

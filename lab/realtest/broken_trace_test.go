@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 
@@ -29,7 +28,7 @@ func TestBrokenSetupsTrace(t *testing.T) {
 	strace := realparts.NeedTracer(t)
 	web := &neighbours{http: everythingHTTP.start(t), sse: everythingSSE.start(t)}
 	setups := slices.DeleteFunc(brokenSetups(), func(s brokenSetup) bool { return !slices.Contains(traced, s.name) })
-	for _, s := range sample.Some(sample.Seed(t, gauzeBinary()), setups, 5) {
+	for _, s := range some(t, setups, 7) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, web)

@@ -12,7 +12,7 @@
 //	task                 a task over four servers is resumed after kill -9 of gauze, with every effect once
 //	judges               Claude Code, Codex, Gemini CLI, opencode and Copilot CLI read what gauze writes
 //	judges_absent        two of them learn why a server is absent, and begin without one that was reached before
-//	oneentry             three of them have one entry, gauze connect; a server is killed and one is changed in their sessions
+//	oneentry             two of them, three in a run of everything, have one entry, gauze connect; a server is killed and one is changed in their sessions
 //	wrapall              thirty servers of ten clients wrapped, tried and unwrapped
 //	withoutgauze         the same clients without gauze
 //

@@ -41,7 +41,7 @@ func TestSlowStartKeepsTheSession(t *testing.T) {
 		}
 		return append([]string{sh, "-c", `sleep 5; exec "$@"`, "sh"}, server...)
 	}
-	for _, p := range []pair{{goSDK, timeServer}, {goSDK, everything}, {mcpGo, timeServer}} {
+	for _, p := range half(t, []pair{{goSDK, timeServer}, {goSDK, everything}, {mcpGo, timeServer}}) {
 		t.Run(p.name(), func(t *testing.T) {
 			t.Parallel()
 			s := open(t, p, setup{launch: slowly})

@@ -15,6 +15,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
 // fleet is what gauze sees of the house.
@@ -99,8 +100,12 @@ func (h *house) byHand() map[string]seen {
 // What gauze adds is taken by the real client as it was meant, what is wrapped works through gauze, and what is
 // unwrapped is byte for byte what it was.
 func TestJudgesTakeWhatIsAddedAndWrapped(t *testing.T) {
-	for _, j := range asked() {
-		for _, s := range startings {
+	seed := ownSeed(t)
+	for i, j := range asked() {
+		for n, s := range startings {
+			if !programs.Everything() && (seed+uint64(i)+uint64(n))%2 > 0 {
+				continue // the other client begins with this one
+			}
 			t.Run(string(j.client)+"/"+s.name, func(t *testing.T) {
 				t.Parallel()
 				h := newHouse(t, j)

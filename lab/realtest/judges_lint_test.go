@@ -226,7 +226,9 @@ func finds(code clientconfig.Code, all []clientconfig.Problem) bool {
 // The real client stumbles over what the lint finds, and takes what it mends.
 func TestJudgesAgreeWithTheLint(t *testing.T) {
 	for _, j := range asked() {
-		for i, batch := range j.batches(t) {
+		all := j.batches(t)
+		last := len(all) - 1 // the one with the most defects
+		for i, batch := range append(half(t, all[:last]), all[last]) {
 			t.Run(fmt.Sprintf("%s/broken %d", j.client, i), func(t *testing.T) {
 				t.Parallel()
 				h := newHouse(t, j)
@@ -303,14 +305,13 @@ var spoiltFiles = []spoiltFile{
 
 // The same for files as a whole.
 func TestJudgesAgreeWithTheLintOfFiles(t *testing.T) {
-	for i, f := range spoiltFiles {
-		all := asked()
-		at := slices.IndexFunc(all, func(j judge) bool { return j.client == f.client })
-		if at < 0 {
-			continue
-		}
-		j := all[at]
-		t.Run(fmt.Sprintf("%s/%s %d", f.client, f.code, i), func(t *testing.T) {
+	all := asked()
+	by := func(f spoiltFile) int {
+		return slices.IndexFunc(all, func(j judge) bool { return j.client == f.client })
+	}
+	for _, f := range half(t, slices.DeleteFunc(slices.Clone(spoiltFiles), func(f spoiltFile) bool { return by(f) < 0 })) {
+		j := all[by(f)]
+		t.Run(fmt.Sprintf("%s/%s %d", f.client, f.code, slices.Index(spoiltFiles, f)), func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t, j)
 			h.write(h.file, strings.NewReplacer("ENTRY", strings.ReplaceAll(neighbour[j.client].entry, "PROGRAM", h.witness("s0")), "PROGRAM", h.witness("s0")).Replace(f.text))
@@ -341,11 +342,12 @@ func TestJudgesAgreeWithTheLintOfFiles(t *testing.T) {
 func TestJudgeOfApproval(t *testing.T) {
 	const named, all, no = `{"enabledMcpjsonServers": ["s0"]}`, `{"enableAllProjectMcpServers": true}`, `{"disabledMcpjsonServers": ["s0"]}`
 	const user, project, local = ".claude/settings.json", "project/.claude/settings.json", "project/.claude/settings.local.json"
-	for i, c := range []struct {
+	type approval struct {
 		trusted bool
 		files   map[string]string
 		state   string
-	}{
+	}
+	for i, c := range half(t, []approval{
 		{false, nil, dead},
 		{true, nil, dead},
 		{false, map[string]string{project: all}, dead},
@@ -354,7 +356,7 @@ func TestJudgeOfApproval(t *testing.T) {
 		{true, map[string]string{local: named}, works},
 		{false, map[string]string{user: named}, works},
 		{false, map[string]string{user: all, project: no}, refused},
-	} {
+	}) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t, judges[0])

@@ -10,7 +10,7 @@ import (
 )
 
 func TestKilledServerComesBack(t *testing.T) {
-	for _, p := range half(t, oneOfEach(t, everyPair())) {
+	for _, p := range some(t, oneOfEach(t, everyPair()), 3) {
 		t.Run(p.name(), func(t *testing.T) {
 			t.Parallel()
 			s := open(t, p, setup{})
@@ -63,7 +63,7 @@ func (s *session) settleTools() {
 }
 
 func TestKilledDuringALongCall(t *testing.T) {
-	for _, c := range half(t, eachLibrary) {
+	for _, c := range some(t, eachLibrary, 4) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t, pair{c, everything}, setup{})

@@ -9,7 +9,7 @@ import (
 
 // server-everything does not care that its stdin closes, and a shell stands between gauze and it.
 func TestNothingIsLeftAfterTheClientCloses(t *testing.T) {
-	for _, c := range half(t, eachLibrary) {
+	for _, c := range some(t, eachLibrary, 4) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t, pair{c, everything}, setup{launch: nested})

@@ -53,6 +53,7 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(binDir)
+	os.Unsetenv("PYTHONDONTWRITEBYTECODE")                       // with it, every start of a server in Python compiles all of its modules
 	os.Setenv("GAUZE_STATE_DIR", filepath.Join(binDir, "state")) // not the user's journal
 	raceReports = filepath.Join(binDir, "race")
 	code := m.Run()

@@ -14,7 +14,7 @@ func TestClientsKeepTheirSessionsThroughRestarts(t *testing.T) {
 	t.Parallel()
 	server := everythingHTTP.start(t)
 	c := newCrowd(t)
-	c.dial(serve(t, nil, "--url", server.url()).url, half(t, withSession)...)
+	c.dial(serve(t, nil, "--url", server.url()).url, some(t, withSession, 3)...)
 	c.settle(server)
 	c.restartBetweenCalls(server)
 	c.restartUnderReads(server)

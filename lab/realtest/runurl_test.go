@@ -11,8 +11,8 @@ func TestStdioClientsGoOnThroughRestartsOfAServerAtAURL(t *testing.T) {
 		kind    webKind
 		clients []clientKind
 	}{
-		{everythingHTTP, half(t, eachLibrary)},
-		{everythingSSE, []clientKind{goSDK, tsV1}},
+		{everythingHTTP, some(t, eachLibrary, 4)},
+		{everythingSSE, half(t, []clientKind{goSDK, tsV1})},
 	} {
 		t.Run(row.kind.name, func(t *testing.T) {
 			t.Parallel()

@@ -16,7 +16,7 @@ func TestClientsOverHTTPKeepTheirSessionsThroughDeathsOfTheirServers(t *testing.
 	at := newWorkplace(t)
 	gauze := serve(t, at.environment(), append([]string{"--"}, witnessed(t, realparts.Need(t, realparts.Everything))...)...)
 	c := newCrowd(t)
-	clients := half(t, withSession)
+	clients := some(t, withSession, 3) // one reads, one writes
 	c.dial(gauze.url, clients...)
 	c.all("before", func(m *member) error {
 		if err := m.learnTools(); err != nil {

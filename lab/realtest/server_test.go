@@ -3,9 +3,11 @@
 package realtest
 
 import (
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/sample"
@@ -88,7 +90,7 @@ func everyPair() []pair {
 // everything.
 func oneOfEach(t *testing.T, pairs []pair) []pair {
 	t.Helper()
-	seed := sample.Seed(t, gauzeBinary())
+	seed := seedOfAll(t)
 	var some []pair
 	for len(pairs) > 0 {
 		client := pairs[0].clientKind.name
@@ -105,7 +107,35 @@ func oneOfEach(t *testing.T, pairs []pair) []pair {
 // half returns half of all, chosen by what is tested, or all in a run of everything.
 func half[T any](t *testing.T, all []T) []T {
 	t.Helper()
-	return sample.Some(sample.Seed(t, gauzeBinary()), all, 2)
+	return some(t, all, 2)
+}
+
+// some returns a part of all in the same way. Different tests choose differently.
+func some[T any](t *testing.T, all []T, part int) []T {
+	t.Helper()
+	return sample.Some(ownSeed(t), all, part)
+}
+
+// ownSeed is the seed of one test.
+func ownSeed(t *testing.T) uint64 {
+	t.Helper()
+	seed := seedOfAll(t)
+	t.Logf("%s=%#x", sample.EnvSeed, seed)
+	name := fnv.New64a()
+	name.Write([]byte(t.Name()))
+	return seed ^ name.Sum64()
+}
+
+var seedOnce struct {
+	sync.Once
+	seed uint64
+}
+
+// seedOfAll is the seed of all tests. It is a hash of all of gauze, which takes its time.
+func seedOfAll(t *testing.T) uint64 {
+	t.Helper()
+	seedOnce.Do(func() { seedOnce.seed = sample.Seed(t, gauzeBinary()) })
+	return seedOnce.seed
 }
 
 // mostPairs is every server with one client, and every client library with two servers.

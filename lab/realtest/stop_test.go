@@ -8,7 +8,7 @@ import (
 )
 
 func TestStoppedServerIsReplaced(t *testing.T) {
-	for _, p := range oneOfEach(t, mostPairs()) {
+	for _, p := range half(t, oneOfEach(t, mostPairs())) {
 		t.Run(p.name(), func(t *testing.T) {
 			t.Parallel()
 			s := open(t, p, setup{options: watchful})

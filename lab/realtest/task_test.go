@@ -43,7 +43,7 @@ steps:
 // A task over real servers is killed with gauze twice, resumed, and finishes. A call that was under
 // way is decided by what the server did.
 func TestTaskIsKilledTwiceAndFinishes(t *testing.T) {
-	for _, kills := range [][]string{{"remember", "relate"}, {"add", "addmore"}} {
+	for _, kills := range half(t, [][]string{{"remember", "relate"}, {"add", "addmore"}}) {
 		t.Run(strings.Join(kills, "-"), func(t *testing.T) {
 			t.Parallel()
 			w := newTaskWork(t)

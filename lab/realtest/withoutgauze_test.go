@@ -12,7 +12,7 @@ import (
 // and docs that say so are to be changed. Servers differ in how they say that a session is gone: 400, or, as the
 // protocol wants it, 404.
 func TestClientsWithoutGauzeDoNotSurviveARestart(t *testing.T) {
-	clients := half(t, withSession)
+	clients := some(t, withSession, 3)
 	for _, kind := range []webKind{everythingHTTP, sdkStateful(len(clients))} {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()

@@ -4,8 +4,10 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -60,14 +62,20 @@ func tarGz(date time.Time, entries []entry) ([]byte, error) {
 	return gzipped(archive)
 }
 
+// compression is how well archives are compressed. Tests of real programs choose the fastest.
+var compression = gzip.DefaultCompression
+
 // gzipped compresses without a name or a time, so that equal bytes give equal bytes.
 func gzipped(content []byte) ([]byte, error) {
 	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
+	w, err := gzip.NewWriterLevel(&b, compression)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := w.Write(content); err != nil {
 		return nil, err
 	}
-	err := w.Close()
+	err = w.Close()
 	return b.Bytes(), err
 }
 
@@ -80,6 +88,7 @@ func zipped(date time.Time, entries []entry) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
+	w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, compression) })
 	for _, e := range entries {
 		header := zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: date.UTC().Truncate(time.Second)}
 		header.SetMode(e.mode)

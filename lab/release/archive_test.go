@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -52,5 +53,42 @@ func TestArchivesDependOnTheirEntriesAlone(t *testing.T) {
 	z, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
 	if err != nil || len(z.File) != 3 || z.File[2].Mode() != 0o755 || !z.File[1].Mode().IsDir() {
 		t.Errorf("%+v, %v", z, err)
+	}
+}
+
+// A release is compressed as well as gzip and zip do it unless they are told otherwise, and its users get what went in.
+func TestArchivesOfAReleaseAreCompressedWell(t *testing.T) {
+	program, err := os.ReadFile("npm.go") // a text is compressed in one way as in all
+	if err != nil {
+		t.Fatal(err)
+	}
+	faster := compression
+	defer func() { compression = faster }()
+	compression = asReleased
+	gz, err := gzipped(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want bytes.Buffer
+	w := gzip.NewWriter(&want)
+	w.Write(program)
+	w.Close()
+	if !bytes.Equal(gz, want.Bytes()) {
+		t.Errorf("%d bytes, of gzip itself %d", len(gz), want.Len())
+	}
+	packed, err := zipped(time.Time{}, []entry{{"program", 0o755, program}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := z.File[0].Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(file); err != nil || !bytes.Equal(got, program) || z.File[0].CompressedSize64 > uint64(len(gz)) {
+		t.Errorf("%v, %d bytes in %d, with gzip in %d", err, len(got), z.File[0].CompressedSize64, len(gz))
 	}
 }

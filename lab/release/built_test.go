@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -20,12 +21,18 @@ import (
 // kept is the directory of what the tests of this process share.
 var kept string
 
+// asReleased is the compression of a release.
+var asReleased int
+
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "gauze-release-*")
 	if err != nil {
 		panic(err)
 	}
 	kept = dir
+	if asReleased = compression; !programs.Everything() {
+		compression = gzip.BestSpeed // a program is compressed for each channel, and two releases of it
+	}
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)

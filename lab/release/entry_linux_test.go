@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
-	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 
 // clientFile is the file of a client, Cursor, with one server.
@@ -33,14 +32,14 @@ func (m *machine) entry() clientEntry {
 	if err := json.Unmarshal(read(m.t, m.clientFile()), &file); err != nil {
 		m.t.Fatal(err)
 	}
-	return file.Servers["everything"]
+	return file.Servers["small"]
 }
 
 // wrap gives the client a server and wraps it with the gauze that the line starts.
 func (m *machine) wrap(gauze string) {
 	m.t.Helper()
-	argv := realparts.Need(m.t, realparts.Everything)
-	text, err := json.Marshal(clientFile{map[string]clientEntry{"everything": {argv[0], argv[1:]}}})
+	argv := smallServer(m.t)
+	text, err := json.Marshal(clientFile{map[string]clientEntry{"small": {argv[0], argv[1:]}}})
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(m.clientFile()), 0o755)
 	}
@@ -50,7 +49,7 @@ func (m *machine) wrap(gauze string) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	said := m.do(gauze + " wrap everything --client=cursor --yes")
+	said := m.do(gauze + " wrap small --client=cursor --yes")
 	if command := m.entry().Command; filepath.Base(command) != "gauze" {
 		m.t.Fatalf("the entry has the command %s\n%s", command, said)
 	}
@@ -63,7 +62,7 @@ func (m *machine) wantEntry() {
 	cmd := exec.CommandContext(patience.Context(m.t), e.Command, e.Args...)
 	cmd.Env, cmd.Dir = m.env, m.dir
 	s := converse(m.t, cmd)
-	s.call("echo", `{"message":"wrapped"}`, "Echo: wrapped")
+	s.call("echo", `{"text":"wrapped"}`, `"text":"wrapped"`)
 	s.close()
 }
 

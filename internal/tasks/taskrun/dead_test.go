@@ -51,6 +51,7 @@ func TestServerDiesAtStepThirty(t *testing.T) {
 				b = begin(t, steps, test.flags...)
 				return b.run(func(r *task.Runner, servers *Servers) {
 					servers.Wrap.Timing.Patience = wait
+					servers.Wrap.Restart.Cap, servers.Wrap.Restart.OpenMax = wait/50, wait/50 // not a start every two milliseconds
 					if !test.dies {
 						servers.Wrap.Tools, servers.Wrap.StartTimeout = map[string]proxy.Policy{"echo": {Timeout: wait / 3}}, wait
 					} else {

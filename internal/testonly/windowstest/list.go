@@ -167,6 +167,7 @@ var files = []exemption{
 		"internal/disk/sockets/peer_linux_test.go",
 	}},
 	{"waits for SIGSTOP, which Windows does not have", []string{
+		"internal/views/demo/stopped_linux_test.go",
 		"internal/testonly/faultyserver/stop_unix_test.go",
 		"internal/views/live/stopped_unix_test.go",
 	}},
