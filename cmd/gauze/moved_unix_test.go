@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/executable"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/wrap/probe"
 )
@@ -61,7 +62,7 @@ func (m *mover) binary(name, version string) string {
 		err = os.MkdirAll(filepath.Dir(path), 0o755)
 	}
 	if err == nil {
-		err = os.WriteFile(path+".new", append(content, version...), 0o755)
+		err = executable.Write(path+".new", append(content, version...))
 	}
 	if err == nil {
 		err = os.Rename(path+".new", path)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/executable"
 	"github.com/gauze-mcp/gauze/internal/testonly/releasetest"
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 	"github.com/gauze-mcp/gauze/internal/workshop/installed"
@@ -84,12 +85,12 @@ func newUpgrading(t *testing.T) *upgrading {
 }
 
 // put installs the program at a path. An upgrade replaces the file and never writes into it, so that all tests can have
-// the same one. A program that was just written cannot be started while another test has inherited the file.
+// the same one.
 func (r released) put(path string) error {
 	if runtime.GOOS != "windows" && os.Link(r.path, path) == nil {
 		return nil
 	}
-	return os.WriteFile(path, r.program, 0o755)
+	return executable.Write(path, r.program)
 }
 
 // publish makes a version the latest release.
@@ -114,7 +115,7 @@ func (u *upgrading) putCopy(version string) string {
 	path := installed.System{OS: runtime.GOOS, Env: func(string) string { return filepath.Join(u.home, "data") }}.CopyPath(u.home)
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {
-		err = os.WriteFile(path, releaseOf(u.t, version).program, 0o755)
+		err = executable.Write(path, releaseOf(u.t, version).program)
 	}
 	if err != nil {
 		u.t.Fatal(err)

@@ -65,14 +65,18 @@ var moved = sync.OnceValues(func() (uint64, error) {
 // next page in the other one; in a run of everything it sees every look.
 func check(t *testing.T, p *browsertest.Page, look browsertest.Look) {
 	t.Helper()
+	n, err := moved()
+	must(t, err)
+	n += uint64(crc32.ChecksumIEEE([]byte(t.Name())))
+	judged := programs.Everything() || look == browsertest.Looks[n%2*3]
+	if look.Dark && !judged {
+		return // a color changes no width
+	}
 	must(t, p.Look(look))
 	if wide, err := p.Overflow(); err != nil || len(wide) > 0 {
 		t.Errorf("%v: the page is wider than the window: %q %v", look, wide, err)
 	}
-	n, err := moved()
-	must(t, err)
-	n += uint64(crc32.ChecksumIEEE([]byte(t.Name())))
-	if !programs.Everything() && look != browsertest.Looks[n%2*3] {
+	if !judged {
 		return
 	}
 	violations, err := p.Violations()

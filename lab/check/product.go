@@ -62,7 +62,7 @@ func testRaced(ctx context.Context, out io.Writer) (tally, error) {
 	if err != nil {
 		return tally{}, err
 	}
-	return goTest{env: raceOptions, flags: append([]string{"-p", strconv.Itoa(runtime.NumCPU())}, programs.RaceFlags...), pkgs: raced}.run(ctx, out)
+	return goTest{env: raceOptions, flags: append([]string{"-p", strconv.Itoa(runtime.NumCPU() + 1)}, programs.RaceFlags...), pkgs: raced}.run(ctx, out)
 }
 
 func testPlain(ctx context.Context, out io.Writer) (tally, error) {

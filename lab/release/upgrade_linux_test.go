@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/executable"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
@@ -22,7 +23,7 @@ func TestUpgradeFromOneReleaseToTheNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	newer, gauze := publishedAs(t, next), filepath.Join(t.TempDir(), "gauze")
-	if err := os.WriteFile(gauze, read(t, old.binary(released[0], linux)), 0o755); err != nil {
+	if err := executable.Write(gauze, read(t, old.binary(released[0], linux))); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(http.StripPrefix("/latest/download/", http.FileServer(http.Dir(newer))))

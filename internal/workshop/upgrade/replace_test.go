@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/executable"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 )
@@ -66,7 +67,7 @@ func versioned(t *testing.T, version string) []byte {
 func install(t *testing.T, program []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), programName(runtime.GOOS))
-	if err := os.WriteFile(path, program, 0o755); err != nil {
+	if err := executable.Write(path, program); err != nil {
 		t.Fatal(err)
 	}
 	return path

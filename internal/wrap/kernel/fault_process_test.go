@@ -15,6 +15,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/internal/testonly/executable"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
@@ -101,7 +102,7 @@ func TestFaultP03NotAProgram(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			script := filepath.Join(plainDir(t), programName("server"))
-			if err := os.WriteFile(script, []byte(content), 0o755); err != nil {
+			if err := executable.Write(script, []byte(content)); err != nil {
 				t.Fatal(err)
 			}
 			s := beginCommand(t, quick(), script)

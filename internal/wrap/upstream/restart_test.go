@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/internal/testonly/executable"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 	"github.com/gauze-mcp/gauze/internal/wrap/upstream/life"
 )
@@ -266,7 +266,7 @@ func TestThreeEqualEarlyEndsAreTheLast(t *testing.T) {
 func TestSomeEndsNoRestartCanMend(t *testing.T) {
 	t.Parallel()
 	script := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(script, []byte("#!/no/such/interpreter\n"), 0o755); err != nil {
+	if err := executable.Write(script, []byte("#!/no/such/interpreter\n")); err != nil {
 		t.Fatal(err)
 	}
 	path := func(err error, at string) error { return &fs.PathError{Op: "fork/exec", Path: at, Err: err} }
