@@ -26,7 +26,7 @@ var steps = []step{
 	{name: "vet", phase: looked, about: "go vet of every module that the default level tests", run: vet},
 	// The longest begin first. Staticcheck uses what the tests leave of the processor while they wait.
 	{name: "test-lab", phase: tested, about: "gauze as users run it: real servers and clients, a browser, hostile repositories, storms, the official suite",
-		run: goTest{dir: "lab", flags: []string{"-p", strconv.Itoa(runtime.NumCPU() + 2)}}.run},
+		run: goTest{dir: "lab", flags: []string{"-p", strconv.Itoa(runtime.NumCPU() + 2), "-parallel", strconv.Itoa(2 * runtime.NumCPU())}}.run}, // they wait more than they compute
 	{name: "test-race", phase: tested, about: "packages whose goroutines share memory, with the race detector", run: testRaced},
 	{name: "staticcheck", phase: tested, about: "staticcheck of the product and the laboratory", run: staticcheck},
 	{name: "test-release", phase: tested, about: "what a release consists of: made, installed with each channel's own tools, and run", run: goTest{dir: "lab/release"}.run},

@@ -38,7 +38,10 @@ type check struct {
 }
 
 // checkRound is a check of several servers.
-type checkRound struct{ done, total int }
+type checkRound struct {
+	servers []*fleet.Server
+	done    int
+}
 
 const (
 	maxChecks    = 4               // at the same time; each tests several servers
@@ -76,30 +79,30 @@ func (c *checks) keepMade(id string, made []backup.Entry) {
 	c.made[id] = made
 }
 
-// begin registers a check of these servers, and returns those that are not being checked already.
-func (c *checks) begin(view *fleet.View, servers []*fleet.Server) (left []*fleet.Server, err error) {
+// begin registers a check of those of these servers that are not being checked already. It returns nil if all are.
+func (c *checks) begin(view *fleet.View, servers []*fleet.Server) (*checkRound, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all == nil {
 		c.all = map[string]*check{}
 	}
+	round := &checkRound{}
 	for _, s := range servers {
 		if !c.all[entryID(s)].Running() {
-			left = append(left, s)
+			round.servers = append(round.servers, s)
 		}
 	}
-	if len(left) == 0 {
+	if len(round.servers) == 0 {
 		return nil, nil
 	}
 	if c.running >= maxChecks {
 		return nil, &problem{http.StatusServiceUnavailable, "Several checks are already running.", "Wait for one to finish, then try again."}
 	}
 	c.running++
-	round := &checkRound{total: len(left)}
-	for _, s := range left {
+	for _, s := range round.servers {
 		c.all[entryID(s)] = &check{Begun: time.Now(), Progress: "waiting", view: view, round: round}
 	}
-	return left, nil
+	return round, nil
 }
 
 // tell notes the progress of a check.
@@ -124,13 +127,14 @@ func (c *checks) done(r *fleet.Checked) {
 	c.keep(r, one.Ended)
 }
 
-// end ends a check. Servers without a result were not reached before it was stopped.
-func (c *checks) end(servers []*fleet.Server) {
+// end ends a check. Servers without a result were not reached before it was stopped. One that had a result may be in
+// the next check by now, which goes on.
+func (c *checks) end(round *checkRound) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running--
-	for _, s := range servers {
-		if one := c.all[entryID(s)]; one.Running() {
+	for _, s := range round.servers {
+		if one := c.all[entryID(s)]; one.Running() && one.round == round {
 			one.Ended, one.Progress = time.Now(), "The check was stopped before it finished."
 		}
 	}
@@ -144,7 +148,7 @@ func (c *checks) progress() (done, total int) {
 	for _, one := range c.all {
 		if one.Running() && !seen[one.round] {
 			seen[one.round] = true
-			done, total = done+one.round.done, total+one.round.total
+			done, total = done+one.round.done, total+len(one.round.servers)
 		}
 	}
 	return done, total
@@ -153,8 +157,8 @@ func (c *checks) progress() (done, total int) {
 // check tests servers in the background. ask is as in fleet.CheckOptions.
 func (d *Dashboard) check(f *fleet.Fleet, view *fleet.View, servers []*fleet.Server, o fleet.CheckOptions) error {
 	c := &d.work.checks
-	servers, err := c.begin(view, servers)
-	if err != nil || len(servers) == 0 {
+	round, err := c.begin(view, servers)
+	if err != nil || round == nil {
 		return err
 	}
 	o.Model = d.Run.Model
@@ -164,12 +168,12 @@ func (d *Dashboard) check(f *fleet.Fleet, view *fleet.View, servers []*fleet.Ser
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		defer cancel()
 		f.Machine.Until(ctx)
-		f.Check(ctx, servers, o)
-		c.end(servers)
+		f.Check(ctx, round.servers, o)
+		c.end(round)
 		d.watcher.tell()
 	}
 	if err := d.background(run); err != nil {
-		c.end(servers)
+		c.end(round)
 		return err
 	}
 	return nil

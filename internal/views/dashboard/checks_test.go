@@ -68,7 +68,8 @@ func TestResultsArriveOneByOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	view, checks := f.Look(), &s.d.work.checks
-	if _, err := checks.begin(view, view.Servers); err != nil {
+	first, err := checks.begin(view, view.Servers)
+	if err != nil {
 		t.Fatal(err)
 	}
 	has(t, s.get("/configs", 200), "Checked 0 of 3…", `max="3" value="0"`)
@@ -78,7 +79,14 @@ func TestResultsArriveOneByOne(t *testing.T) {
 	if n := strings.Count(page, "</span> checking"); n != 2 {
 		t.Errorf("%d servers are being checked:\n%s", n, page)
 	}
-	checks.end(view.Servers)
-	lacks(t, s.get("/configs", 200), "Checked ", "</span> checking")
+	// Pressed again, only the server that has its result is checked again, and that check is not ended with the first.
+	second, err := checks.begin(view, view.Servers)
+	if err != nil || len(second.servers) != 1 {
+		t.Fatalf("%+v, %v", second, err)
+	}
+	checks.end(first)
+	has(t, s.get("/configs", 200), "Checked 0 of 1…", `max="1" value="0"`)
 	has(t, s.get(s.link(view.Servers[0].Name), 200), "The check was stopped before it finished", "not checked")
+	checks.end(second)
+	lacks(t, s.get("/configs", 200), "Checked ", "</span> checking")
 }
