@@ -3,12 +3,11 @@
 package browsertest_test
 
 import (
-	"context"
 	"hash/crc32"
 	"net/url"
-	"sync"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 	"github.com/gauze-mcp/gauze/lab/browsertest"
 	"github.com/gauze-mcp/gauze/lab/programs"
 )
@@ -54,20 +53,14 @@ func (o *opened) showPages(t *testing.T) {
 	}
 }
 
-// moved returns a number that every change of gauze moves.
-var moved = sync.OnceValues(func() (uint64, error) {
-	gauze, err := programs.Gauze.Path(context.Background())
-	return uint64(crc32.ChecksumIEEE([]byte(gauze))), err // its path has a hash of its bytes
-})
-
 // check looks at a page: nothing is wider than the window, and axe-core finds nothing serious. axe-core
-// is slow: by default it sees a page in one of two looks, which are the widths and the colors, and the
-// next page in the other one; in a run of everything it sees every look.
+// is slow: by default it sees each page in one of two looks, which have both widths and both colors; which one
+// depends on the name of the page and on gauze. In a run of everything it sees every look.
 func check(t *testing.T, p *browsertest.Page, look browsertest.Look) {
 	t.Helper()
-	n, err := moved()
+	gauze, err := programs.Gauze.Path(t.Context())
 	must(t, err)
-	n += uint64(crc32.ChecksumIEEE([]byte(t.Name())))
+	n := sample.Seed(t, gauze) + uint64(crc32.ChecksumIEEE([]byte(t.Name())))
 	judged := programs.Everything() || look == browsertest.Looks[n%2*3]
 	if look.Dark && !judged {
 		return // a color changes no width

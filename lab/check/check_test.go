@@ -150,6 +150,7 @@ func TestChoose(t *testing.T) {
 		want string
 	}{
 		{false, "vet", "vet"},
+		{false, "staticcheck", "staticcheck"},
 		{false, "test", "compiler, programs, test-lab, test-race, test-release, test-plain, test-logins, test-temporal"},
 		{false, "windows", "windows-test, windows-real"},
 		{true, "soak", "soak"},

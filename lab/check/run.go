@@ -68,7 +68,7 @@ func choose(steps []step, everything bool, only string) ([]step, error) {
 			chosen = append(chosen, s)
 		}
 	}
-	if only != "" && slices.ContainsFunc(chosen, func(s step) bool { return s.phase == tested }) {
+	if only != "" && slices.ContainsFunc(chosen, func(s step) bool { return s.phase == tested && s.name != "staticcheck" }) {
 		chosen = append(named(steps, "compiler", "programs"), chosen...)
 	}
 	if len(chosen) == 0 {
@@ -94,7 +94,7 @@ type outcome struct {
 	tally
 	name string
 	took time.Duration
-	cpu  time.Duration // of the commands that it ran
+	cpu  time.Duration // of those commands that were measured
 	err  error
 }
 
@@ -155,7 +155,11 @@ func report(ctx context.Context, steps []step, out io.Writer, table bool) int {
 func printTable(ctx context.Context, all []outcome, out io.Writer) {
 	fmt.Fprintf(out, "\n%-16s %7s %7s %8s %8s %8s\n", "step", "passed", "failed", "skipped", "seconds", "CPU")
 	for _, o := range all {
-		fmt.Fprintf(out, "%-16s %7d %7d %8d %8.0f %8.0f\n", o.name, o.passed, o.failed, o.skipped, o.took.Seconds(), o.cpu.Seconds())
+		cpu := "-" // not measured
+		if o.cpu > 0 {
+			cpu = fmt.Sprintf("%.0f", o.cpu.Seconds())
+		}
+		fmt.Fprintf(out, "%-16s %7d %7d %8d %8.0f %8s\n", o.name, o.passed, o.failed, o.skipped, o.took.Seconds(), cpu)
 	}
 	commit, err := exec.CommandContext(context.WithoutCancel(ctx), "git", "describe", "--always", "--dirty", "--abbrev=12").Output()
 	if err != nil {
@@ -178,7 +182,7 @@ func batches(steps []step) [][]step {
 }
 
 // atOnce is the number of steps of a phase that run at the same time. What looks at the tree keeps a core
-// busy, and compiles nothing that the programs do. Tests also wait for servers and clients.
+// busy; what compiles the same as the programs is the last of them. Tests also wait for servers and clients.
 var atOnce = map[phase]int{looked: 2, tested: 4}
 
 // runBatch runs the steps of a batch, atOnce of its phase at a time. A step that runs alone prints as it goes; the

@@ -28,7 +28,9 @@ func (g goTest) repeatFailures(ctx context.Context, f *follower, cause error) er
 		fmt.Fprintf(f.out, "%s of %s failed: running it %d times alone\n", id.test, id.pkg, repetitions)
 		alone := goTest{g.dir, g.env, append(slices.Clone(g.flags), "-run", exactly(id.test), fmt.Sprint("-count=", repetitions)), []string{id.pkg}}
 		again := newFollower(f.out)
-		if err := again.run(alone.command(ctx)); err != nil || again.total().passed < repetitions {
+		cmd := alone.command(ctx)
+		err := again.run(cmd)
+		if measure(ctx, cmd); err != nil || again.total().passed < repetitions {
 			return cause
 		}
 	}

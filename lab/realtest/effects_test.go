@@ -106,7 +106,7 @@ func TestEffectsUnderKills(t *testing.T) {
 			s.list()
 
 			const every = 45
-			calls := sample.Part(200, 2) // at most four kills: a fifth within a minute would rightly make gauze pause
+			calls := sample.Part(200, 2) // two kills, four in a run of everything: a fifth within a minute would rightly make gauze pause
 			answers := make([]answer, calls)
 			var next, done atomic.Int64
 			kill := make(chan struct{}, calls)

@@ -88,7 +88,9 @@ func zipped(date time.Time, entries []entry) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
-	w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, compression) })
+	if compression != gzip.DefaultCompression { // that of zip is a different one
+		w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, compression) })
+	}
 	for _, e := range entries {
 		header := zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: date.UTC().Truncate(time.Second)}
 		header.SetMode(e.mode)

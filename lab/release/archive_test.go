@@ -58,7 +58,7 @@ func TestArchivesDependOnTheirEntriesAlone(t *testing.T) {
 
 // A release is compressed as well as gzip and zip do it unless they are told otherwise, and its users get what went in.
 func TestArchivesOfAReleaseAreCompressedWell(t *testing.T) {
-	program, err := os.ReadFile("npm.go") // a text is compressed in one way as in all
+	program, err := os.ReadFile("npm.go") // any text will do
 	if err != nil {
 		t.Fatal(err)
 	}

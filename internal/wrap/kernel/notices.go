@@ -103,18 +103,26 @@ func noticeAbout(line []byte) []byte {
 	return subscriptionOf(m.Params)
 }
 
-// progress extends the deadline of its call. It reports whether to pass the notification on: the
-// call must be open, and the value must increase, because a repeated call starts again at zero.
+// progress extends the deadline of its call, or of all calls that it may be about. It reports whether to pass the
+// notification on: the call must be open, and the value must increase, because a repeated call starts again at zero. The
+// values of several calls with one token cannot be compared.
 func (v *server) progress(m *wire.Message) bool {
 	var values [2][]byte
 	if wire.Fields(m.Params, values[:], "progressToken", "progress") != nil {
 		return false
 	}
-	c := v.s.table.tokens.sent(tokenKey(values[0]))
+	token := tokenKey(values[0])
+	c := v.s.table.tokens.sent(token)
 	if c == nil {
-		return v.tasks[tokenKey(values[0])] // a task reports progress after its call's answer
+		return v.tasks[token] // a task reports progress after its call's answer
 	}
-	c.heard = time.Now()
+	now := time.Now()
+	for one := range v.s.table.tokens.allSent(token) {
+		one.heard = now
+	}
+	if v.s.table.tokens.shared(token) {
+		return true
+	}
 	value, err := strconv.ParseFloat(string(values[1]), 64)
 	if err != nil {
 		return true // whether it is valid is up to the client

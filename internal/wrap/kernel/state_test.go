@@ -61,9 +61,14 @@ func inconsistency(s *Session) error {
 			}
 		}
 	}
-	for token := range s.table.tokens.more {
-		if s.table.tokens.first[token] == nil {
-			return fmt.Errorf("calls with the token %s are without a first", token)
+	for token, more := range s.table.tokens.more {
+		if s.table.tokens.first[token] == nil || len(more) == 0 {
+			return fmt.Errorf("calls with the token %s: %d without a first, or none", token, len(more))
+		}
+	}
+	for c := range s.table.calls.all() {
+		if c.token != "" && s.table.tokens.first[c.token] != c && !slices.Contains(s.table.tokens.more[c.token], c) {
+			return fmt.Errorf("the token of %s is not known", c.id)
 		}
 	}
 	for i, c := range s.table.queue {
@@ -171,8 +176,8 @@ func TestAnIllegalMovePanicsInTests(t *testing.T) {
 // The state of a call and the tables that follow from it are changed by move and its helpers alone.
 func TestOnlyMoveChangesTheTables(t *testing.T) {
 	t.Parallel()
-	tables := []string{"state", "calls", "tokens", "queue", "queuedBytes", "flight", "opened", "effects", "freed"}
-	allowed := []string{"move", "register", "forget", "dequeue", "reword", "locked", "later"}
+	tables := []string{"state", "calls", "first", "more", "queue", "queuedBytes", "flight", "opened", "effects", "freed"}
+	allowed := []string{"move", "register", "forget", "dequeue", "reword", "locked", "later", "add", "remove"}
 	files := token.NewFileSet()
 	seen := 0
 	check := func(function string, changed ast.Expr) {

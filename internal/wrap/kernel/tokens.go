@@ -1,6 +1,9 @@
 package kernel
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // tokens are the calls that are not done, by raw progress token. A token belongs to one request at a time (schema
 // 2025-11-25, ProgressToken), but some clients use one for all, and a direct connection passes their progress on.
@@ -26,13 +29,14 @@ func (t *tokens) remove(c *Call) {
 		return
 	}
 	more := t.more[c.token]
-	switch at := slices.Index(more, c); {
+	switch {
 	case t.first[c.token] == c && len(more) > 0:
-		t.first[c.token], more = more[0], more[1:]
+		t.first[c.token] = more[0]
+		more = slices.Delete(more, 0, 1)
 	case t.first[c.token] == c:
 		delete(t.first, c.token)
-	case at >= 0:
-		more = slices.Delete(more, at, at+1)
+	default:
+		more = slices.DeleteFunc(more, func(one *Call) bool { return one == c })
 	}
 	if len(more) > 0 {
 		t.more[c.token] = more
@@ -41,16 +45,28 @@ func (t *tokens) remove(c *Call) {
 	}
 }
 
-// sent returns the call that progress with a token is about: the first of those that the server has. It returns nil if
-// the server has none.
+// shared reports whether several calls have a token.
+func (t *tokens) shared(token string) bool { return len(t.more[token]) > 0 }
+
+// sent returns the first call with a token that the server has, or nil. Progress may be about any of those, but servers
+// begin with the first.
 func (t *tokens) sent(token string) *Call {
-	if c := t.first[token]; c != nil && c.state == sent {
+	for c := range t.allSent(token) {
 		return c
 	}
-	for _, c := range t.more[token] {
-		if c.state == sent {
-			return c
+	return nil
+}
+
+// allSent returns the calls with a token that the server has.
+func (t *tokens) allSent(token string) iter.Seq[*Call] {
+	return func(yield func(*Call) bool) {
+		if c := t.first[token]; c != nil && c.state == sent && !yield(c) {
+			return
+		}
+		for _, c := range t.more[token] {
+			if c.state == sent && !yield(c) {
+				return
+			}
 		}
 	}
-	return nil
 }
