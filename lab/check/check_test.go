@@ -127,7 +127,7 @@ func TestStepsRunBesideEachOther(t *testing.T) {
 		return tally{}, nil
 	}
 	var out strings.Builder
-	if exit := report(t.Context(), []step{{name: "a", phase: tested, run: meet}, {name: "b", phase: tested, run: meet}}, &out, false); exit != 0 {
+	if exit := report(t.Context(), []step{{name: "a", lane: tested, run: meet}, {name: "b", lane: tested, run: meet}}, &out, false); exit != 0 {
 		t.Errorf("exit %d:\n%s", exit, out.String())
 	}
 	if n := strings.Count(out.String(), "one\ntwo\n"); n != 2 {
@@ -154,7 +154,7 @@ func TestChoose(t *testing.T) {
 		{false, "test", "compiler, programs, test-lab, test-race, test-release, test-plain, test-logins, test-temporal"},
 		{false, "windows", "windows-test, windows-real"},
 		{true, "soak", "soak"},
-		{false, "", "gofmt, compiler, programs, realparts, types-windows, types-darwin, vet, test-lab, test-race, staticcheck, test-release, test-plain, test-logins, test-temporal"},
+		{false, "", "gofmt, compiler, programs, realparts, test-lab, test-race, test-release, test-plain, test-logins, test-temporal, types-windows, types-darwin, staticcheck, vet"},
 		{true, "", names(steps)},
 	} {
 		chosen, err := choose(steps, c.all, c.only)

@@ -35,7 +35,7 @@ var moreMemory = []string{"GOGC=400"}
 
 func vet(ctx context.Context, _ io.Writer) (t tally, err error) {
 	for _, dir := range modules {
-		_, failed := quietly(ctx, dir, moreMemory, "go", "vet", "./...")
+		_, failed := idly(ctx, dir, moreMemory, "go", "vet", "./...")
 		err = errors.Join(err, failed)
 	}
 	return tally{}, err

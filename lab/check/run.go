@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -18,7 +17,8 @@ type step struct {
 	name  string
 	about string
 	level level
-	phase phase // steps of one phase run beside each other; the zero phase is of one step
+	lane  lane
+	after []string // steps that must have ended before, if they were selected
 	run   func(ctx context.Context, out io.Writer) (tally, error)
 }
 
@@ -30,13 +30,19 @@ const (
 	withAll                // only in a run of everything, or if it is selected
 )
 
-// phase groups steps.
-type phase int
+// lane says what a step runs beside. Steps that follow each other in the table run at the same time, unless one of them is
+// alone: it begins when all before it have ended, and those after it wait for it.
+type lane int
 
 const (
-	looked phase = iota + 1 // looks at the tree without running it, and installs what tests need
-	tested
+	alone    lane = iota
+	prepared      // what the others wait for: it compiles and installs
+	tested        // waits for servers and clients as long as it computes
+	looked        // looks at the tree without running it, in the time that the others leave
 )
+
+// atOnce is the number of steps of each lane that run at the same time.
+var atOnce = map[lane]int{alone: 1, prepared: 2, tested: 4, looked: 1}
 
 // tally counts outcomes.
 type tally struct{ passed, failed, skipped, unsteady int }
@@ -68,7 +74,7 @@ func choose(steps []step, everything bool, only string) ([]step, error) {
 			chosen = append(chosen, s)
 		}
 	}
-	if only != "" && slices.ContainsFunc(chosen, func(s step) bool { return s.phase == tested && s.name != "staticcheck" }) {
+	if slices.ContainsFunc(chosen, func(s step) bool { return s.lane == tested }) && only != "" {
 		chosen = append(named(steps, "compiler", "programs"), chosen...)
 	}
 	if len(chosen) == 0 {
@@ -172,7 +178,7 @@ func printTable(ctx context.Context, all []outcome, out io.Writer) {
 func batches(steps []step) [][]step {
 	var all [][]step
 	for i, s := range steps {
-		if i > 0 && s.phase != 0 && s.phase == steps[i-1].phase {
+		if i > 0 && s.lane != alone && steps[i-1].lane != alone {
 			all[len(all)-1] = append(all[len(all)-1], s)
 			continue
 		}
@@ -181,33 +187,40 @@ func batches(steps []step) [][]step {
 	return all
 }
 
-// atOnce is the number of steps of a phase that run at the same time. What looks at the tree keeps a core
-// busy; what compiles the same as the programs is the last of them. Tests also wait for servers and clients.
-var atOnce = map[phase]int{looked: 2, tested: 4}
-
-// runBatch runs the steps of a batch, atOnce of its phase at a time. A step that runs alone prints as it goes; the
-// output of steps that run beside each other is printed when each is done.
+// runBatch runs the steps of a batch: each begins when those that it comes after have ended and its lane has room, the first of
+// the table first. A step that is alone prints as it goes; the output of the others is printed when each has ended.
 func runBatch(ctx context.Context, batch []step, out io.Writer) []outcome {
 	outcomes := make([]outcome, len(batch))
 	if len(batch) == 1 {
 		outcomes[0] = runStep(ctx, batch[0], out)
 		return outcomes
 	}
-	var printing sync.Mutex
-	turn := make(chan struct{}, atOnce[batch[0].phase])
-	var wg sync.WaitGroup
+	var waiting []int
+	pending := map[string]bool{} // has not ended
 	for i, s := range batch {
-		turn <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-turn }()
-			var text bytes.Buffer
-			outcomes[i] = runStep(ctx, s, &text)
-			printing.Lock()
-			defer printing.Unlock()
-			out.Write(text.Bytes())
-		})
+		waiting = append(waiting, i)
+		pending[s.name] = true
 	}
-	wg.Wait()
+	texts, busy, ended := make([]bytes.Buffer, len(batch)), map[lane]int{}, make(chan int)
+	begin := func(i int) bool {
+		s := batch[i]
+		if busy[s.lane] == atOnce[s.lane] || slices.ContainsFunc(s.after, func(name string) bool { return pending[name] }) {
+			return false
+		}
+		busy[s.lane]++
+		go func() {
+			outcomes[i] = runStep(ctx, s, &texts[i])
+			ended <- i
+		}()
+		return true
+	}
+	for len(pending) > 0 {
+		waiting = slices.DeleteFunc(waiting, begin)
+		i := <-ended
+		out.Write(texts[i].Bytes())
+		busy[batch[i].lane]--
+		delete(pending, batch[i].name)
+	}
 	return outcomes
 }
 

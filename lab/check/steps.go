@@ -18,24 +18,24 @@ import (
 var steps = []step{
 	{name: "gofmt", about: "every file is formatted", run: formatted},
 	{name: "compiler", about: "a C compiler, for the race detector", run: compiler}, // first: with cgo, packages are compiled again
-	// The programs are compiled while the others wait for the network and look at the tree.
-	{name: "programs", phase: looked, about: "gauze and the laboratory's programs, named by their bytes", run: buildPrograms},
-	{name: "realparts", phase: looked, about: "real servers and clients, pinned", run: install},
-	{name: "types-windows", phase: looked, about: "the types of the product, its tests and the laboratory's tests for Windows, and analyzers of go vet", run: checkFor("windows")},
-	{name: "types-darwin", phase: looked, about: "the types of the product and its tests for macOS, and analyzers of go vet", run: checkFor("darwin")},
-	{name: "vet", phase: looked, about: "go vet of every module that the default level tests", run: vet},
-	// The longest begin first. Staticcheck uses what the tests leave of the processor while they wait.
-	{name: "test-lab", phase: tested, about: "gauze as users run it: real servers and clients, a browser, hostile repositories, storms, the official suite",
+	// Everything waits for the programs, because two go commands at a time would compile the same packages twice.
+	{name: "programs", lane: prepared, about: "gauze and the laboratory's programs, named by their bytes", run: buildPrograms},
+	{name: "realparts", lane: prepared, about: "real servers and clients, pinned", run: install},
+	// The longest begin first.
+	{name: "test-lab", lane: tested, after: everything, about: "gauze as users run it: real servers and clients, a browser, hostile repositories, storms, the official suite",
 		run: goTest{dir: "lab", flags: []string{"-p", strconv.Itoa(runtime.NumCPU() + 2), "-parallel", strconv.Itoa(2 * runtime.NumCPU())}}.run}, // they wait more than they compute
-	{name: "test-race", phase: tested, about: "packages whose goroutines share memory, with the race detector", run: testRaced},
-	{name: "staticcheck", phase: tested, about: "staticcheck of the product and the laboratory", run: staticcheck},
-	{name: "test-release", phase: tested, about: "what a release consists of: made, installed with each channel's own tools, and run", run: goTest{dir: "lab/release"}.run},
-	{name: "test-plain", phase: tested, about: "all other packages of the product", run: testPlain},
-	{name: "test-logins", phase: tested, about: "a real authorization server: calls over many expiries, eight processes with one login, outages and kills; attacks on logins",
+	{name: "test-race", lane: tested, after: built, about: "packages whose goroutines share memory, with the race detector", run: testRaced},
+	{name: "test-release", lane: tested, after: everything, about: "what a release consists of: made, installed with each channel's own tools, and run", run: goTest{dir: "lab/release"}.run},
+	{name: "test-plain", lane: tested, after: built, about: "all other packages of the product", run: testPlain},
+	{name: "test-logins", lane: tested, after: everything, about: "a real authorization server: calls over many expiries, eight processes with one login, outages and kills; attacks on logins",
 		run: goTest{dir: "lab/authserver"}.run},
-	{name: "test-temporal", phase: tested, about: "the module temporal, without a server", run: goTest{dir: "temporal"}.run},
+	{name: "test-temporal", lane: tested, after: built, about: "the module temporal, without a server", run: goTest{dir: "temporal"}.run},
+	{name: "types-windows", lane: looked, about: "the types of the product, its tests and the laboratory's tests for Windows, and analyzers of go vet", run: checkFor("windows")},
+	{name: "types-darwin", lane: looked, about: "the types of the product and its tests for macOS, and analyzers of go vet", run: checkFor("darwin")},
+	{name: "staticcheck", lane: looked, after: built, about: "staticcheck of the product and the laboratory", run: staticcheck},
+	{name: "vet", lane: looked, after: built, about: "go vet of every module that the default level tests", run: vet},
 
-	{name: "repeat", phase: tested, about: "the named faults, five times each", level: withAll,
+	{name: "repeat", lane: tested, after: built, about: "the named faults, five times each", level: withAll,
 		run: goTest{env: raceOptions, flags: append([]string{"-count=5", "-run", "^TestFault"}, programs.RaceFlags...), pkgs: []string{"./internal/wrap/kernel", "./internal/wrap/gateway"}}.run},
 	{name: "build", about: "gauze and gauze-temporal for Windows and macOS", level: withAll, run: buildForeign},
 	{name: "fuzz", about: fmt.Sprintf("each fuzz target, %d inputs", fuzzRuns), level: withAll, run: fuzzAll},
@@ -45,11 +45,17 @@ var steps = []step{
 		run: goTest{dir: "temporal/servertest", flags: outside}.run},
 	{name: "windows-test", about: "every package as built for Windows, under wine", level: withAll, run: windowsTest},
 	{name: "windows-real", about: "gauze.exe under wine: the demo, npx.cmd, taskkill, eight clients, a thousand calls", level: withAll, run: windowsReal},
-	{name: "model", phase: tested, about: "a real language model corrects calls and judges servers, end to end", level: withAll, run: realModel},
+	{name: "model", lane: tested, about: "a real language model corrects calls and judges servers, end to end", level: withAll, run: realModel},
 	{name: "storm", about: "bench storm: a hundred thousand calls in each era, a thousand kills", level: withAll, run: bench("storm")},
 	{name: "storm-http", about: "bench storm --http", level: withAll, run: bench("storm", "--http")},
 	{name: "soak", about: "bench soak: a million calls and ten thousand restarts", level: withAll, run: bench("soak")},
 }
+
+// What tests need of the steps before them.
+var (
+	built      = []string{"programs"}
+	everything = []string{"programs", "realparts"}
+)
 
 // outside is for modules that the default level does not compile. Go's test cache does not watch what
 // they read of the product's module, and the step vet leaves them out.

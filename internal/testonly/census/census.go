@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/pprof"
 	"strconv"
 	"strings"
@@ -57,8 +58,8 @@ func complain(t testing.TB, name string, limit time.Duration) {
 
 // left returns what is left of the test with a name.
 func left(name string) []string {
-	label := "\n# labels: {" + strconv.Quote(mark) + ":" + strconv.Quote(name) + "}\n"
-	return append(goroutines(func(stack string) bool { return strings.Contains(stack, label) }), marked(mark+"="+name)...)
+	label := strconv.Quote(mark) + ": " + strconv.Quote(name)
+	return append(goroutines(func(header string) bool { return strings.Contains(header, label) }), marked(mark+"="+name)...)
 }
 
 // settle looks until nothing is left or the limit has passed, and returns what is left then.
@@ -73,31 +74,49 @@ func settle(limit time.Duration, look func() []string) []string {
 	}
 }
 
-// goroutines returns the stacks, with their labels, of the goroutines that run code of this project
-// and match.
-func goroutines(match func(stack string) bool) (found []string) {
-	var all strings.Builder
-	pprof.Lookup("goroutine").WriteTo(&all, 1)
-	for stack := range strings.SplitSeq(all.String(), "\n\n") {
-		if match(stack) && runsOurs(stack) {
-			found = append(found, "goroutine "+stack)
+// goroutines returns the stacks of the goroutines that run code of this project and whose first line, which has their labels,
+// matches.
+func goroutines(match func(header string) bool) (found []string) {
+	for stack := range strings.SplitSeq(stacks(), "\n\n") {
+		header, frames, _ := strings.Cut(stack, "\n")
+		if match(header) && runsOurs(frames) {
+			found = append(found, stack)
 		}
 	}
 	return found
 }
 
+// stacks returns those of all goroutines, as a panic prints them, with their labels. A profile has them too, and costs many times
+// as much.
+func stacks() string {
+	withLabels()
+	for text := make([]byte, 1<<18); ; text = make([]byte, 2*len(text)) {
+		if n := runtime.Stack(text, true); n < len(text) {
+			return string(text[:n])
+		}
+	}
+}
+
+// withLabels lets the runtime print labels.
+var withLabels = sync.OnceFunc(func() {
+	const setting = "GODEBUG"
+	os.Setenv(setting, strings.TrimPrefix(os.Getenv(setting)+",tracebacklabels=1", ","))
+})
+
 const module = "github.com/gauze-mcp/gauze/"
 
 // runsOurs reports whether a function of a stack is the project's, and neither a test nor for tests
-// only. Each has a line: address, function, file and line.
-func runsOurs(stack string) bool {
-	for line := range strings.Lines(stack) {
-		fields := strings.Fields(line)
-		if len(fields) < 4 || !strings.HasPrefix(fields[2], module) || strings.HasPrefix(fields[2], module+"internal/testonly/") {
+// only. Each has two lines: the function with its arguments, then a tab and the place.
+func runsOurs(frames string) bool {
+	ours := false
+	for line := range strings.Lines(frames) {
+		place, isPlace := strings.CutPrefix(line, "\t")
+		if !isPlace {
+			ours = strings.HasPrefix(line, module) && !strings.HasPrefix(line, module+"internal/testonly/")
 			continue
 		}
-		file, _, _ := strings.Cut(fields[3], ".go:")
-		if !strings.HasSuffix(file, "_test") && !strings.HasSuffix(file, "/upstream/process/tied_linux") { // the thread that starts all servers never ends
+		file, _, _ := strings.Cut(place, ".go:")
+		if ours && !strings.HasSuffix(file, "_test") && !strings.HasSuffix(file, "/upstream/process/tied_linux") { // the thread that starts all servers never ends
 			return true
 		}
 	}

@@ -94,7 +94,7 @@ func TestMarkIsOnePerTest(t *testing.T) {
 
 func TestGoroutinesOfTestsDoNotCount(t *testing.T) {
 	line := func(function, file string) string {
-		return "1 @ 0x1 0x2\n#\t0x1\tio.(*pipe).read+0x1\t/go/src/io/pipe.go:1\n#\t0x2\t" + function + "+0x2\t" + file + ":2"
+		return "io.(*pipe).read(0x1)\n\t/go/src/io/pipe.go:1 +0x1\n" + function + "(...)\n\t" + file + ":2\ncreated by " + module + "f in goroutine 1\n\t/x/f.go:3 +0x2"
 	}
 	for stack, want := range map[string]bool{
 		line(module+"internal/wrap/proxy.(*Session).watch", "/x/internal/wrap/proxy/watch.go"):                        true,
