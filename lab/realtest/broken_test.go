@@ -118,7 +118,7 @@ func (s brokenSetup) check(b *bench) {
 		b.t.Errorf("works is %v\n%s", treated.Works, treated.raw)
 	}
 	if !treated.Works && (s.told == "" || !strings.Contains(b.neutral(treated.Report.Todo), s.told)) {
-		b.t.Errorf("told %q, want %q in it", b.neutral(treated.Report.Todo), s.told)
+		b.t.Errorf("told %q, want %q in it\n%s", b.neutral(treated.Report.Todo), s.told, treated.raw)
 	}
 	if s.also != nil {
 		s.also(b, treated)

@@ -18,9 +18,10 @@ type process struct {
 	stdout  *os.File   // gauze reads
 	stderr  *os.File   // gauze reads
 	started time.Time
-	exited  chan struct{} // closed once the leader was reaped
+	reaped  chan struct{} // closed once the leader was reaped
+	exited  chan struct{} // closed soon after that, when it is known what the leader left
 	allowed life.Allowed  // valid once the leader was reaped
-	left    bool          // whether others of its group ran on; valid once the leader was reaped
+	left    bool          // whether others of its group ran on; valid once exited is closed
 	group                 // the platform's handle on all its processes
 }
 
@@ -36,7 +37,7 @@ func start(spec launch.Spec) (_ *process, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{exited: make(chan struct{})}
+	p := &process{reaped: make(chan struct{}), exited: make(chan struct{})}
 	var theirs [3]*os.File // the server's ends; closing a nil one is harmless
 	defer func() {
 		for _, file := range theirs {
@@ -77,6 +78,7 @@ func start(spec launch.Spec) (_ *process, err error) {
 		untilExit(p.pid())
 		p.allowed = allowedOf(p.pid()) // the system forgets it once the process is reaped
 		cmd.Wait()
+		close(p.reaped)
 		p.left = p.leftOthers()
 		close(p.exited)
 	}()
@@ -132,11 +134,13 @@ func (p *process) stop(hurry <-chan struct{}) {
 	<-p.exited
 }
 
+// endedWithin reports whether the leader ends within a grace. What it left is looked at after that.
 func (p *process) endedWithin(grace time.Duration, hurry <-chan struct{}) bool {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
-	case <-p.exited:
+	case <-p.reaped:
+		<-p.exited
 		return true
 	case <-hurry:
 		return false
