@@ -201,7 +201,8 @@ func (m message) refused() bool {
 	}
 	var block struct{ Text string }
 	r := m.result()
-	return r.IsError && len(r.Content) == 1 && json.Unmarshal(r.Content[0], &block) == nil && repair.IsComplaint(block.Text, false)
+	return r.IsError && len(r.Content) == 1 && json.Unmarshal(r.Content[0], &block) == nil &&
+		(repair.IsComplaint(block.Text, false) || strings.HasPrefix(block.Text, inOwnWords))
 }
 
 func (m message) succeeded() bool { return m.Result != nil && !m.result().IsError }

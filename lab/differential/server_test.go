@@ -199,6 +199,9 @@ func (g *generated) list(m message) {
 	g.result(m, `{"tools":[`+strings.Join(tools, ",")+`]`+next+`}`)
 }
 
+// inOwnWords begins a rejection of arguments that is not in the words of a library, which would check values, too.
+const inOwnWords = "Invalid arguments: "
+
 func (g *generated) call(m message) {
 	var params struct {
 		Name      string
@@ -216,7 +219,7 @@ func (g *generated) call(m message) {
 	case why != "" && t.enforces == "error":
 		g.fail(m, -32602, "Invalid arguments for tool "+t.name+": "+why)
 	case why != "":
-		g.text(m, "Invalid arguments: "+why, true) // not in the words of a library, which would check values, too
+		g.text(m, inOwnWords+why, true)
 	default:
 		g.run(m, t.behaviour, string(params.Arguments), params.Meta.ProgressToken)
 	}

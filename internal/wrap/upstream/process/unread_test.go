@@ -47,7 +47,8 @@ func TestTheClosingBraceDecides(t *testing.T) {
 			second := put(t, o, `{"two":2}`+"\n")
 			flushed(o)
 			c := died(t, o, server, story.read(first, second))
-			if !c.proven || c.written != 20 || c.unreadBytes != story.unreadBytes {
+			proven := c.proven || story.unreadBytes == 0 // then it makes no difference, and is not waited for: a child that another test starts may hold the pipe
+			if !proven || c.written != 20 || c.unreadBytes != story.unreadBytes {
 				t.Errorf("proven %v, %d written, %d never read; want %d", c.proven, c.written, c.unreadBytes, story.unreadBytes)
 			}
 			if got := [2]fault.Delivery{c.Delivery(first), c.Delivery(second)}; got != story.want {
