@@ -434,7 +434,8 @@ func (w *watcher) replace(conn *upstream.Conn, why string) {
 
 // discoverOverdue reports whether server/discover has had its time, which is counted from when the
 // server read the request, as far as that is known, and from when it last used CPU: a server that
-// is still starting does not ignore the request.
+// is still starting does not ignore the request. Nor does one behind a URL that has not begun to
+// respond: over HTTP a legacy server rejects the request, so it gets the time of initialize.
 func (w *watcher) discoverOverdue(conn *upstream.Conn, c *Call, now time.Time) bool {
 	w.examine(conn, now)
 	since := c.heard
@@ -442,7 +443,11 @@ func (w *watcher) discoverOverdue(conn *upstream.Conn, c *Call, now time.Time) b
 		since = w.pulse.idleSince
 	}
 	patience := w.s.up.StartPatience()
-	return conn.Overdue(since, now, min(w.s.config.Timing.DiscoverWait, patience)) || now.Sub(c.heard) > patience
+	wait := min(w.s.config.Timing.DiscoverWait, patience)
+	if conn.Unheard(c.end) {
+		wait = patience
+	}
+	return conn.Overdue(since, now, wait) || now.Sub(c.heard) > patience
 }
 
 // refuseDiscover ends a server/discover with the answer of a legacy server: the client initializes.

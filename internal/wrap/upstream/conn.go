@@ -169,6 +169,9 @@ func (c *Conn) QuietSince(end int64) (since time.Time) {
 	return since
 }
 
+// Unheard reports whether a server behind a URL has not begun to respond to this message.
+func (c *Conn) Unheard(end int64) bool { return c.web != nil && c.web.Unheard(end) }
+
 // Settle waits briefly if a process of an idle server is being killed: it might still read what it
 // is sent and die. A server that sent something within quietTime is not checked.
 func (c *Conn) Settle(now time.Time) {

@@ -202,6 +202,14 @@ func (s *Session) QuietSince(end int64) (since time.Time) {
 	return since
 }
 
+// Unheard reports whether the server has not begun to respond to this message.
+func (s *Session) Unheard(end int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.live[end]
+	return x != nil && !x.parked && !x.reading
+}
+
 // Dismiss ends the requests that continue after the end of the connection.
 func (s *Session) Dismiss() { s.cancel() }
 
