@@ -310,7 +310,7 @@ func TestFaultH08StopsReading(t *testing.T) {
 	// Much more than a pipe holds waits; nobody is turned away.
 	var waiting []string
 	text := strings.Repeat("x", 400)
-	for range 3000 {
+	for range 1000 {
 		waiting = append(waiting, s.start("pid", `{"text":"`+text+`"}`))
 	}
 	s.taken()
@@ -327,7 +327,7 @@ func TestFaultH08StopsReading(t *testing.T) {
 func TestFaultH08QueueIsBoundedWhileItIsDown(t *testing.T) {
 	t.Parallel()
 	gate := newGate(t)
-	const size, maxQueued = 512 << 10, 2 << 20
+	const size, maxQueued = 128 << 10, 512 << 10
 	o := untimed()
 	o.Limits.MaxQueued = maxQueued
 	s := begin(t, o, gate.flag())

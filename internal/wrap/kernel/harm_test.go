@@ -332,14 +332,16 @@ func TestAQuestionOfNoCallStays(t *testing.T) {
 // of it is refused, dropped or reordered.
 func TestABusyServerGetsEverythingInOrder(t *testing.T) {
 	t.Parallel()
-	s, open := beginJournal(t, unhurried())
+	o := unhurried()
+	o.Limits.MaxQueued = 2 << 20
+	s, open := beginJournal(t, o)
 	stall := s.start("stall", "")
 	var ids, want []string
 	note := func(key string, size int) {
 		want = append(want, key)
 		ids = append(ids, s.start("append", `{"key":"`+key+strings.Repeat("x", size)+`"}`))
 	}
-	for n := range 10 {
+	for n := range 3 {
 		note(fmt.Sprintf("b%04d", n), 1<<20)
 	}
 	for n := range 1100 {

@@ -42,8 +42,9 @@ type story struct {
 	in      *io.PipeWriter
 	mu      sync.Mutex
 	news    sync.Cond
-	partial []byte    // the beginning of a line that the client is being told
-	lines   []message // everything the client was told, in order
+	partial []byte               // the beginning of a line that the client is being told
+	lines   []message            // everything the client was told, in order
+	replies map[string][]message // those that are responses, by their id
 	events  []event.Event
 	marks   int // emitted by timeline
 	marked  int // the last one collected
@@ -101,6 +102,7 @@ func beginCommand(t *testing.T, o Options, command string, args ...string) *stor
 }
 
 func (s *story) run(o Options) *story {
+	s.replies = map[string][]message{}
 	s.t.Helper()
 	s.news.L = &s.mu
 	s.reading = make(chan struct{})
@@ -179,6 +181,9 @@ func (w writer) Write(b []byte) (int, error) {
 			w.s.t.Errorf("the client was sent what is no JSON: %q", line)
 		}
 		w.s.lines = append(w.s.lines, m)
+		if id := string(m.ID); m.Method == "" {
+			w.s.replies[id] = append(w.s.replies[id], m)
+		}
 	}
 	w.s.news.Broadcast()
 	return len(b), nil
@@ -228,25 +233,18 @@ const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-
 func (s *story) answer(id string) message {
 	s.t.Helper()
 	return s.wait("an answer to "+id, func() (message, bool) {
-		for _, m := range s.lines {
-			if m.Method == "" && string(m.ID) == id {
-				return m, true
-			}
+		if all := s.replies[id]; len(all) > 0 {
+			return all[0], true
 		}
 		return message{}, false
 	})
 }
 
 // answers counts the responses to id so far.
-func (s *story) answers(id string) (n int) {
+func (s *story) answers(id string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, m := range s.lines {
-		if m.Method == "" && string(m.ID) == id {
-			n++
-		}
-	}
-	return n
+	return len(s.replies[id])
 }
 
 // notice waits for the n-th notification or request with this method.

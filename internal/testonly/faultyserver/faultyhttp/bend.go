@@ -130,14 +130,14 @@ func slowHeaders(x *exchange, _ []byte) {
 	})
 }
 
-// bombParts returns the beginning of the bomb and the part that is repeated: 16 MiB of spaces each,
+// bombParts returns the beginning of the bomb and the part that is repeated: 1 MiB of spaces each,
 // compressed. Gzip allows many members in a row.
 var bombParts = sync.OnceValues(func() (first, rest []byte) {
 	pack := func(text string) []byte {
 		var b bytes.Buffer
 		z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
 		_, _ = io.WriteString(z, text)
-		_, _ = z.Write(bytes.Repeat([]byte(" "), 16<<20))
+		_, _ = z.Write(bytes.Repeat([]byte(" "), 1<<20))
 		_ = z.Close()
 		return b.Bytes()
 	}
@@ -150,7 +150,7 @@ func gzipBomb(x *exchange, answer []byte) {
 		if _, err := io.WriteString(w, head+"Content-Encoding: gzip\r\nConnection: close\r\n\r\n"+string(first)); err != nil {
 			return
 		}
-		for range 63 {
+		for range 1023 {
 			if _, err := w.Write(rest); err != nil {
 				return
 			}
