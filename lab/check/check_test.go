@@ -6,8 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,6 +134,51 @@ func TestStepsRunBesideEachOther(t *testing.T) {
 	}
 	if n := strings.Count(out.String(), "one\ntwo\n"); n != 2 {
 		t.Errorf("the output of the two steps is mixed:\n%s", out.String())
+	}
+}
+
+// A step begins when those that it comes after have ended, as many of a lane as may run at a time, and what is alone alone.
+func TestStepsBeginInTheirOrder(t *testing.T) {
+	var mu sync.Mutex
+	running, ended := map[string]lane{}, []string{}
+	work := func(s step) step {
+		s.run = func(context.Context, io.Writer) (tally, error) {
+			mu.Lock()
+			running[s.name] = s.lane
+			inLane := 0
+			for _, other := range running {
+				if other == s.lane {
+					inLane++
+				}
+			}
+			if inLane > atOnce[s.lane] || s.lane == alone && len(running) > 1 {
+				t.Errorf("%s runs beside %v", s.name, running)
+			}
+			for _, earlier := range s.after {
+				if !slices.Contains(ended, earlier) {
+					t.Errorf("%s began before %s had ended: %q", s.name, earlier, ended)
+				}
+			}
+			mu.Unlock()
+			runtime.Gosched()
+			mu.Lock()
+			defer mu.Unlock()
+			delete(running, s.name)
+			ended = append(ended, s.name)
+			return tally{}, nil
+		}
+		return s
+	}
+	var all []step
+	for _, s := range []step{
+		{name: "before"}, {name: "built", lane: prepared}, {name: "installed", lane: prepared}, {name: "seen", lane: looked},
+		{name: "long", lane: tested, after: []string{"built", "installed"}}, {name: "short", lane: tested, after: []string{"built", "not selected"}},
+		{name: "vetted", lane: looked, after: []string{"built"}}, {name: "last"},
+	} {
+		all = append(all, work(s))
+	}
+	if exit := report(t.Context(), all, io.Discard, false); exit != 0 || len(ended) != len(all) || ended[0] != "before" || ended[len(ended)-1] != "last" {
+		t.Errorf("exit %d: %q", exit, ended)
 	}
 }
 
