@@ -155,7 +155,7 @@ func TestStepsBeginInTheirOrder(t *testing.T) {
 				t.Errorf("%s runs beside %v", s.name, running)
 			}
 			for _, earlier := range s.after {
-				if !slices.Contains(ended, earlier) {
+				if !slices.Contains(ended, earlier) && earlier != "not selected" {
 					t.Errorf("%s began before %s had ended: %q", s.name, earlier, ended)
 				}
 			}
