@@ -790,6 +790,32 @@ func TestFaultS30ProgressOfCallsWithOneToken(t *testing.T) {
 	reports(0, "all calls are done")
 }
 
+// After a restart, what one call has reported says nothing about another with its token.
+func TestFaultS30ProgressOfCallsWithOneTokenAfterARestart(t *testing.T) {
+	t.Parallel()
+	s := begin(t, unprobed()).initialize()
+	hangs := func() string {
+		return s.request("tools/call", `{"name":"hang","arguments":{},"_meta":{"progressToken":"t"}}`)
+	}
+	reports := func(progress int) {
+		s.writeByServer(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":%d}}`, progress))
+		s.call("echo", `{"text":"the report came before this"}`)
+	}
+	repeated := hangs()
+	s.state()
+	reports(90)
+	s.kill()
+	s.await(event.Replayed, 1)
+	other := hangs()
+	s.state()
+	reports(1)
+	s.withdraw(repeated)
+	if n := s.notices("notifications/progress"); n != 2 {
+		t.Errorf("%d of 2 reports were passed on\n%s", n, s.told())
+	}
+	s.withdraw(other)
+}
+
 func TestFaultS30ProgressOfACallInFlight(t *testing.T) {
 	t.Parallel()
 	s := begin(t, unprobed()).initialize()
