@@ -32,28 +32,29 @@ func discoverer(t *testing.T, answer func(w http.ResponseWriter, r *http.Request
 	return o
 }
 
-// Before a server behind a URL has begun to respond, nothing says that it is a legacy one: it may be cold.
+// Before a server behind a URL has begun to respond, nothing says that it is a legacy one: it may be cold. One that has begun and
+// says no more ignores the request.
 func TestASlowServerBehindAURLIsNotALegacyOne(t *testing.T) {
 	t.Parallel()
-	s := beginWeb(t, stateful, discoverer(t, func(w http.ResponseWriter, _ *http.Request, id string) {
-		time.Sleep(20 * 20 * time.Millisecond) // it is slow
+	asked, warm := make(chan struct{}), make(chan struct{})
+	cold := beginWeb(t, stateful, discoverer(t, func(w http.ResponseWriter, _ *http.Request, id string) {
+		close(asked)
+		<-warm
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"serverInfo":{"name":"cold","version":"1"}}}`, id)
 	}))
-	if m := s.answer(s.request("server/discover", "{"+modernMeta+"}")); m.Error != nil {
-		t.Errorf("%s", m.raw)
-	}
-}
-
-// One that has begun and says no more ignores the request.
-func TestAServerBehindAURLThatIgnoresDiscover(t *testing.T) {
-	t.Parallel()
-	s := beginWeb(t, faultyhttp.Config{}, discoverer(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+	id := cold.request("server/discover", "{"+modernMeta+"}")
+	<-asked
+	ignores := beginWeb(t, faultyhttp.Config{}, discoverer(t, func(w http.ResponseWriter, r *http.Request, _ string) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	}))
-	if m := s.wantFault(s.request("server/discover", "{"+modernMeta+"}"), fault.DiscoverUnanswered); m.Error == nil || m.Error.Code != -32601 {
+	if m := ignores.wantFault(ignores.request("server/discover", "{"+modernMeta+"}"), fault.DiscoverUnanswered); m.Error == nil || m.Error.Code != -32601 {
+		t.Errorf("%s", m.raw)
+	}
+	close(warm) // the other, which was asked later, has had its time
+	if m := cold.answer(id); m.Error != nil {
 		t.Errorf("%s", m.raw)
 	}
 }
