@@ -505,14 +505,13 @@ func (s *story) outlasts(tool string, ms int) (id string) {
 
 func TestFaultH14AnswersAfterItsTime(t *testing.T) {
 	t.Parallel()
-	o := quick()
+	o := unprobed() // on a busy machine, probes of a few milliseconds would find that it hangs
 	o.Tools = map[string]Policy{"late": {Timeout: 50 * time.Millisecond}}
 	s := begin(t, o).initialize()
 	id := s.outlasts("late", 150)
 	if e := s.await(event.Dropped, 1); !strings.Contains(e.Detail, "too late") {
 		t.Errorf("dropped: %s", e.Detail)
 	}
-	// On a busy machine the answer to a probe may be late as well.
 	if n := s.session.Counters(); n.Late == 0 || n.Foreign != 0 {
 		t.Errorf("%d late answers and %d foreign ones, want late ones only", n.Late, n.Foreign)
 	}
