@@ -65,11 +65,11 @@ func (s *stage) enter() *up {
 	return u
 }
 
-// say sends lines of the client.
+// say sends lines of the client, also from another goroutine than the test's.
 func (s *stage) say(lines ...string) {
 	s.t.Helper()
 	if _, err := io.WriteString(s.in, strings.Join(lines, "\n")+"\n"); err != nil {
-		s.t.Fatal(err)
+		s.t.Error(err)
 	}
 }
 
