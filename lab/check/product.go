@@ -2,17 +2,20 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/sample"
 	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
@@ -27,8 +30,8 @@ var unraced = map[string]string{
 }
 
 // racedWithAll are packages that share little memory, and whose own tests take several times as long with the race
-// detector. By default it watches them in the tests of the packages named here, which use them; their own tests run with it
-// in a run of everything.
+// detector. By default it watches them in the tests of the packages named here, which use them. In a run of everything
+// their own tests run with it as well, with small samples: a hundred damaged journals race as ten thousand do.
 var racedWithAll = map[string][]string{
 	"internal/access/bearer":    {"internal/wrap/gateway"},
 	"internal/disk/files":       {"internal/tasks/taskrun", "internal/agent/agenttools"},
@@ -44,7 +47,7 @@ var racedWithAll = map[string][]string{
 
 // isUnraced reports whether the tests of a package of the product run without the race detector.
 func isUnraced(pkg string) bool {
-	if _, later := racedWithAll[pkg]; later && !programs.Everything() {
+	if _, later := racedWithAll[pkg]; later {
 		return true
 	}
 	for name := range unraced {
@@ -57,12 +60,32 @@ func isUnraced(pkg string) bool {
 
 // testRaced tests the packages whose memory several goroutines share, with the race detector. It would
 // compile and run all others a second time to look at code that runs in one goroutine.
-func testRaced(ctx context.Context, out io.Writer) (tally, error) {
-	raced, _, err := split(ctx)
-	if err != nil {
-		return tally{}, err
+func testRaced(ctx context.Context, out io.Writer) (total tally, err error) {
+	tests, err := raced(ctx)
+	for _, test := range tests {
+		counts, failed := test.run(ctx, out)
+		total, err = total.plus(counts), errors.Join(err, failed)
 	}
-	return goTest{env: raceOptions, flags: append([]string{"-p", strconv.Itoa(runtime.NumCPU() + 1)}, programs.RaceFlags...), pkgs: raced}.run(ctx, out)
+	return total, err
+}
+
+// raced returns the tests with the race detector.
+func raced(ctx context.Context) ([]goTest, error) {
+	pkgs, _, err := split(ctx)
+	if err != nil {
+		return nil, err
+	}
+	test := goTest{env: raceOptions, flags: append([]string{"-p", strconv.Itoa(runtime.NumCPU() + 1)}, programs.RaceFlags...), pkgs: pkgs}
+	if !programs.Everything() {
+		return []goTest{test}, nil
+	}
+	small := test
+	small.env = append([]string{sample.EnvAll + "="}, raceOptions...)
+	small.pkgs = nil
+	for _, pkg := range slices.Sorted(maps.Keys(racedWithAll)) {
+		small.pkgs = append(small.pkgs, module+pkg)
+	}
+	return []goTest{test, small}, nil
 }
 
 func testPlain(ctx context.Context, out io.Writer) (tally, error) {
@@ -73,9 +96,10 @@ func testPlain(ctx context.Context, out io.Writer) (tally, error) {
 	return goTest{flags: []string{"-p", strconv.Itoa(runtime.NumCPU())}, pkgs: plain}.run(ctx, out)
 }
 
+const module = "github.com/gauze-mcp/gauze/"
+
 // split returns the packages of the product that are tested with the race detector, and the others.
 func split(ctx context.Context) (raced, plain []string, err error) {
-	const module = "github.com/gauze-mcp/gauze/"
 	listed, err := quietly(ctx, "", nil, "go", "list", "-f", "{{.ImportPath}}\t{{.Dir}}\t{{join .GoFiles \" \"}}\t{{join .Deps \" \"}}", "./...")
 	if err != nil {
 		return nil, nil, err

@@ -44,20 +44,30 @@ func TestExceptionsFromTheRaceDetector(t *testing.T) {
 	}
 }
 
+// By default the race detector does not watch the own tests of some packages, and in a run of everything it does, with small
+// samples. Without it they always run.
 func TestARunOfEverythingRacesMore(t *testing.T) {
 	t.Chdir("../..")
-	racedWith := func(all string) []string {
+	racedWith := func(all string) (tests []goTest) {
 		t.Setenv(sample.EnvAll, all)
-		raced, _, err := split(t.Context())
-		if err != nil {
-			t.Fatal(err)
+		tests, err := raced(t.Context())
+		_, plain, errPlain := split(t.Context())
+		if err != nil || errPlain != nil {
+			t.Fatal(err, errPlain)
 		}
-		return raced
+		for pkg := range racedWithAll {
+			if !slices.Contains(plain, module+pkg) {
+				t.Errorf("%s=%s: the tests of %s do not run without the race detector", sample.EnvAll, all, pkg)
+			}
+		}
+		return tests
 	}
 	byDefault, everything := racedWith(""), racedWith("1")
+	if len(byDefault) != 1 || len(everything) != 2 || !slices.Equal(byDefault[0].pkgs, everything[0].pkgs) || !slices.Contains(everything[1].env, sample.EnvAll+"=") {
+		t.Fatalf("by default %v, in a run of everything %v", byDefault, everything)
+	}
 	for pkg := range racedWithAll {
-		pkg = "github.com/gauze-mcp/gauze/" + pkg
-		if slices.Contains(byDefault, pkg) || !slices.Contains(everything, pkg) {
+		if slices.Contains(byDefault[0].pkgs, module+pkg) || !slices.Contains(everything[1].pkgs, module+pkg) {
 			t.Errorf("%s: the race detector must watch its tests in a run of everything, and only there", pkg)
 		}
 	}
