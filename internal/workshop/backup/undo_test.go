@@ -36,3 +36,16 @@ func TestUndoKeepsWhatAnotherProgramChanged(t *testing.T) {
 		})
 	}
 }
+
+// What a change added may repeat what is next to it: the bytes that both versions have in common are counted once.
+func TestUndoOfAnEntryLikeTheOneBeside(t *testing.T) {
+	entry := `{"command": "npx", "args": ["-y", "` + strings.Repeat("long-", 20) + `"]}`
+	old := `{"starts": 7, "servers": {"a": ` + entry + `}}`
+	new := `{"starts": 7, "servers": {"a": ` + entry + `, "b": ` + entry + `}}`
+	b := newBench(t)
+	path := b.put("mcp.json", old)
+	e := b.change(path, old, new)
+	b.put("mcp.json", strings.Replace(new, "7", "8", 1))
+	b.restore(e.ID, false)
+	b.holds(path, strings.Replace(old, "7", "8", 1))
+}
