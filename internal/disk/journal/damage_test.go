@@ -391,3 +391,18 @@ func TestALossThatCannotBeKnownIsNotDenied(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// What was lost earlier is checked as well: a value of another type there is damage.
+func TestADamagedLossIsNoticed(t *testing.T) {
+	for kept, want := range map[string]bool{"1": false, "'many'": true} {
+		path := newPath(t)
+		j := openFor(t, path)
+		j.must(t, "a", 0, entry("x", ""))
+		if _, err := j.db.Exec("INSERT INTO losses VALUES ('a', " + kept + ", 1, '')"); err != nil {
+			t.Fatal(err)
+		}
+		if err := check(path, j.db, byRows); broken(err) != want {
+			t.Errorf("%s: %v", kept, err)
+		}
+	}
+}
