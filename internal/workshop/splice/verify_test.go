@@ -79,3 +79,17 @@ func TestAnAliasBelowDoesNotStopAnEditNextToItsAnchor(t *testing.T) {
 		}
 	}
 }
+
+// The newline after a comment stays if the bracket would become a part of it.
+func TestTheLastEntryGoesWithoutTheNewlineOfAComment(t *testing.T) {
+	const text, want = "{\n  \"a\": 1, // one\n  \"b\": 2}\n", "{\n  \"a\": 1 // one\n}\n"
+	d, err := Parse(JSONC, []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next, err := d.Remove([]any{"b"}); err != nil {
+		t.Error(err)
+	} else if string(next.Bytes()) != want {
+		t.Errorf("%q became %q, want %q", text, next.Bytes(), want)
+	}
+}
