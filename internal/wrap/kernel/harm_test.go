@@ -394,6 +394,19 @@ func TestEveryListChangedIsPassedOn(t *testing.T) {
 	}
 }
 
+// Of a flood, the client is told once more when it is over, also if nothing else happens.
+func TestTheLastListChangedOfAFloodIsPassedOn(t *testing.T) {
+	t.Parallel()
+	o := unhurried()
+	o.Spec = plainServer("parrot", t.TempDir())
+	s := begin(t, o).initialize()
+	const method = "notifications/prompts/list_changed"
+	change := `{"jsonrpc":"2.0","method":"` + method + `"}`
+	before, _ := json.Marshal(change + strings.Repeat("\n"+change, kernel.FloodAfter+20))
+	s.answer(s.start("say", `{"before":`+string(before)+`,"answer":"\"result\":{\"content\":[]}"}`))
+	s.notice(method, kernel.FloodAfter+1)
+}
+
 // Clients that write every member of a message send notifications with a null
 // id. Servers accept them, so they arrive as they were sent.
 func TestANotificationWithANullIDArrives(t *testing.T) {
