@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
-	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -30,24 +28,17 @@ var unraced = map[string]string{
 }
 
 // racedWithAll are packages that share little memory, and whose own tests take several times as long with the race
-// detector. By default it watches them in the tests of the packages named here, which use them. In a run of everything
-// their own tests run with it as well, with small samples: a hundred damaged journals race as ten thousand do.
+// detector: they run with it in a run of everything. By default it watches these packages in the tests of those named here,
+// which use them; that finds less.
 var racedWithAll = map[string][]string{
-	"internal/access/bearer":    {"internal/wrap/gateway"},
-	"internal/disk/files":       {"internal/tasks/taskrun", "internal/agent/agenttools"},
-	"internal/disk/journal":     {"internal/tasks/taskrun", "internal/agent/agenttools", "internal/views/dashboard"},
-	"internal/views/metrics":    {"internal/views/dashboard"},
-	"internal/workshop/backup":  {"internal/agent/agenttools", "internal/views/dashboard"},
 	"internal/workshop/fleet":   {"internal/agent/agenttools", "internal/views/dashboard"},
-	"internal/workshop/trust":   {"internal/agent/agenttools"},
 	"internal/workshop/upgrade": {}, // by default not at all: there is one download at a time, and it is waited for
 	"internal/wrap/probe":       {"internal/agent/agenttools", "internal/views/dashboard"},
-	"llm":                       {"internal/wrap/stages/correction"},
 }
 
 // isUnraced reports whether the tests of a package of the product run without the race detector.
 func isUnraced(pkg string) bool {
-	if _, later := racedWithAll[pkg]; later {
+	if _, later := racedWithAll[pkg]; later && !programs.Everything() {
 		return true
 	}
 	for name := range unraced {
@@ -60,32 +51,13 @@ func isUnraced(pkg string) bool {
 
 // testRaced tests the packages whose memory several goroutines share, with the race detector. It would
 // compile and run all others a second time to look at code that runs in one goroutine.
-func testRaced(ctx context.Context, out io.Writer) (total tally, err error) {
-	tests, err := raced(ctx)
-	for _, test := range tests {
-		counts, failed := test.run(ctx, out)
-		total, err = total.plus(counts), errors.Join(err, failed)
-	}
-	return total, err
-}
-
-// raced returns the tests with the race detector.
-func raced(ctx context.Context) ([]goTest, error) {
-	pkgs, _, err := split(ctx)
+func testRaced(ctx context.Context, out io.Writer) (tally, error) {
+	raced, _, err := split(ctx)
 	if err != nil {
-		return nil, err
+		return tally{}, err
 	}
-	test := goTest{env: raceOptions, flags: append([]string{"-p", strconv.Itoa(runtime.NumCPU() + 1)}, programs.RaceFlags...), pkgs: pkgs}
-	if !programs.Everything() {
-		return []goTest{test}, nil
-	}
-	small := test
-	small.env = append([]string{sample.EnvAll + "="}, raceOptions...)
-	small.pkgs = nil
-	for _, pkg := range slices.Sorted(maps.Keys(racedWithAll)) {
-		small.pkgs = append(small.pkgs, module+pkg)
-	}
-	return []goTest{test, small}, nil
+	// Its samples are always small: a hundred damaged journals race as ten thousand do.
+	return goTest{env: append([]string{sample.EnvAll + "="}, raceOptions...), flags: append([]string{"-p", strconv.Itoa(runtime.NumCPU() + 1)}, programs.RaceFlags...), pkgs: raced}.run(ctx, out)
 }
 
 func testPlain(ctx context.Context, out io.Writer) (tally, error) {
@@ -98,7 +70,8 @@ func testPlain(ctx context.Context, out io.Writer) (tally, error) {
 
 const module = "github.com/gauze-mcp/gauze/"
 
-// split returns the packages of the product that are tested with the race detector, and the others.
+// split returns the packages of the product that are tested with the race detector, and those that are tested without it: in
+// a run of everything all are, with the whole of their samples.
 func split(ctx context.Context) (raced, plain []string, err error) {
 	listed, err := quietly(ctx, "", nil, "go", "list", "-f", "{{.ImportPath}}\t{{.Dir}}\t{{join .GoFiles \" \"}}\t{{join .Deps \" \"}}", "./...")
 	if err != nil {
@@ -116,9 +89,11 @@ func split(ctx context.Context) (raced, plain []string, err error) {
 		concurrent[strings.TrimPrefix(pkg, module)] = shares
 		if shares && !isUnraced(strings.TrimPrefix(pkg, module)) {
 			raced = append(raced, pkg)
-		} else {
-			plain = append(plain, pkg)
+			if !programs.Everything() {
+				continue
+			}
 		}
+		plain = append(plain, pkg)
 	}
 	if len(raced) == 0 {
 		return nil, nil, fmt.Errorf("no package shares memory: sharesMemory does not work")

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -53,4 +54,20 @@ func TestSeenRevealsNothing(t *testing.T) {
 	if err != nil || strings.Contains(files[0]+string(content), secret) || !strings.Contains(string(content), "claude-code/notes") {
 		t.Errorf("%s: %s, %v", files[0], content, err)
 	}
+}
+
+// Several sessions ask one memory at a time.
+func TestManyAskAtOnce(t *testing.T) {
+	m := NewMemory(t.TempDir())
+	var wg sync.WaitGroup
+	for _, where := range []string{"a", "b", "c", "d"} {
+		wg.Go(func() {
+			mine := Thing{ServerEntry, where, "node server.js"}
+			m.Agreed(mine, where)
+			if !m.Seen(mine) {
+				t.Errorf("%s: not remembered", where)
+			}
+		})
+	}
+	wg.Wait()
 }
