@@ -87,7 +87,7 @@ func MoveNew(from, to string) error {
 	err := os.Link(from, to)
 	switch {
 	case err == nil:
-		os.Remove(from)
+		robustio.RemoveAll(from) // on Windows, not while somebody reads the file by its new name
 		return nil
 	case errors.Is(err, fs.ErrExist):
 		return err
