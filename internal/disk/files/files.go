@@ -87,7 +87,7 @@ func MoveNew(from, to string) error {
 	err := os.Link(from, to)
 	switch {
 	case err == nil:
-		robustio.RemoveAll(from) // on Windows, not while somebody reads the file by its new name
+		robustio.RemoveAll(from) // on Windows, this fails as long as another process reads the file by its new name
 		return nil
 	case errors.Is(err, fs.ErrExist):
 		return err
