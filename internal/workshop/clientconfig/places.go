@@ -227,6 +227,9 @@ func (h Home) real(path string) string {
 }
 
 func (h Home) parent(dir string) string {
+	if h.OS == "windows" && strings.HasSuffix(dir, ":") {
+		return dir // a drive has no parent: path.Dir would lead to the working directory
+	}
 	slashed := path.Dir(strings.ReplaceAll(dir, h.separator(), "/"))
 	return strings.ReplaceAll(slashed, "/", h.separator())
 }

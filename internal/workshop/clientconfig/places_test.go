@@ -78,6 +78,18 @@ func TestProjectsAreSearchedUpToTheirRepository(t *testing.T) {
 	}
 }
 
+// Above a drive is nothing, and not the working directory, whose path is relative.
+func TestADriveHasNoParent(t *testing.T) {
+	h := Home{OS: "windows", Home: `C:\Users\me`, Project: `C:\Users\me\.config`, Disk: memory{files: map[string]string{`.\.git\HEAD`: ""}, sep: `\`}}
+	if root, ok := h.Repository(); ok {
+		t.Errorf("the repository of %s is %s", h.Project, root)
+	}
+	h.Disk = memory{files: map[string]string{`C:\.git\HEAD`: ""}, sep: `\`}
+	if root, ok := h.Repository(); !ok || root != "C:" {
+		t.Errorf("the repository of %s is %q", h.Project, root)
+	}
+}
+
 // A client whose file is in the home directory itself is in use if the file exists.
 func TestAFileShowsThatItsClientIsInUse(t *testing.T) {
 	for path, want := range map[string]bool{"/home/me/.claude.json": true, "/home/me/.other.json": false} {
