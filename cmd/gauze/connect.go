@@ -91,7 +91,8 @@ func (f *connectFlags) run(cmd *cobra.Command, args []string) error {
 	if _, invalid := upfile.Read(file, upfile.Options{}); invalid != nil { // this process cannot serve it either
 		return invalid
 	}
-	fmt.Fprintf(os.Stderr, "gauze: %s. This client gets servers of its own.\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	why := strings.TrimSuffix(strings.ReplaceAll(err.Error(), "\n", "; "), ".") // Windows ends its messages with a period
+	fmt.Fprintf(os.Stderr, "gauze: %s. This client gets servers of its own.\n", why)
 	return whileRead(cmd.Context(), func(ctx context.Context, in io.Reader) error {
 		return serveAlone(ctx, h, file, in, os.Stdout)
 	})
