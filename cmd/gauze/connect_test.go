@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/disk/files"
 	"github.com/gauze-mcp/gauze/internal/hub/attach"
 )
 
@@ -142,14 +143,16 @@ func TestConnectAfterGauzeUpWasKilled(t *testing.T) {
 func TestConnectWorksAlone(t *testing.T) {
 	t.Parallel()
 	s := newUpState(t)
-	if err := os.WriteFile(filepath.Join(s.dir, attach.DirName), nil, 0o600); err != nil { // not a directory
+	path := filepath.Join(s.dir, attach.DirName)
+	if err := os.WriteFile(path, nil, 0o600); err != nil { // not a directory
 		t.Fatal(err)
 	}
+	why := strings.TrimSuffix(files.Reason(os.MkdirAll(path, 0o700)), ".") // "not a directory", as this system says it
 	w := s.connect(t.TempDir(), "A=1").initialize()
 	w.in.Close()
 	w.wantEnd(0)
-	if got := w.stderr.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "not a directory") || !strings.Contains(got, "servers of its own") {
-		t.Errorf("stderr is %q", got)
+	if got, want := w.stderr.String(), ": "+why+". This client gets servers of its own.\n"; strings.Count(got, "\n") != 1 || !strings.HasSuffix(got, want) {
+		t.Errorf("stderr is %q, want %q at its end", got, want)
 	}
 }
 

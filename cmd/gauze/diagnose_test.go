@@ -61,6 +61,7 @@ func TestATentativeCauseIsShownWithTheNextOne(t *testing.T) {
 // --explain shows the clue that decided, the line it matched, and the cause that came second.
 func TestTheDecisiveClueIsShown(t *testing.T) {
 	seen := doctor.FromLog("npx -y notes", "Error: spawn npx ENOENT\nError: connect ECONNREFUSED 127.0.0.1:5432")
+	seen.OS = "linux" // on Windows, npx is a script
 	grounds := doctor.Explain(seen)
 	if len(grounds) < 2 || grounds[0].Cause != doctor.Diagnose(seen).Cause {
 		t.Fatalf("%+v", grounds)
@@ -79,14 +80,14 @@ func TestTheDecisiveClueIsShown(t *testing.T) {
 func TestExplainIsPartOfTheJSON(t *testing.T) {
 	var out strings.Builder
 	cmd := diagnoseCommand()
-	cmd.SetArgs([]string{"--explain", "--json", "--command", "npx -y notes"})
-	cmd.SetIn(strings.NewReader("Error: spawn npx ENOENT"))
+	cmd.SetArgs([]string{"--explain", "--json", "--command", "uvx notes"})
+	cmd.SetIn(strings.NewReader("Error: spawn uvx ENOENT"))
 	cmd.SetOut(&out)
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
 	}
 	var got grounded
-	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || got.Cause != "gui_path_missing" || len(got.Grounds) == 0 || got.Grounds[0].Line != "Error: spawn npx ENOENT" {
+	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || got.Cause != "gui_path_missing" || len(got.Grounds) == 0 || got.Grounds[0].Line != "Error: spawn uvx ENOENT" {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/gauze-mcp/gauze/internal/text/shell"
 	"github.com/gauze-mcp/gauze/internal/views/live"
 )
 
@@ -211,7 +212,7 @@ func TestStatusFailsIfAServerIsDead(t *testing.T) {
 // status, restart and logs accept the same names.
 func TestNamesOfServers(t *testing.T) {
 	upHome(t)
-	all := []live.Server{{ID: "1-1", Name: "notes-server --token «redacted»"}, {ID: "1-2", Name: "clock"}, {ID: "1-3", Name: "clock-2"}}
+	all := []live.Server{{ID: "1-1", Name: shell.Here().Line("notes-server", "--token", "«redacted»")}, {ID: "1-2", Name: "clock"}, {ID: "1-3", Name: "clock-2"}}
 	for name, want := range map[string]string{
 		"clock": "1-2", "1-3": "1-3", "cursor/notes": "1-1", "notes": "1-1", "clo": "1-2 1-3", "other": "",
 	} {

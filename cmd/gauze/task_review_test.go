@@ -61,8 +61,11 @@ func TestTaskFileIsShownBeforeItRuns(t *testing.T) {
 	k := newTasks(t)
 	k.env = append(k.env, "TASK_CANARY=sk-canary-0123456789")
 	k.write("task.yaml", "servers: {s: {command: [taskserver, flags], env: {KEY: \"${TASK_CANARY}\"}}}\nbudget: {steps: 7}\n"+oneStep)
-	refused := k.gauze("run", "task.yaml").want(1, "server s: taskserver flags", regexp.QuoteMeta("in the directory "+k.dir), `with KEY=\$\{TASK_CANARY\}`,
+	refused := k.gauze("run", "task.yaml").want(1, "server s: taskserver flags", `with KEY=\$\{TASK_CANARY\}`,
 		"sends the value of TASK_CANARY from your environment", `1\. a: s append \{"key":"one"\}`, "budget: 7 calls", "nothing was started: confirmation requires a terminal")
+	if !strings.Contains(strings.ReplaceAll(refused.stderr, "\n    ↳ ", ""), "in the directory "+k.dir+"\n") {
+		t.Errorf("the directory %s is missing:\n%s", k.dir, refused.stderr)
+	}
 	shown := k.gauze("run", "--dry-run", "task.yaml").want(0)
 	if shown.stderr != "" || !strings.Contains(shown.stdout, "server s: taskserver flags") || !strings.Contains(shown.stdout, "Nothing was started.") {
 		t.Errorf("--dry-run:\n%s\n%s", shown.stdout, shown.stderr)

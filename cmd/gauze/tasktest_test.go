@@ -36,7 +36,7 @@ type tasks struct {
 func newTasks(t *testing.T, flags ...string) *tasks {
 	t.Helper()
 	dir := t.TempDir()
-	k := &tasks{t: t, dir: dir, env: []string{"GAUZE_STATE_DIR=" + filepath.Join(dir, "state"), "HOME=" + dir}}
+	k := &tasks{t: t, dir: dir, env: []string{"GAUZE_STATE_DIR=" + filepath.Join(dir, "state"), "HOME=" + dir, "USERPROFILE=" + dir}}
 	k.breaks(flags...)
 	return k
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/text/shell"
 )
 
 // upHome makes a home in which the working directory is a project, and returns both.
@@ -48,14 +50,18 @@ func upHome(t *testing.T) (home, project string) {
 
 func TestCheckUp(t *testing.T) {
 	_, project := upHome(t)
+	token := "«redacte…"
+	if shell.Here().Windows() {
+		token = `"«redact…` // in quotes, as it would be typed
+	}
 	var out bytes.Buffer
 	if err := checkUp(&out, "up.yaml"); err != nil {
 		t.Fatal(err)
 	}
-	const want = `up.yaml is valid. It has 4 servers, of which 3 cannot be started yet.
+	want := `up.yaml is valid. It has 4 servers, of which 3 cannot be started yet.
 
 SERVER  FROM           COMMAND OR HOST                 TOOLS     STATE
-notes   cursor/notes   notes-server --token «redacte…  all       ready
+notes   cursor/notes   notes-server --token ` + token + `  all       ready
 theirs  cursor/theirs  sh -c evil                      all       waits for confirmation
 web     up.yaml:3      example.com                     2 denied  waits for confirmation
 more    up.yaml:4      more -x                         all       waits for confirmation
