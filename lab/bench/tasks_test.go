@@ -26,6 +26,7 @@ func TestTasksEffectsAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer ledger.Close()
 	for _, key := range []string{"0-0", "0-1", "0-1"} {
 		if err := ledger.Append(faultyserver.Entry{Op: "append", Key: key}); err != nil {
 			t.Fatal(err)
