@@ -261,11 +261,13 @@ func (c *call) notFound(e *fleet.NotFoundError) error {
 	case len(e.Near) > 0:
 	case len(e.Have) > 0:
 		text = fmt.Sprintf("no server named %q; the servers are %s", redact.Quote(e.Name), strings.Join(e.Have, ", "))
+	case e.Mistake != "":
+		text = fmt.Sprintf("no server named %q: %s", redact.Quote(e.Name), e.Mistake)
 	default:
 		text = fmt.Sprintf("no server named %q: gauze did not find any servers in the clients' files", redact.Quote(e.Name))
 	}
 	if c.tool == "check_health" || c.tool == "heal_server" {
-		next = "call " + c.tool + " with {} for all servers, or list_servers with {} for their names"
+		next = "call " + c.tool + " with {} for all servers and files, or list_servers with {} for their names"
 	}
 	return failure(text, "%s", next)
 }

@@ -24,6 +24,8 @@ type NotFoundError struct {
 	Name string
 	Near []string // similar names, cleaned for display
 	Have []string // some of the existing names
+
+	Mistake string // if there are none: the first mistake in a file for which its client rejects servers, with its place
 }
 
 func (e *NotFoundError) Error() string {
@@ -32,6 +34,9 @@ func (e *NotFoundError) Error() string {
 		return fmt.Sprintf("no server named %q; did you mean %s?", redact.Quote(e.Name), alternatives(e.Near))
 	case len(e.Have) > 0:
 		return fmt.Sprintf("no server named %q; configured servers include %s (to see all: gauze list)", redact.Quote(e.Name), strings.Join(e.Have, ", "))
+	}
+	if e.Mistake != "" {
+		return fmt.Sprintf("no server named %q: %s (to repair that: gauze doctor --fix)", redact.Quote(e.Name), e.Mistake)
 	}
 	return fmt.Sprintf("no server named %q: no servers are configured; to see where gauze looked: gauze list", redact.Quote(e.Name))
 }
@@ -63,13 +68,27 @@ func (v *View) Choose(c Choice) ([]*Server, error) {
 			}
 		}
 		if !found && !slices.Contains(c.Optional, name) {
-			return nil, notFound(name, all)
+			e := notFound(name, all)
+			if len(all) == 0 {
+				e.Mistake = v.mistake(c.Clients)
+			}
+			return nil, e
 		}
 	}
 	return chosen, nil
 }
 
-func notFound(name string, all []*Server) error {
+// mistake returns the first mistake in a file of these clients for which its client rejects servers, or "".
+func (v *View) mistake(clients []string) string {
+	for _, p := range v.Problems {
+		if file := ofFile(p); file.State == Broken && (len(clients) == 0 || slices.Contains(clients, p.Client.ID)) {
+			return plaintext.Clean(file.File) + ": " + redact.Passage(file.Cause)
+		}
+	}
+	return ""
+}
+
+func notFound(name string, all []*Server) *NotFoundError {
 	e := &NotFoundError{Name: name}
 	for _, s := range all {
 		if id := s.Client.ID + "/" + s.shown(); strings.Contains(name, "/") && near(name, s.ID()) && len(e.Near) < 3 && !slices.Contains(e.Near, id) {

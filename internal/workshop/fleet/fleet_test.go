@@ -435,6 +435,22 @@ func TestWhatNobodyHasIsNotFoundButWhatWasMeantIs(t *testing.T) {
 	}
 }
 
+// A file whose client rejects all servers is the reason why none is found, and not that none is configured.
+func TestAFileThatIsRejectedIsNamedInsteadOfItsServers(t *testing.T) {
+	h := newHome(t)
+	h.fleet.Home.Home = t.TempDir()
+	h.fleet.Home.Environ = []string{"HOME=" + h.fleet.Home.Home}
+	h.write("project/.mcp.json", "{\n  \"servers\": {\n    \"clock\": {\"command\": \"clock\",},\n  }\n}\n")
+	h.fleet.Home.Project = filepath.Join(h.dir, "project")
+	view := h.fleet.Look()
+	for client, want := range map[string]bool{"claude-code": true, "cursor": false} {
+		_, err := view.Choose(Choice{Names: []string{"clock"}, Clients: []string{client}})
+		if named := err != nil && strings.Contains(err.Error(), ".mcp.json: ") && strings.Contains(err.Error(), "gauze doctor --fix"); named != want {
+			t.Errorf("%s: %v", client, err)
+		}
+	}
+}
+
 func TestALockHoldsNoValues(t *testing.T) {
 	h := newHome(t)
 	view := h.fleet.Look()
