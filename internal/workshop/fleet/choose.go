@@ -36,7 +36,7 @@ func (e *NotFoundError) Error() string {
 		return fmt.Sprintf("no server named %q; configured servers include %s (to see all: gauze list)", redact.Quote(e.Name), strings.Join(e.Have, ", "))
 	}
 	if e.Mistake != "" {
-		return fmt.Sprintf("no server named %q: %s (to repair that: gauze doctor --fix)", redact.Quote(e.Name), e.Mistake)
+		return fmt.Sprintf("no server named %q: %s; to see what to do: gauze doctor", redact.Quote(e.Name), e.Mistake)
 	}
 	return fmt.Sprintf("no server named %q: no servers are configured; to see where gauze looked: gauze list", redact.Quote(e.Name))
 }
