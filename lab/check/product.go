@@ -87,13 +87,13 @@ func split(ctx context.Context) (raced, plain []string, err error) {
 			return nil, nil, err
 		}
 		concurrent[strings.TrimPrefix(pkg, module)] = shares
-		if shares && !isUnraced(strings.TrimPrefix(pkg, module)) {
+		race := shares && !isUnraced(strings.TrimPrefix(pkg, module))
+		if race {
 			raced = append(raced, pkg)
-			if !programs.Everything() {
-				continue
-			}
 		}
-		plain = append(plain, pkg)
+		if !race || programs.Everything() {
+			plain = append(plain, pkg)
+		}
 	}
 	if len(raced) == 0 {
 		return nil, nil, fmt.Errorf("no package shares memory: sharesMemory does not work")
