@@ -40,7 +40,7 @@ func sample(code fault.Code) *fault.Fault {
 		f.Waited = 30 * time.Second
 	case fault.CommandNotFound:
 		f.Method, f.Tool = "initialize", ""
-		f.Server, f.Detail = "no-such-bin", `"no-such-bin" was not found in PATH (/usr/bin:/bin)`
+		f.Server, f.Detail = "no-such-bin", `"no-such-bin" was not found in PATH (/usr/bin, /bin)`
 	case fault.CommandNotExecutable:
 		f.Method, f.Tool = "initialize", ""
 		f.Detail = `"/srv/server.sh" has mode 0644: nobody may execute it`

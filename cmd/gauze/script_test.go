@@ -73,6 +73,7 @@ func (m withOwnState) Run() int {
 	os.Setenv("GAUZE_STATE_DIR", state)
 	os.Setenv("XDG_STATE_HOME", state) // of a gauze that is the server of another, which keeps GAUZE_ variables from it
 	os.Setenv("XDG_DATA_HOME", filepath.Join(dir, "data"))
+	os.Setenv("SHELL", "")                   // the tester's login shell may take any time
 	os.Setenv("GAUZE_KEYRING", "off")        // no test touches the user's keyring
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // a race build would otherwise take a second to exit
 	return m.M.Run()

@@ -98,11 +98,15 @@ func TestSeededBugsAreCaught(t *testing.T) {
 	for _, bug := range seededBugs {
 		t.Run(bug, func(t *testing.T) {
 			t.Parallel() // a storm that lost an answer waits for it
-			r, want := smallStorm(t, b, gauze, "legacy", bug, 4), caughtBy[bug]
-			if !slices.ContainsFunc(want, func(rule history.Rule) bool { return r.Broken[rule] > 0 }) {
-				t.Errorf("%d kills, %d of them settled, but none of %q was detected; detected: %q", r.Kills, r.Settled, want, r.Problems)
+			want := caughtBy[bug]
+			for range 3 { // where the kills fall is up to the machine
+				r := smallStorm(t, b, gauze, "legacy", bug, 4)
+				t.Log(r.Kills, r.Settled, r.Problems)
+				if slices.ContainsFunc(want, func(rule history.Rule) bool { return r.Broken[rule] > 0 }) {
+					return
+				}
 			}
-			t.Log(r.Settled, r.Problems)
+			t.Errorf("none of %q was detected", want)
 		})
 	}
 }

@@ -287,7 +287,7 @@ var brokenEvidence = []brokenSetup{
 		name: "http-after-a-complaint", cause: "transport_mismatch/http_server_run_as_stdio",
 		build: func(b *bench) {
 			port := freePort(b.t)
-			b.timeout = "6s" // it takes a while to listen
+			b.timeout = "20s" // it takes a while to listen
 			b.call(fmt.Sprint(port), "$PORT")
 			b.env = append(b.env, fmt.Sprintf("PORT=%d", port))
 			b.onPath("node", b.node())

@@ -70,7 +70,7 @@ var brokenServers = []brokenSetup{
 		build: func(b *bench) {
 			b.onPath("node", b.node())
 			port := freePort(b.t)
-			b.timeout = "6s" // it takes a while to listen
+			b.timeout = "20s" // it takes a while to listen
 			b.call(fmt.Sprint(port), "$PORT")
 			b.env = append(b.env, fmt.Sprintf("PORT=%d", port))
 			b.command("node", b.server(realparts.Everything), "streamableHttp")

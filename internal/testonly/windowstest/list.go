@@ -153,6 +153,9 @@ var files = []exemption{
 		"cmd/gauze/wrap_linux_test.go",
 		"internal/text/fullscreen/fullscreen_linux_test.go",
 	}},
+	{"asks a program to end, which Windows cannot", []string{
+		"internal/workshop/doctor/machine_unix_test.go",
+	}},
 	{"removes a file that is open", []string{
 		"internal/disk/journal/missing_unix_test.go",
 	}},

@@ -183,16 +183,27 @@ func (m *Machine) Only(allow func(netip.AddrPort) error) *Machine {
 
 // run runs a program without a stdin and returns what it writes to stdout and stderr: some print
 // their version there. It starts in the root directory, because version managers and shells read
-// settings from their working directory, which may belong to any project.
+// settings from their working directory, which may belong to any project. A program that has not ended
+// in time is asked to end, and not waited for.
 func run(ctx context.Context, env []string, name string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
+	cmd := exec.Command(name, args...)
 	var said answer
 	cmd.Dir = filepath.VolumeName(name) + string(filepath.Separator)
 	cmd.Env, cmd.Stdout, cmd.Stderr = env, &said, &said
 	cmd.WaitDelay = 100 * time.Millisecond // do not wait for a child that keeps the pipe open
-	killTreeOnCancel(cmd)
-	err := cmd.Run()
-	return said.String(), err
+	detach(cmd)
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		return said.String(), err
+	case <-ctx.Done():
+		go end(cmd, ended)
+		return "", ctx.Err()
+	}
 }
 
 // answer keeps the beginning of a program's output.

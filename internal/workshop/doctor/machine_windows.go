@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// killTreeOnCancel kills a command at the deadline together with everything it started: a version
-// manager's shim starts the real program.
-func killTreeOnCancel(cmd *exec.Cmd) {
-	cmd.Cancel = func() error {
-		system, err := windows.GetSystemDirectory()
-		if err == nil {
-			err = exec.Command(filepath.Join(system, "taskkill.exe"), "/t", "/f", "/pid", strconv.Itoa(cmd.Process.Pid)).Run()
-		}
-		if err != nil {
-			return cmd.Process.Kill()
-		}
-		return nil
+// detach does nothing: taskkill finds what a command has started.
+func detach(*exec.Cmd) {}
+
+// end kills a command together with everything it started: a version manager's shim starts the real
+// program, and no program without a window can be asked to end.
+func end(cmd *exec.Cmd, _ <-chan error) {
+	system, err := windows.GetSystemDirectory()
+	if err == nil {
+		err = exec.Command(filepath.Join(system, "taskkill.exe"), "/t", "/f", "/pid", strconv.Itoa(cmd.Process.Pid)).Run()
+	}
+	if err != nil {
+		cmd.Process.Kill()
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/fault"
@@ -232,7 +234,7 @@ func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 
 func notFound(err error) string {
 	if look, ok := errors.AsType[*exec.Error](err); ok {
-		return fmt.Sprintf("\"%s\" was not found in PATH (%s)", look.Name, redact.Quote(os.Getenv("PATH"))) // a PATH can be very long
+		return fmt.Sprintf("\"%s\" was not found in PATH (%s)", look.Name, redact.Quote(strings.Join(filepath.SplitList(os.Getenv("PATH")), ", "))) // a PATH can be very long
 	}
 	return err.Error()
 }
