@@ -86,6 +86,7 @@ var wineTests = []exemption{
 		"internal/views/live.TestADeadSocketOfADifferentContainerIsRemoved",
 	}},
 	{"wine updates CPU times late", []string{
+		"internal/tasks/taskrun.TestServerDiesAtStepThirty/it hangs",
 		"internal/wrap/kernel.TestFaultH05BusyIsNotHung/past its time, at work",
 	}},
 }
