@@ -1,9 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,8 +24,8 @@ import (
 )
 
 // confirmUp shows a server of the file of gauze up that waits for confirmation, and asks the user
-// whether it may be started. Without a terminal, consent must be the hash of what is shown. No server
-// is started.
+// whether it may be started. Without a terminal, consent must be the hash of what is shown. Only to show
+// its tools, which may wait as well, is a server started.
 func confirmUp(cmd *cobra.Command, path, key, consent string) error {
 	fl, err := fleet.Here(versionText())
 	if err != nil {
@@ -38,7 +43,7 @@ func confirmUp(cmd *cobra.Command, path, key, consent string) error {
 	case s.Unusable() != "":
 		return errors.New(s.Pending)
 	case s.Pending == "" && s.Lock != "":
-		return acceptUp(cmd, s)
+		return acceptUp(cmd, f, s, consent)
 	case s.Pending == "":
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s does not wait for confirmation.\n", s.Key)
 		return err
@@ -63,8 +68,9 @@ func confirmUp(cmd *cobra.Command, path, key, consent string) error {
 	return err
 }
 
-// acceptUp accepts the tools of a server as they are now, for which it is started once.
-func acceptUp(cmd *cobra.Command, s *upfile.Server) error {
+// acceptUp shows the tools of a server that are not accepted, and accepts them if the user agrees. The server is started
+// for that. Without a terminal, consent must be the hash of what is shown.
+func acceptUp(cmd *cobra.Command, f *upfile.File, s *upfile.Server, consent string) error {
 	dir, err := backup.StateDir()
 	if err != nil {
 		return err
@@ -73,9 +79,47 @@ func acceptUp(cmd *cobra.Command, s *upfile.Server) error {
 	if !r.OK() {
 		return fmt.Errorf("the tools of %s were not accepted, because it did not list them: %s", s.Key, r.Stopped)
 	}
+	out := cmd.OutOrStdout()
+	fresh := proxy.NotAccepted(acceptedTools(dir), s.Spec, r.Found.Tools)
+	if len(fresh) == 0 {
+		_, err := fmt.Fprintf(out, "The tools of %s are those that you accepted.\n", s.Key)
+		return err
+	}
+	shown := fleet.Fold(fmt.Sprintf("%s has %s that you have not accepted:", s.Key, plaintext.Count(len(fresh), "tool"))) + "\n\n"
+	hash := sha256.New()
+	for _, tool := range fresh {
+		shown += fleet.Fold(definitionOf(tool)) + "\n"
+		fmt.Fprintf(hash, "%q %s\n", tool.Name, tool.Definition)
+	}
+	must := hex.EncodeToString(hash.Sum(nil))[:32]
+	ask := askerOf(cmd)
+	switch {
+	case consent == must:
+	case ask == nil:
+		line := shell.Here().Line("gauze", "up", "--confirm", s.Key, "--consent", must, f.Path)
+		fmt.Fprintf(cmd.ErrOrStderr(), "%sTo accept them as they are:\n\n    %s\n\n", shown, plaintext.Clean(line))
+		return exitStatus(1)
+	case !ask(shown + "Accept them? You will be asked again when they change."):
+		return fmt.Errorf("you did not accept the tools of %s, so calls of those above are not sent", s.Key)
+	}
 	proxy.Accept(acceptedTools(dir), s.Spec, r.Found.Tools)
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "Accepted %s of %s as they are now.\n", plaintext.Count(len(r.Found.Tools), "tool"), s.Key)
+	_, err = fmt.Fprintf(out, "Accepted %s of %s.\n", plaintext.Count(len(fresh), "tool"), s.Key)
 	return err
+}
+
+// definitionOf returns all that a model reads of a tool.
+func definitionOf(tool probe.Tool) string {
+	var text bytes.Buffer
+	if json.Indent(&text, tool.Raw, "  ", "  ") != nil {
+		text.Reset()
+		text.Write(tool.Raw)
+	}
+	var shown strings.Builder
+	for line := range strings.Lines("  " + text.String() + "\n") {
+		words := strings.TrimLeft(line, " ")
+		shown.WriteString(line[:len(line)-len(words)] + fleet.Visible(strings.TrimSuffix(words, "\n")) + "\n")
+	}
+	return shown.String()
 }
 
 func unknownUpServer(f *upfile.File, key string) error {

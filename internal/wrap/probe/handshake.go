@@ -182,7 +182,7 @@ func (a *attempt) learnTool(raw []byte) {
 		return string(value)
 	}
 	tool := Tool{Name: textField(raw, "name"), SchemaSize: len(schema), ReadOnly: hint("readOnlyHint") == "true", Idempotent: hint("idempotentHint") == "true"}
-	tool.Definition = Definition(raw)
+	tool.Definition, tool.Raw = Definition(raw), bytes.Clone(raw)
 	tool.Bytes, tool.Tokens = cost(raw)
 	tool.Destructive = !tool.ReadOnly && hint("destructiveHint") != "false"
 	a.r.Found.Tools = append(a.r.Found.Tools, tool)

@@ -99,6 +99,7 @@ type Tool struct {
 	Destructive bool // the default of the protocol for tools that are not read-only
 	Idempotent  bool
 	Definition  string // a hash of everything that a model sees of the tool
+	Raw         []byte // its entry in the list, in the server's words
 	Bytes       int    // of its name, description and input schema
 	Tokens      int    // what these are in a model's context, estimated
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/wrap/kernel"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
@@ -60,6 +62,14 @@ func Accept(kept Shelf, spec launch.Spec, tools []probe.Tool) {
 	keepAccepted(kept, acceptedBy(spec, ""), hashes(tools))
 }
 
+// NotAccepted returns the tools among those of a server that are new or have changed since the operator accepted its
+// tools, all of them if that has not happened.
+func NotAccepted(kept Shelf, spec launch.Spec, tools []probe.Tool) []probe.Tool {
+	var accepted map[string]string
+	_ = json.Unmarshal(kept.Get(acceptedBy(spec, "")), &accepted) // what cannot be read accepts nothing
+	return slices.DeleteFunc(slices.Clone(tools), func(t probe.Tool) bool { return accepted[t.Name] == t.Definition })
+}
+
 // hashes returns the hashes of the definitions of tools, by name.
 func hashes(tools []probe.Tool) map[string]string {
 	all := map[string]string{}
@@ -74,13 +84,13 @@ func keepAccepted(kept Shelf, whose string, tools map[string]string) {
 	kept.Put(whose, text)
 }
 
-// readLocked is gate.ReadTool with the hash of the whole definition.
+// readLocked is gate.ReadTool with the whole definition.
 func readLocked(item []byte) any {
 	tool, ok := gate.ReadTool(item).(*gate.Tool)
 	if !ok {
 		return nil
 	}
-	tool.Hash = probe.Definition(item)
+	tool.Entry, tool.Hash = bytes.Clone(item), probe.Definition(item)
 	return tool
 }
 
@@ -153,7 +163,8 @@ func (l *lock) Fail(c *kernel.Call, f *kernel.Failure) kernel.Ruling {
 	return kernel.Hold(func(ctx context.Context, h *kernel.Held) {
 		l.asking.Lock()
 		defer l.asking.Unlock()
-		if l.mayCall(h.Call().Tool()) || l.ask(ctx, about, h.Call()) {
+		tool := h.Call().Tool()
+		if l.mayCall(tool) || l.ask(ctx, about, h.Call()) && l.mayCall(tool) { // it may change again meanwhile
 			h.Continue()
 		}
 	})
@@ -172,10 +183,20 @@ func (l *lock) mayCall(tool string) bool {
 	return known && l.accepted(now)[tool] == hash
 }
 
-// ask asks the user whether the tools that the server lists now are accepted.
+// maxShown is the longest definition of a tool that a client's dialog can be expected to show.
+const maxShown = 4000
+
+// ask shows the user the tool of a call as the server lists it now, and asks whether it is accepted.
 func (l *lock) ask(ctx context.Context, about []byte, c *kernel.Call) bool {
-	now := l.listed()
-	message := fmt.Sprintf("The tools of the MCP server %s are not those that you accepted (%s). Accept them as they are now?", l.label, difference(l.accepted(now), now))
+	tool, ok := kernel.Live(l.kernel)[c.Tool()].(*gate.Tool)
+	if !ok {
+		return false
+	}
+	definition := plaintext.Clean(string(tool.Entry))
+	if len(definition) > maxShown {
+		return false
+	}
+	message := fmt.Sprintf("The tool %s of the MCP server %s is not one that you accepted. It is now:\n\n%s\n\nAccept it?", redact.Quote(c.Tool()), l.label, definition)
 	params, _ := json.Marshal(map[string]any{"message": message, "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{}}})
 	question, err := l.kernel.Ask(about, c, "elicitation/create", params)
 	if err != nil {
@@ -186,7 +207,9 @@ func (l *lock) ask(ctx context.Context, about []byte, c *kernel.Call) bool {
 		if action, _ := wire.Field(m.Result, "action"); string(action) != `"accept"` {
 			return false
 		}
-		keepAccepted(l.kept, l.whose[0], now)
+		accepted := l.accepted(l.listed())
+		accepted[c.Tool()] = tool.Hash
+		keepAccepted(l.kept, l.whose[0], accepted)
 		return true
 	case <-ctx.Done():
 		return false

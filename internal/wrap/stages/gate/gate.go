@@ -47,7 +47,8 @@ func New(explain func(repair.Explanation) string) *Stage {
 type Tool struct {
 	Schema *repair.Schema // of its arguments
 	About  string         // its description, shortened
-	Hash   string         // of its whole definition; empty: nothing needs it
+	Entry  []byte         // its whole entry in the list; nil: nothing needs it
+	Hash   string         // of the definition in it
 }
 
 // ReadTool reads what is known of a tool from its entry in the list.
