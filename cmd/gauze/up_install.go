@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -96,7 +98,7 @@ func (f *upFlags) installUp(cmd *cobra.Command, path string) error {
 			own.announce(out, cmd.ErrOrStderr(), "gauze", "http://"+f.listen+"/mcp")
 		}
 	}
-	if err := carryOutAll(cmd, d.Start); err != nil {
+	if err := startService(cmd, d, path); err != nil {
 		return err
 	}
 	fmt.Fprint(out, "gauze up is installed and running.\n\nTo undo:\n\n    gauze up --uninstall\n")
@@ -104,6 +106,29 @@ func (f *upFlags) installUp(cmd *cobra.Command, path string) error {
 		fmt.Fprintf(out, "\n%s\n", d.Keep)
 	}
 	return nil
+}
+
+// serviceWait is how long a service may take until it answers.
+const serviceWait = 10 * time.Second
+
+// startService starts the service and waits until its gauze up answers: a service can be started and end at once.
+func startService(cmd *cobra.Command, d service.Definition, path string) error {
+	place, err := upPlace(path)
+	if err != nil {
+		return err
+	}
+	before := place.Holder(cmd.Context())
+	if err := carryOutAll(cmd, d.Start); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), serviceWait)
+	defer cancel()
+	if place.Changed(ctx, before) {
+		return nil
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "gauze up is installed and was started, but did not answer within %v. To see what it says:\n\n    %s\n\nTo undo:\n\n    gauze up --uninstall\n",
+		serviceWait, plaintext.Clean(d.Log.Line(runtime.GOOS)))
+	return exitStatus(1)
 }
 
 // uninstallUp stops and removes the service.

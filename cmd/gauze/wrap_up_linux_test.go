@@ -169,3 +169,22 @@ func TestVenvOf(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A client waits for gauze connect as long as for the slowest of the servers behind it.
+func TestTheLongestTimeoutMoves(t *testing.T) {
+	t.Parallel()
+	for timeout, want := range map[string]bool{`"timeout": 900000`: true, `"timeout": 5000`: false, `"trust": false`: false} {
+		t.Run(timeout, func(t *testing.T) {
+			t.Parallel()
+			p := newPerson(t, map[string]string{".gemini/settings.json": `{"mcpServers": {"slow": {"command": "faultyserver", ` + timeout + `}, "usual": {"command": "faultyserver"}}}`})
+			p.must("wrap", "--up", "--yes")
+			text, err := os.ReadFile(filepath.Join(p.home, ".gemini", "settings.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(string(text), timeout); got != want || !strings.Contains(string(text), "connect") {
+				t.Errorf("the entry of gauze connect has the timeout: %v, want %v\n%s", got, want, text)
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/disk/sockets"
 )
@@ -29,11 +30,44 @@ func Dial(ctx context.Context, p Place, h Hello) (*Conn, error) {
 
 // probe returns nil if a gauze up answers.
 func (p Place) probe(ctx context.Context) error {
-	return p.reach(ctx, func(raw net.Conn, about announcement) error {
+	_, err := p.holder(ctx)
+	return err
+}
+
+// holder returns the id of the process of the gauze up that answers.
+func (p Place) holder(ctx context.Context) (pid int, err error) {
+	err = p.reach(ctx, func(raw net.Conn, about announcement) error {
 		defer raw.Close()
 		_, _, err := open(raw, about)
+		pid = about.PID
 		return err
 	})
+	return pid, err
+}
+
+// Holder returns the id of the process of the gauze up that answers at the place, or 0.
+func (p Place) Holder(ctx context.Context) int {
+	pid, err := p.holder(ctx)
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// Changed waits until a gauze up answers that is not the process before, which may be 0. It returns false if ctx ends first.
+func (p Place) Changed(ctx context.Context, before int) bool {
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		if now := p.Holder(ctx); now != 0 && now != before {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-again.C:
+		}
+	}
 }
 
 // reach connects to the socket of a place, and calls greet, whose time is limited. The connection is

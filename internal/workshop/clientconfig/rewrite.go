@@ -213,6 +213,15 @@ func (f Fields) start() (Timeout, bool) {
 	return f.Timeouts[i], true
 }
 
+// CallTimeout returns how long the client waits for an answer without a timeout in the entry, zero if unknown.
+func (f Fields) CallTimeout() time.Duration {
+	i := slices.IndexFunc(f.Timeouts, func(t Timeout) bool { return !t.Start })
+	if i < 0 {
+		return 0
+	}
+	return f.Timeouts[i].Default
+}
+
 // count returns a duration in the units of the timeout, rounded up.
 func (t Timeout) count(limit time.Duration) int {
 	if t.Max > 0 {

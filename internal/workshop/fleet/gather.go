@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
@@ -142,7 +143,7 @@ func (v *View) connect(d *draft, group []Moved, connected bool) error {
 		for _, name := range needs {
 			spec.Env = append(spec.Env, name+"=${"+name+"}")
 		}
-		entry, err := file.Client.Render(spec, clientconfig.RenderOptions{Fields: &fields, Name: name})
+		entry, err := file.Client.Render(spec, clientconfig.RenderOptions{Fields: &fields, Name: name, Timeout: longest(group, fields)})
 		if err != nil {
 			return err
 		}
@@ -168,6 +169,21 @@ func (v *View) connect(d *draft, group []Moved, connected bool) error {
 		d.note(file, fmt.Sprintf("%s will ask again before it uses tools that you allowed in the moved entries (%s).", file.Client.Name, strings.Join(lost, ", ")))
 	}
 	return nil
+}
+
+// longest returns how long a client must wait for the answers of these servers, zero if that is its own timeout or not
+// known.
+func longest(group []Moved, fields clientconfig.Fields) (wait time.Duration) {
+	for _, m := range group {
+		if m.Timeout == 0 {
+			return 0
+		}
+		wait = max(wait, m.Timeout)
+	}
+	if wait <= fields.CallTimeout() {
+		return 0
+	}
+	return wait
 }
 
 // passedOn returns the variables that a client must pass on to gauze connect for these servers, and the

@@ -24,7 +24,8 @@ func launchd(s Spec) Definition {
 		name, value, _ := strings.Cut(pair, "=")
 		fmt.Fprintf(&b, "    <key>%s</key>\n    <string>%s</string>\n", escaped(name), escaped(value))
 	}
-	log := escaped(s.Home + "/Library/Logs/" + Name + ".log")
+	said := s.Home + "/Library/Logs/" + Name + ".log"
+	log := escaped(said)
 	fmt.Fprintf(&b, "  </dict>\n  <key>RunAtLoad</key>\n  <true/>\n  <key>KeepAlive</key>\n  <dict>\n    <key>SuccessfulExit</key>\n    <false/>\n  </dict>\n"+
 		"  <key>StandardOutPath</key>\n  <string>%s</string>\n  <key>StandardErrorPath</key>\n  <string>%s</string>\n</dict>\n</plist>\n", log, log)
 	domain := "gui/" + s.UID
@@ -33,6 +34,7 @@ func launchd(s Spec) Definition {
 		Kind: "launchd agent", Path: path, Content: b.String(),
 		Start: []Command{stop, run("launchctl", "bootstrap", domain, path)},
 		Stop:  []Command{stop},
+		Log:   run("tail", "-n", "20", said),
 	}
 }
 

@@ -43,6 +43,7 @@ type Definition struct {
 	Stop   []Command // stop it, before the file is removed
 	Forget []Command // after that
 	Keep   string    // what else the user may want to run; empty: nothing
+	Log    Command   // shows what the service has said
 }
 
 // Command is a command line.

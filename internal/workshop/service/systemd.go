@@ -36,6 +36,7 @@ func systemd(s Spec) Definition {
 		Start:  slices.Concat(systemctl("daemon-reload"), systemctl("enable", unit), systemctl("restart", unit)),
 		Stop:   systemctl("disable", "--now", unit),
 		Forget: systemctl("daemon-reload"),
+		Log:    run("journalctl", "--user", "-n", "20", "-u", unit),
 		Keep:   "To keep it running while you are logged out: loginctl enable-linger",
 	}
 }
