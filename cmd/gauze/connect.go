@@ -154,6 +154,9 @@ func attachTo(ctx context.Context, file string, h attach.Hello) (*attach.Conn, e
 	})
 }
 
+// lingering is how long a gauze up that was started on demand waits for its next client. The tests do not wait that long.
+var lingering = attach.DefaultIdle
+
 // listenOnDemand is how gauze up --on-demand begins to listen. It tells the gauze connect that has
 // started it, and reports attach.ErrRunning if another process was first.
 func listenOnDemand(ctx context.Context, place attach.Place) (*attach.Listener, error) {
@@ -163,7 +166,7 @@ func listenOnDemand(ctx context.Context, place attach.Place) (*attach.Listener, 
 		return nil, err
 	}
 	if err == nil {
-		l.Idle = attach.DefaultIdle
+		l.Idle = lingering
 	}
 	attach.Ready(err)
 	return l, err

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ const hurried = "TEST_HURRIED=1"
 // unhurried runs gauze, which waits at its end for as long as a busy machine takes, and elsewhere no
 // longer than a test needs.
 func unhurried() int {
-	taskBackoff = 100 * time.Millisecond
+	taskBackoff, lingering = 100*time.Millisecond, 15*time.Second
 	if name, value, _ := strings.Cut(hurried, "="); os.Getenv(name) != value {
 		lastOutputTimeout, maxExportWait = patience.Limit(), patience.Limit()
 	}
@@ -76,7 +77,24 @@ func (m withOwnState) Run() int {
 	os.Setenv("SHELL", "")                   // the tester's login shell may take any time
 	os.Setenv("GAUZE_KEYRING", "off")        // no test touches the user's keyring
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // a race build would otherwise take a second to exit
+	defer awaitOnDemand()
 	return m.M.Run()
+}
+
+// awaitOnDemand waits until the last gauze up that was started on demand has ended: Windows does not delete a program that
+// runs, and testscript deletes its programs.
+func awaitOnDemand() {
+	gauze, err := exec.LookPath("gauze")
+	if runtime.GOOS != "windows" || err != nil {
+		return
+	}
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for end := time.Now().Add(patience.Limit()); time.Now().Before(end); <-again.C {
+		if os.Remove(gauze) == nil {
+			return
+		}
+	}
 }
 
 func TestScripts(t *testing.T) {
