@@ -221,6 +221,9 @@ func (h *Hub) members(profile string, from Client) (all []view.Member) {
 				return proxy.Recall(h.options.Session.Known.Shelf, spec, from.Principal, method, version, capabilities)
 			},
 		}
+		if kept := h.options.Session.Known.Shelf; kept != nil && from.Principal == "" {
+			m.Listed = func() []byte { return proxy.Remembered(kept, spec) }
+		}
 		if filters(in.Tools) || filters(p.Tools) {
 			m.Filter = fmt.Sprintf("%q %q", in.Tools, p.Tools)
 			m.Admits = func(tool string) bool { return in.Tools.Admits(tool) && p.Admits(in.Key, tool) }

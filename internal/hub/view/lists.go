@@ -31,6 +31,7 @@ type list struct {
 	byName  map[string][]byte // tools as the server lists them, by their names there
 	names   map[string]string // the names that clients see, or URIs, and those of the server
 	known   bool              // the server has answered at least once
+	presume bool              // it has not, and items are those that it listed for a different client
 	none    bool              // it has no such list
 	loading bool
 	version int      // of the server's announcements
@@ -52,6 +53,21 @@ func (m *member) load(method string, then func()) {
 	if !l.loading {
 		l.loading = true
 		m.page(method, &pages{version: l.version, fresh: freshness{-1, true}})
+	}
+}
+
+// recall takes a server that has never answered this client at what it last said to others of the same user. The caller
+// holds the lock.
+func (m *member) recall(method string) {
+	l := m.lists[method]
+	if method != "tools/list" || l.known || l.presume || m.Listed == nil || m.Closed != "" || m.otherEra() {
+		return
+	}
+	var items [][]byte
+	array, _ := wire.Field(m.Listed(), lists[method])
+	_ = wire.Elements(array, func(item []byte) { items = append(items, bytes.Clone(item)) }) // without the member it listed nothing
+	if l.presume = len(items) > 0; l.presume {
+		m.keep(method, items)
 	}
 }
 
@@ -100,10 +116,10 @@ func (m *member) loaded(method string, p *pages, failure []byte) {
 	switch {
 	case failure == nil:
 		m.keep(method, p.items)
-		l.known, l.none, l.fresh = true, false, p.fresh
+		l.known, l.presume, l.none, l.fresh = true, false, false, p.fresh
 	case isUnsupported(failure):
 		m.keep(method, nil)
-		l.known, l.none = true, true
+		l.known, l.presume, l.none = true, false, true
 	}
 	if l.again = l.version != p.version && !l.again; l.again { // once: a server may announce a change with every list
 		l.loading = true
@@ -218,13 +234,14 @@ func (v *View) loadAll(methods []string, then func()) {
 			finish()
 		})
 	}
-	soon = after(v.options.Merge, func(l *list) bool { return l.known })
+	soon = after(v.options.Merge, func(l *list) bool { return l.known || l.presume })
 	late = after(v.options.ListWait, func(*list) bool { return true })
 	asking := true
 	for _, m := range v.members {
 		for _, method := range methods {
 			l := m.lists[method]
 			due[l] = true
+			m.recall(method)
 			m.load(method, func() {
 				if delete(due, l); len(due) == 0 && !asking {
 					finish()

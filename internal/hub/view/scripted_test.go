@@ -136,6 +136,48 @@ func TestChangesOfListsAreAnnouncedOnce(t *testing.T) {
 	})
 }
 
+// A slow server that has listed its tools for a different client is not waited for. What has changed is announced.
+func TestAListThatADifferentClientGot(t *testing.T) {
+	for name, test := range map[string]struct{ then, late, announced string }{
+		"unchanged": {`{"name":"a"}`, `{"tools":[{"name":"slow__a"}]}`, ""},
+		"changed":   {`{"name":"b"}`, `{"tools":[{"name":"slow__b"}]}`, "notifications/tools/list_changed"},
+		"dead":      {"", `{"tools":[{"name":"slow__a"}]}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, ListDirect, func(s *stage) []Member {
+				slow := s.member("slow", func(server *scripted, m wire.Message) string {
+					if m.Method == "initialize" {
+						id := string(m.ID)
+						time.AfterFunc(time.Minute, func() {
+							if test.then == "" {
+								server.tell(proxy.Told{Line: []byte(`{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32000,"message":"dead"}}`), About: []byte(id), Answer: true})
+								return
+							}
+							server.tell(proxy.Told{Line: []byte(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`), About: []byte(id), Answer: true})
+						})
+						return ""
+					}
+					return listing(test.then)(server, m)
+				})
+				slow.Listed = func() []byte { return []byte(`{"tools":[{"name":"a"}]}`) }
+				return []Member{slow}
+			}, func(t *testing.T, s *stage) {
+				s.send("1", "tools/list", "{}")
+				time.Sleep(time.Second)
+				synctest.Wait()
+				want(t, s.response("1"), `{"tools":[{"name":"slow__a"}]}`)
+				before := len(s.told)
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				if told := strings.Join(s.told[before:], "\n"); test.announced == "" && told != "" || !strings.Contains(told, test.announced) {
+					t.Errorf("told %s", told)
+				}
+				want(t, s.ask("2", "tools/list", "{}"), test.late)
+			})
+		})
+	}
+}
+
 func TestTheTaskOfAServerThatLeft(t *testing.T) {
 	play(t, ListDirect, func(s *stage) []Member {
 		return []Member{s.member("one", listing(`{"name":"a"}`)), s.member("two", listing(`{"name":"b"}`))}
