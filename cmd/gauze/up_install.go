@@ -111,7 +111,7 @@ func (f *upFlags) installUp(cmd *cobra.Command, path string) error {
 // serviceWait is how long a service may take until it answers.
 const serviceWait = 10 * time.Second
 
-// startService starts the service and waits until its gauze up answers: a service can be started and end at once.
+// startService starts the service and waits until its gauze up answers: a service that was started may end immediately.
 func startService(cmd *cobra.Command, d service.Definition, path string) error {
 	place, err := upPlace(path)
 	if err != nil {
