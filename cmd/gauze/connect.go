@@ -160,13 +160,10 @@ var lingering = attach.DefaultIdle
 // listenOnDemand is how gauze up --on-demand begins to listen. It tells the gauze connect that has
 // started it, and reports attach.ErrRunning if another process was first.
 func listenOnDemand(ctx context.Context, place attach.Place) (*attach.Listener, error) {
-	l, err := attach.Listen(ctx, place, versionText())
+	l, err := attach.ListenOnDemand(ctx, place, versionText(), lingering)
 	if errors.Is(err, attach.ErrRunning) {
 		attach.Ready(nil)
 		return nil, err
-	}
-	if err == nil {
-		l.Idle = lingering
 	}
 	attach.Ready(err)
 	return l, err

@@ -272,7 +272,7 @@ func confirmProject(cmd *cobra.Command, named []string, consent string) func(*fl
 			s.Agreed()
 			return nil
 		}
-		shown := fleet.Fold(fleet.Visible(s.ID())+" belongs to the project:") + "\n\n  " + whole + "\n\n"
+		shown := fleet.Fold(plaintext.Visible(s.ID())+" belongs to the project:") + "\n\n  " + whole + "\n\n"
 		if ask == nil {
 			refused[s.Thing()] = true
 			fmt.Fprintf(cmd.ErrOrStderr(), "%sTo allow gauze to use it as it is:\n\n    gauze test --consent %s %s\n\n", shown, s.Thing().Hash(), plaintext.Clean(shell.Here().Quote(s.ID())))

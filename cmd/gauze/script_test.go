@@ -46,7 +46,9 @@ const hurried = "TEST_HURRIED=1"
 func unhurried() int {
 	taskBackoff, lingering = 100*time.Millisecond, 15*time.Second
 	if name, value, _ := strings.Cut(hurried, "="); os.Getenv(name) != value {
-		lastOutputTimeout, maxExportWait = patience.Limit(), patience.Limit()
+		lastOutputTimeout, maxExportWait, serviceWait = patience.Limit(), patience.Limit(), patience.Limit()
+	} else {
+		serviceWait = time.Second
 	}
 	return execute()
 }

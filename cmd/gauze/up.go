@@ -58,8 +58,8 @@ func upCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.check, "check", false, "check FILE, list its servers, and exit")
-	flags.StringVar(&f.confirm, "confirm", "", "show the entry of this `server`, which comes from a project, and allow gauze up to start it")
-	flags.StringVar(&f.consent, "consent", "", "with --confirm: `token` from its output, to confirm exactly that entry")
+	flags.StringVar(&f.confirm, "confirm", "", "show the entry of this `server`, which comes from a project, and allow gauze up to start it; or show its tools, and accept them (lock)")
+	flags.StringVar(&f.consent, "consent", "", "with --confirm: `token` from its output, to confirm exactly what it shows")
 	flags.BoolVar(&f.onDemand, "on-demand", false, "serve only gauze connect, and exit after its last client; gauze connect uses this")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "`address` to listen on; requires --token-env or --token-file unless it is loopback")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with the accepted tokens, one per line (default: a token that gauze creates)")

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -42,7 +40,7 @@ func confirmUp(cmd *cobra.Command, path, key, consent string) error {
 		return unknownUpServer(f, key)
 	case s.Unusable() != "":
 		return errors.New(s.Pending)
-	case s.Pending == "" && s.Lock != "":
+	case s.Pending == "" && (s.Lock == proxy.LockAsk || s.Lock == proxy.LockBlock):
 		return acceptUp(cmd, f, s, consent)
 	case s.Pending == "":
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s does not wait for confirmation.\n", s.Key)
@@ -52,7 +50,7 @@ func confirmUp(cmd *cobra.Command, path, key, consent string) error {
 	if err != nil {
 		return fmt.Errorf("%s belongs to the project, and %w", s.Key, err)
 	}
-	shown := fleet.Fold(fleet.Visible(s.Key+", from "+s.Source)+", belongs to the project:") + "\n\n  " + whole + "\n\n"
+	shown := fleet.Fold(plaintext.Visible(s.Key+", from "+s.Source)+", belongs to the project:") + "\n\n  " + whole + "\n\n"
 	ask := askerOf(cmd)
 	switch {
 	case consent == s.Consent():
@@ -88,7 +86,7 @@ func acceptUp(cmd *cobra.Command, f *upfile.File, s *upfile.Server, consent stri
 	shown := fleet.Fold(fmt.Sprintf("%s has %s that you have not accepted:", s.Key, plaintext.Count(len(fresh), "tool"))) + "\n\n"
 	hash := sha256.New()
 	for _, tool := range fresh {
-		shown += fleet.Fold(definitionOf(tool)) + "\n"
+		shown += fleet.Fold("  "+strings.ReplaceAll(probe.Shown(tool.Raw), "\n", "\n  ")) + "\n\n"
 		fmt.Fprintf(hash, "%q %s\n", tool.Name, tool.Definition)
 	}
 	must := hex.EncodeToString(hash.Sum(nil))[:32]
@@ -100,26 +98,12 @@ func acceptUp(cmd *cobra.Command, f *upfile.File, s *upfile.Server, consent stri
 		fmt.Fprintf(cmd.ErrOrStderr(), "%sTo accept them as they are:\n\n    %s\n\n", shown, plaintext.Clean(line))
 		return exitStatus(1)
 	case !ask(shown + "Accept them? You will be asked again when they change."):
+		proxy.Reject(acceptedTools(dir), s.Spec)
 		return fmt.Errorf("you did not accept the tools of %s, so calls of those above are not sent", s.Key)
 	}
 	proxy.Accept(acceptedTools(dir), s.Spec, r.Found.Tools)
 	_, err = fmt.Fprintf(out, "Accepted %s of %s.\n", plaintext.Count(len(fresh), "tool"), s.Key)
 	return err
-}
-
-// definitionOf returns all that a model reads of a tool.
-func definitionOf(tool probe.Tool) string {
-	var text bytes.Buffer
-	if json.Indent(&text, tool.Raw, "  ", "  ") != nil {
-		text.Reset()
-		text.Write(tool.Raw)
-	}
-	var shown strings.Builder
-	for line := range strings.Lines("  " + text.String() + "\n") {
-		words := strings.TrimLeft(line, " ")
-		shown.WriteString(line[:len(line)-len(words)] + fleet.Visible(strings.TrimSuffix(words, "\n")) + "\n")
-	}
-	return shown.String()
 }
 
 func unknownUpServer(f *upfile.File, key string) error {

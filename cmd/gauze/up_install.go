@@ -108,8 +108,9 @@ func (f *upFlags) installUp(cmd *cobra.Command, path string) error {
 	return nil
 }
 
-// serviceWait is how long a service may take until it answers.
-const serviceWait = 10 * time.Second
+// serviceWait is how long a service may take until it answers: launchd starts one that has just ended 10 s later. The tests set
+// it.
+var serviceWait = 20 * time.Second
 
 // startService starts the service and waits until its gauze up answers: a service that was started may end immediately.
 func startService(cmd *cobra.Command, d service.Definition, path string) error {
@@ -125,6 +126,10 @@ func startService(cmd *cobra.Command, d service.Definition, path string) error {
 	defer cancel()
 	if place.Changed(ctx, before) {
 		return nil
+	}
+	if now := place.Holder(cmd.Context()); now != 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze up is installed, but a gauze up that does not belong to the service already serves %s: process %d. Stop it, and run this command again.\n", plaintext.Clean(path), now)
+		return exitStatus(1)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "gauze up is installed and was started, but did not answer within %v. To see what it says:\n\n    %s\n\nTo undo:\n\n    gauze up --uninstall\n",
 		serviceWait, plaintext.Clean(d.Log.Line(runtime.GOOS)))

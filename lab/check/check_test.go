@@ -200,7 +200,7 @@ func TestChoose(t *testing.T) {
 		{false, "staticcheck", "staticcheck"},
 		{false, "test", "compiler, programs, test-lab, test-race, test-release, test-plain, test-logins, test-temporal"},
 		{false, "windows", "compiler, programs, windows-test, windows-real"},
-		{true, "soak", "compiler, programs, soak"},
+		{true, "soak", "soak"},
 		{false, "", "gofmt, compiler, programs, realparts, test-lab, test-race, test-release, test-plain, test-logins, test-temporal, types-windows, types-darwin, staticcheck, vet"},
 		{true, "", names(steps)},
 	} {

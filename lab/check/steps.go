@@ -35,7 +35,7 @@ var steps = []step{
 	{name: "staticcheck", lane: looked, after: built, about: "staticcheck of the product and the laboratory", run: staticcheck},
 	{name: "vet", lane: looked, after: built, about: "go vet of every module that the default level tests", run: vet},
 
-	// They wait more than they compute, so they run beside each other. The longest begin first.
+	// They wait more than they compute, so they run beside each other.
 	{name: "windows-test", lane: tested, after: everything, about: "every package as built for Windows, under wine", level: withAll, run: windowsTest},
 	{name: "model", lane: tested, after: everything, about: "a real language model corrects calls and judges servers, end to end", level: withAll, run: realModel},
 	{name: "temporal-server", lane: tested, after: built, about: "tasks on a real Temporal server: workers and servers killed, a hundred tasks on two workers", level: withAll,
@@ -47,9 +47,10 @@ var steps = []step{
 	{name: "deploy", lane: tested, after: built, about: "alert rules and the Grafana dashboard: Prometheus' libraries and Grafana's types accept them", level: withAll,
 		run: goTest{dir: "lab/deploytest", flags: outside}.run},
 	{name: "windows-real", lane: tested, after: []string{"programs", "realparts", "windows-test"}, about: "gauze.exe under wine: the demo, npx.cmd, taskkill, eight clients, a thousand calls", level: withAll, run: windowsReal},
-	{name: "storm", lane: tested, after: built, about: "bench storm: a hundred thousand calls in each era, a thousand kills", level: withAll, run: bench("storm")},
-	{name: "storm-http", lane: tested, after: built, about: "bench storm --http", level: withAll, run: bench("storm", "--http")},
-	{name: "soak", lane: tested, after: built, about: "bench soak: a million calls and ten thousand restarts", level: withAll, run: bench("soak")},
+	// These measure, so they are alone.
+	{name: "storm", about: "bench storm: a hundred thousand calls in each era, a thousand kills", level: withAll, run: bench("storm")},
+	{name: "storm-http", about: "bench storm --http", level: withAll, run: bench("storm", "--http")},
+	{name: "soak", about: "bench soak: a million calls and ten thousand restarts", level: withAll, run: bench("soak")},
 }
 
 // What tests need of the steps before them.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/agent/mcpserver"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 	"github.com/gauze-mcp/gauze/internal/workshop/trust"
@@ -172,7 +173,7 @@ func (s *ActionStatus) refused(said mcpserver.Answer, q question) {
 // form returns the question as a form. The user must agree explicitly: nothing is preselected, and a form
 // without an answer counts as no.
 func (q question) form() mcpserver.Question {
-	return mcpserver.Question{Message: fleet.Visible(q.title) + "\n\n" + fleet.Fold(q.full), Schema: json.RawMessage(
+	return mcpserver.Question{Message: plaintext.Visible(q.title) + "\n\n" + fleet.Fold(q.full), Schema: json.RawMessage(
 		`{"type":"object","properties":{"agree":{"type":"boolean","title":"I agree","description":"Allow exactly this"}},"required":["agree"]}`)}
 }
 

@@ -244,7 +244,7 @@ func plural(n int, noun string) string {
 func commandLine(words ...string) string {
 	line := make([]string, len(words))
 	for i, word := range words {
-		line[i] = shell.Here().Quote(fleet.Visible(word))
+		line[i] = shell.Here().Quote(plaintext.Visible(word))
 	}
 	return redact.Text(strings.Join(line, " "))
 }

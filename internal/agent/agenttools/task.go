@@ -255,7 +255,7 @@ func (c *call) resumeTask(in resumeTaskIn) (out TaskRun, err error) {
 			"skip":   "Allow Gauze to continue the task without this call?",
 		}[in.Decision]
 		decided := func(arguments json.RawMessage) string {
-			return fleet.Visible(fmt.Sprintf("%s %s %s", undecided.Server, undecided.Tool, arguments)) + "\n"
+			return plaintext.Visible(fmt.Sprintf("%s %s %s", undecided.Server, undecided.Tool, arguments)) + "\n"
 		}
 		q.shown, q.full = decided(hide(undecided.Arguments))+q.shown, fleet.Fold(decided(undecided.Arguments))+q.full
 		q.typed = commandLine("gauze", "task", "decide", in.ID, in.Decision)

@@ -34,27 +34,27 @@ func (p Place) probe(ctx context.Context) error {
 	return err
 }
 
-// holder returns the id of the process of the gauze up that answers.
-func (p Place) holder(ctx context.Context) (pid int, err error) {
+// holder returns what the gauze up that answers has announced.
+func (p Place) holder(ctx context.Context) (its announcement, err error) {
 	err = p.reach(ctx, func(raw net.Conn, about announcement) error {
 		defer raw.Close()
+		its = about
 		_, _, err := open(raw, about)
-		pid = about.PID
 		return err
 	})
-	return pid, err
+	return its, err
 }
 
-// Holder returns the id of the process of the gauze up that answers at the place, or 0.
+// Holder returns the id of the process of the gauze up that answers at the place, 0 if there is none, or one that was started
+// on demand.
 func (p Place) Holder(ctx context.Context) int {
-	pid, err := p.holder(ctx)
-	if err != nil {
-		return 0
+	if its, err := p.holder(ctx); err == nil && !its.OnDemand {
+		return its.PID
 	}
-	return pid
+	return 0
 }
 
-// Changed waits until a gauze up answers that is not the process before, which may be 0. It returns false if ctx ends first.
+// Changed waits until the Holder is a process that it was not before. It returns false if ctx ends first.
 func (p Place) Changed(ctx context.Context, before int) bool {
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()

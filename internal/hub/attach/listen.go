@@ -41,6 +41,15 @@ type Listener struct {
 // Listen makes this process the gauze up of a place. version is its version of gauze. The error is
 // ErrRunning if there is one already; what a killed process left is replaced.
 func Listen(ctx context.Context, p Place, version string) (*Listener, error) {
+	return listen(ctx, p, version, 0)
+}
+
+// ListenOnDemand is Listen for a gauze up that ends when it has had no client for a time.
+func ListenOnDemand(ctx context.Context, p Place, version string, idle time.Duration) (*Listener, error) {
+	return listen(ctx, p, version, idle)
+}
+
+func listen(ctx context.Context, p Place, version string, idle time.Duration) (*Listener, error) {
 	if err := sockets.OwnDir(p.dir()); err != nil {
 		return nil, err
 	}
@@ -48,7 +57,7 @@ func Listen(ctx context.Context, p Place, version string) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Listener{place: p, token: rand.Text(), version: version, lock: lock}
+	l := &Listener{Idle: idle, place: p, token: rand.Text(), version: version, lock: lock}
 	l.hurried, l.hurry = context.WithCancel(context.Background())
 	p.sweep(time.Now())
 	os.Remove(p.path(fileSuffix))
@@ -59,7 +68,7 @@ func Listen(ctx context.Context, p Place, version string) (*Listener, error) {
 		return nil, err
 	}
 	at := l.socket.Addr()
-	err = p.announce(announcement{PID: os.Getpid(), Version: version, File: p.File, Network: at.Network(), Address: at.String(), Token: l.token})
+	err = p.announce(announcement{PID: os.Getpid(), Version: version, File: p.File, Network: at.Network(), Address: at.String(), Token: l.token, OnDemand: idle > 0})
 	if err != nil {
 		l.Close()
 		return nil, err

@@ -32,6 +32,8 @@ type announcement struct {
 	Network string `json:"network"`
 	Address string `json:"address"`
 	Token   string `json:"token"`
+	// OnDemand reports that it ends some time after its last client.
+	OnDemand bool `json:"on_demand,omitempty"`
 }
 
 // maxAnnouncement bounds the file of a place.

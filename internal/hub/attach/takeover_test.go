@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/hub/attach"
 )
@@ -12,11 +14,10 @@ import (
 // A gauze up that the user starts takes the place of one that was started on demand, whose clients stay.
 func TestTakeOver(t *testing.T) {
 	p := place(t)
-	old, err := attach.Listen(t.Context(), p, "v1")
+	old, err := attach.ListenOnDemand(t.Context(), p, "v1", attach.DefaultIdle)
 	if err != nil {
 		t.Fatal(err)
 	}
-	old.Idle = attach.DefaultIdle
 	ended := make(chan error, 1)
 	go func() { ended <- old.Serve(context.Background(), echo) }()
 	client := dial(t, p, attach.Hello{})
@@ -54,4 +55,37 @@ func TestTakeOver(t *testing.T) {
 		t.Errorf("the client of the old one got %q, %v", said, err)
 	}
 	<-ended
+}
+
+// A service is known to run by its own process: one that a client has started in the meantime does not count.
+func TestTheHolderIsNotOneOnDemand(t *testing.T) {
+	t.Parallel()
+	p := place(t)
+	if pid := p.Holder(t.Context()); pid != 0 {
+		t.Errorf("the holder of a free place is %d", pid)
+	}
+	serve := func(l *attach.Listener, err error) (end func()) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- l.Serve(t.Context(), nil) }()
+		return func() { l.Close(); <-done }
+	}
+	end := serve(attach.ListenOnDemand(t.Context(), p, "v1", time.Hour))
+	if pid := p.Holder(t.Context()); pid != 0 {
+		t.Errorf("the holder is %d, which was started on demand", pid)
+	}
+	end()
+	end = serve(attach.Listen(t.Context(), p, "v1"))
+	defer end()
+	if pid := p.Holder(t.Context()); pid != os.Getpid() || !p.Changed(t.Context(), 0) {
+		t.Errorf("the holder is %d, want %d", pid, os.Getpid())
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if p.Changed(ended, os.Getpid()) {
+		t.Error("the process before counts as a new one")
+	}
 }

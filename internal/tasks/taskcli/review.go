@@ -11,6 +11,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/tasks/task"
 	"github.com/gauze-mcp/gauze/internal/tasks/taskrun"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 	"github.com/gauze-mcp/gauze/internal/workshop/trust"
@@ -93,14 +94,14 @@ func (one *Reviewed) look(f *fleet.Fleet) (err error) {
 // lookUp adds the entry that a configured server has now. One that cannot be used is shown as such: it
 // is not started.
 func (one *Reviewed) lookUp(f *fleet.Fleet) error {
-	one.Whole = fleet.Visible(redact.Quote(one.Configured))
+	one.Whole = plaintext.Visible(redact.Quote(one.Configured))
 	one.Brief = one.Whole
 	if f == nil {
 		return nil
 	}
 	one.Found, one.Err = f.At(one.Cwd).Look().Use(one.Configured, agreeing)
 	if one.Err != nil {
-		one.Whole += " (" + fleet.Visible(redact.Passage(one.Err.Error())) + ")"
+		one.Whole += " (" + plaintext.Visible(redact.Passage(one.Err.Error())) + ")"
 		one.Brief = one.Whole
 		return nil
 	}
@@ -193,11 +194,11 @@ func (r *Review) Question() string {
 	}
 	text := ""
 	for _, one := range r.Servers {
-		target := fleet.Visible(redact.Quote(one.Configured))
+		target := plaintext.Visible(redact.Quote(one.Configured))
 		if one.Configured == "" || one.Found != nil && one.Found.Config.InProject() {
 			target = fleet.Target(one.Spec)
 		}
-		text += fleet.Fold("server "+fleet.Visible(one.Name)+": "+target) + "\n"
+		text += fleet.Fold("server "+plaintext.Visible(one.Name)+": "+target) + "\n"
 	}
 	return text + fmt.Sprintf("\nRun this task? The plan above has %d lines.", 1+strings.Count(whole, "\n"))
 }
@@ -208,22 +209,22 @@ func (r *Review) Brief(hide func(json.RawMessage) json.RawMessage) string {
 }
 
 func (r *Review) text(server func(Reviewed) string, arguments func(json.RawMessage) json.RawMessage) string {
-	lines := []string{"task " + fleet.Visible(r.plan.Name)}
+	lines := []string{"task " + plaintext.Visible(r.plan.Name)}
 	if r.place != "" {
 		lines = append(lines, "on "+r.place+", with the servers, variables and logins there")
 	}
 	for _, one := range r.Servers {
-		lines = append(lines, "server "+fleet.Visible(one.Name)+": "+server(one))
+		lines = append(lines, "server "+plaintext.Visible(one.Name)+": "+server(one))
 	}
 	if r.plan.Goal != "" {
-		lines = append(lines, "goal: "+fleet.Visible(r.plan.Goal))
+		lines = append(lines, "goal: "+plaintext.Visible(r.plan.Goal))
 	}
 	if r.plan.ByModel() {
 		lines = append(lines, "A model may call any tool on these servers.")
 	}
 	for i, step := range r.plan.Steps {
 		step.Arguments = arguments(step.Arguments)
-		lines = append(lines, fmt.Sprintf("%d. %s", i+1, fleet.Visible(stepText(step))))
+		lines = append(lines, fmt.Sprintf("%d. %s", i+1, plaintext.Visible(stepText(step))))
 	}
 	if budget := budgetText(r.plan.Budget); budget != "" {
 		lines = append(lines, "budget: "+budget)

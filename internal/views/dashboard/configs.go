@@ -296,7 +296,7 @@ func diffOf(diff string) (lines []diffLine) {
 
 // visible makes characters visible that a browser would not show, except tabs and spaces.
 func visible(line string) string {
-	return words.ReplaceAllStringFunc(line, fleet.Visible)
+	return words.ReplaceAllStringFunc(line, plaintext.Visible)
 }
 
 var words = regex.New(`[^ \t]+`)

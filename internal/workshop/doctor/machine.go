@@ -184,7 +184,7 @@ func (m *Machine) Only(allow func(netip.AddrPort) error) *Machine {
 // run runs a program without a stdin and returns what it writes to stdout and stderr: some print
 // their version there. It starts in the root directory, because version managers and shells read
 // settings from their working directory, which may belong to any project. A program that has not ended
-// in time is asked to end, and not waited for.
+// in time is asked to end, with what it has started, and killed if it does not.
 func run(ctx context.Context, env []string, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	var said answer
@@ -201,7 +201,7 @@ func run(ctx context.Context, env []string, name string, args ...string) (string
 	case err := <-ended:
 		return said.String(), err
 	case <-ctx.Done():
-		go end(cmd, ended)
+		end(cmd)
 		return "", ctx.Err()
 	}
 }

@@ -16,8 +16,9 @@ import (
 // seen to have ended when the pipe has no writer.
 func TestAProgramMayCleanUp(t *testing.T) {
 	for name, script := range map[string]string{
-		"it cleans up":    `trap 'rm lock; exit' TERM; echo > lock; echo >&3; while :; do sleep 1; done`,
-		"it does not end": `trap '' TERM; echo >&3; while :; do sleep 1; done`,
+		"it cleans up":                    `trap 'rm lock; exit' TERM; echo > lock; echo >&3; while :; do sleep 1; done`,
+		"it leaves one that does not end": `(trap '' TERM; echo >&3; while :; do sleep 1; done) & while :; do sleep 1; done`,
+		"it does not end":                 `trap '' TERM; echo >&3; while :; do sleep 1; done`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,7 +13,7 @@ func detach(*exec.Cmd) {}
 
 // end kills a command together with everything it started: a version manager's shim starts the real
 // program, and no program without a window can be asked to end.
-func end(cmd *exec.Cmd, _ <-chan error) {
+func end(cmd *exec.Cmd) {
 	system, err := windows.GetSystemDirectory()
 	if err == nil {
 		err = exec.Command(filepath.Join(system, "taskkill.exe"), "/t", "/f", "/pid", strconv.Itoa(cmd.Process.Pid)).Run()

@@ -131,6 +131,9 @@ func (v *View) connect(d *draft, group []Moved, connected bool) error {
 	file := group[0].Config
 	about := fmt.Sprintf("move %s to gauze up", strings.Join(namesOf(group), ", "))
 	needs, lost := passedOn(group)
+	usual := file.Fields().CallTimeout()
+	wait := longest(group, usual)
+	keeps := !connected && wait > usual && usual > 0 // without a timeout of its own, it is not known whether this one is longer
 	switch {
 	case connected && len(needs) > 0:
 		return fmt.Errorf("the entry of gauze connect does not pass on %s; add the variable there and to its --private flag, and try again", strings.Join(needs, ", "))
@@ -143,7 +146,11 @@ func (v *View) connect(d *draft, group []Moved, connected bool) error {
 		for _, name := range needs {
 			spec.Env = append(spec.Env, name+"=${"+name+"}")
 		}
-		entry, err := file.Client.Render(spec, clientconfig.RenderOptions{Fields: &fields, Name: name, Timeout: longest(group, fields)})
+		options := clientconfig.RenderOptions{Fields: &fields, Name: name}
+		if keeps {
+			options.Timeout = wait
+		}
+		entry, err := file.Client.Render(spec, options)
 		if err != nil {
 			return err
 		}
@@ -165,22 +172,21 @@ func (v *View) connect(d *draft, group []Moved, connected bool) error {
 		}
 		about = ""
 	}
+	if wait > usual && !keeps {
+		d.note(file, fmt.Sprintf("The timeouts of the moved entries, up to %v, do not move: set one in the entry of gauze connect if it needs it.", wait))
+	}
 	if len(lost) > 0 {
 		d.note(file, fmt.Sprintf("%s will ask again before it uses tools that you allowed in the moved entries (%s).", file.Client.Name, strings.Join(lost, ", ")))
 	}
 	return nil
 }
 
-// longest returns how long a client must wait for the answers of these servers, zero if that is its own timeout or not
-// known.
-func longest(group []Moved, fields clientconfig.Fields) (wait time.Duration) {
+// longest returns the longest timeout of these entries, if it is longer than usual, what the client has without one.
+func longest(group []Moved, usual time.Duration) (wait time.Duration) {
 	for _, m := range group {
-		if m.Timeout == 0 {
-			return 0
-		}
 		wait = max(wait, m.Timeout)
 	}
-	if wait <= fields.CallTimeout() {
+	if wait == usual {
 		return 0
 	}
 	return wait

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/access/login"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/text/shell"
 	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
@@ -56,7 +57,7 @@ func (f *Fleet) StoredLogin(spec launch.Spec) string {
 	}
 	whose := "your stored login"
 	if l.Who != "" {
-		whose = "the stored login of " + Visible(l.Who)
+		whose = "the stored login of " + plaintext.Visible(l.Who)
 	}
-	return whose + " at " + Visible(l.Issuer)
+	return whose + " at " + plaintext.Visible(l.Issuer)
 }

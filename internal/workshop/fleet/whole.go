@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
@@ -30,7 +28,7 @@ func (s *Server) Written() launch.Spec { return s.Config.Written(s.Entry) }
 func (s *Server) Whole() (string, error) {
 	text := complete(s.Written(), s.Sends())
 	if address := s.address(); address != "" {
-		text += "\n  currently resolves to " + Visible(redact.Text(s.namedSecrets().Redact(address)))
+		text += "\n  currently resolves to " + plaintext.Visible(redact.Text(s.namedSecrets().Redact(address)))
 	}
 	if stored := s.view.fleet.StoredLogin(s.Real()); stored != "" {
 		text += "\n  may use " + stored
@@ -42,7 +40,7 @@ func (s *Server) Whole() (string, error) {
 func (s *Server) Outline() string {
 	text := Outline(s.Written(), s.Sends()...)
 	if address := s.address(); address != "" {
-		text += "\n  currently resolves to " + Visible(s.Hide(address))
+		text += "\n  currently resolves to " + plaintext.Visible(s.Hide(address))
 	}
 	if s.view.fleet.StoredLogin(s.Real()) != "" {
 		text += "\n  may use a stored login"
@@ -88,7 +86,7 @@ func reviewable(text string) (string, error) {
 }
 
 // Target returns the command line or the URL of a spec as Whole shows it.
-func Target(s launch.Spec) string { return Fold(Visible(target(s))) }
+func Target(s launch.Spec) string { return Fold(plaintext.Visible(target(s))) }
 
 func target(s launch.Spec) string {
 	if s.URL != "" {
@@ -159,14 +157,14 @@ var keyShape = regex.New(`^[A-Za-z0-9_.~+=-]{12,}$`)
 
 // rendered describes a server for someone who decides about it. All descriptions come from here.
 func rendered(s launch.Spec, sends []string, header func(value string) string, variable func(name, value string) string) string {
-	text := Visible(target(s))
+	text := plaintext.Visible(target(s))
 	add := func(what string, values ...string) {
 		text += "\n  " + what
 		for i, value := range values {
 			if i > 0 {
 				text += ": "
 			}
-			text += Visible(value)
+			text += plaintext.Visible(value)
 		}
 	}
 	if s.URL != "" && len(s.Args)+len(s.Command) > 0 {
@@ -258,34 +256,6 @@ func maskedJSON(name, text string, mask func(name, value string) string) string 
 	encoded, _ := plaintext.EncodeJSON(masked(name, value), "") // it was decoded
 	return string(encoded)
 }
-
-// Visible makes visible what a terminal or dialog would not show: invisible characters, gaps that could
-// draw lines of their own, and letters of another script that look like Latin ones in a Latin word.
-// Different texts stay different.
-func Visible(text string) string { return visibleParts().ReplaceAllStringFunc(text, visiblePart) }
-
-// visibleParts matches words, gaps, and all other characters one by one.
-var visibleParts = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)[\pL\pM\pN]+| {3,}|.`) })
-
-func visiblePart(part string) string {
-	if strings.HasPrefix(part, "   ") {
-		return fmt.Sprintf("‹%d spaces›", len(part))
-	}
-	latin := strings.ContainsFunc(part, func(r rune) bool { return unicode.Is(unicode.Latin, r) })
-	var b strings.Builder
-	for i, r := range part {
-		alone := i == 0 && unicode.IsMark(r) // it would be drawn on what is before the word
-		if r == '‹' || alone || plaintext.Unseen(r) || latin && unicode.In(r, likeLatin...) {
-			fmt.Fprintf(&b, "‹U+%04X›", r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-// likeLatin are the scripts with letters that look like Latin ones.
-var likeLatin = []*unicode.RangeTable{unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu}
 
 const (
 	maxColumns = plaintext.Width - 2

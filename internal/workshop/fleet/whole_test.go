@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
@@ -143,7 +144,7 @@ func TestVisible(t *testing.T) {
 		"naïve 漢字":        "naïve 漢字",
 		"‹3 spaces›":      "‹U+2039›3 spaces›",
 	} {
-		if got := Visible(text); got != want {
+		if got := plaintext.Visible(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

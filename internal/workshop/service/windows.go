@@ -56,7 +56,7 @@ func windowsTask(s Spec) Definition {
 	return Definition{
 		Kind: "Windows task", Path: path, Content: content,
 		Exists: []string{"schtasks", "/Query", "/TN", Name, "/XML", "ONE"},
-		Start:  []Command{run("schtasks", "/Create", "/TN", Name, "/XML", path, "/F"), run("schtasks", "/Run", "/TN", Name)},
+		Start:  []Command{run("schtasks", "/Create", "/TN", Name, "/XML", path, "/F"), {[]string{"schtasks", "/End", "/TN", Name}, true}, run("schtasks", "/Run", "/TN", Name)},
 		Stop:   []Command{{[]string{"schtasks", "/End", "/TN", Name}, true}, run("schtasks", "/Delete", "/TN", Name, "/F")},
 		Log:    run(append([]string{s.Program}, s.Args...)...), // the task has no log
 	}

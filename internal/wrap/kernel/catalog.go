@@ -19,8 +19,8 @@ type catalog struct {
 	remembered bool   // tools is from the shelf or an earlier connection: the live server has not listed it yet
 	listedOn   int    // the generation that was last asked for its tools by gauze
 
-	read  func(item []byte) any // what stages have to know of a tool; may be nil
-	ready func([]any)           // is told about some of these; may be nil
+	read  func(item []byte, before any) any // Options.ReadTool
+	ready func([]any)                       // is told about some of these; may be nil
 }
 
 // list is one of tools, prompts, resources, resource templates.
@@ -83,7 +83,7 @@ func (k *catalog) learn(method, cursor string, result []byte) (next string) {
 		if method == "tools/list" {
 			if name, t, ok := readTool(item); ok {
 				if k.read != nil {
-					t.data = k.read(item)
+					t.data = k.read(item, k.tools[name].data)
 				}
 				k.tools[name] = t
 			}

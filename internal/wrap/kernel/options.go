@@ -39,8 +39,9 @@ type Options struct {
 	// leaves it asleep at first.
 	Idle time.Duration
 
-	// ReadTool reads what stages have to know of a tool that is listed, and Listed is told about some of these. May be nil.
-	ReadTool func(item []byte) any
+	// ReadTool reads what stages have to know of a tool that is listed, and Listed is told about some of these. before is what
+	// it made of an entry with the same name in the same list, nil if there is none. May be nil.
+	ReadTool func(item []byte, before any) any
 	Listed   func([]any)
 
 	// Sure makes tool calls wait until the live server has listed its tools. One that it does not list in time is refused.

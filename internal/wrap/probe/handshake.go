@@ -188,12 +188,11 @@ func (a *attempt) learnTool(raw []byte) {
 	a.r.Found.Tools = append(a.r.Found.Tools, tool)
 }
 
-// Definition returns a hash of a tool's entry in a list that does not depend on spacing and order.
+// Definition returns a hash of a tool's entry in a list that does not depend on spacing and order. Readers disagree on an
+// object that has a name twice, so the hash of such an entry is that of its text.
 func Definition(raw []byte) string {
-	var errText any
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	if err := decoder.Decode(&errText); err != nil {
+	errText, ok := decoded(raw)
+	if !ok {
 		errText = string(raw)
 	}
 	if members, ok := errText.(map[string]any); ok {

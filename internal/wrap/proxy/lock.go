@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/gauze-mcp/gauze/fault"
-	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/wrap/kernel"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
@@ -62,19 +61,31 @@ func Accept(kept Shelf, spec launch.Spec, tools []probe.Tool) {
 	keepAccepted(kept, acceptedBy(spec, ""), hashes(tools))
 }
 
+// Reject records that the operator accepts no tool of a server, unless some were accepted: the first list would be.
+func Reject(kept Shelf, spec launch.Spec) {
+	if whose := acceptedBy(spec, ""); kept.Get(whose) == nil {
+		keepAccepted(kept, whose, nil)
+	}
+}
+
 // NotAccepted returns the tools among those of a server that are new or have changed since the operator accepted its
 // tools, all of them if that has not happened.
 func NotAccepted(kept Shelf, spec launch.Spec, tools []probe.Tool) []probe.Tool {
 	var accepted map[string]string
 	_ = json.Unmarshal(kept.Get(acceptedBy(spec, "")), &accepted) // what cannot be read accepts nothing
-	return slices.DeleteFunc(slices.Clone(tools), func(t probe.Tool) bool { return accepted[t.Name] == t.Definition })
+	now := hashes(tools)
+	return slices.DeleteFunc(slices.Clone(tools), func(t probe.Tool) bool { return accepted[t.Name] == now[t.Name] })
 }
 
 // hashes returns the hashes of the definitions of tools, by name.
 func hashes(tools []probe.Tool) map[string]string {
 	all := map[string]string{}
 	for _, t := range tools {
-		all[t.Name] = t.Definition
+		hash := t.Definition
+		if first, twice := all[t.Name]; twice {
+			hash = both(first, hash)
+		}
+		all[t.Name] = hash
 	}
 	return all
 }
@@ -84,15 +95,22 @@ func keepAccepted(kept Shelf, whose string, tools map[string]string) {
 	kept.Put(whose, text)
 }
 
-// readLocked is gate.ReadTool with the whole definition.
-func readLocked(item []byte) any {
-	tool, ok := gate.ReadTool(item).(*gate.Tool)
+// readLocked is gate.ReadTool with the whole definition: all entries with the name, because it is not known which one a model
+// reads.
+func readLocked(item []byte, before any) any {
+	tool, ok := gate.ReadTool(item, nil).(*gate.Tool)
 	if !ok {
-		return nil
+		return before
 	}
 	tool.Entry, tool.Hash = bytes.Clone(item), probe.Definition(item)
+	if before, twice := before.(*gate.Tool); twice {
+		tool.Entry, tool.Hash = slices.Concat(before.Entry, []byte("\n"), tool.Entry), both(before.Hash, tool.Hash)
+	}
 	return tool
 }
+
+// both returns the hash of two entries with one name.
+func both(first, second string) string { return first + "+" + second }
 
 // Arrive refuses a call of a tool that is not accepted.
 func (l *lock) Arrive(c *kernel.Call) kernel.Ruling {
@@ -136,10 +154,12 @@ func (l *lock) listed() map[string]string {
 func (l *lock) accepted(now map[string]string) map[string]string {
 	all, found := map[string]string{}, false
 	for _, whose := range l.whose {
-		var one map[string]string
-		if json.Unmarshal(l.kept.Get(whose), &one) != nil {
+		text := l.kept.Get(whose)
+		if text == nil {
 			continue
 		}
+		var one map[string]string
+		_ = json.Unmarshal(text, &one) // what cannot be read accepts nothing
 		found = true
 		for name, hash := range one {
 			if _, known := all[name]; !known || hash == now[name] {
@@ -164,7 +184,7 @@ func (l *lock) Fail(c *kernel.Call, f *kernel.Failure) kernel.Ruling {
 		l.asking.Lock()
 		defer l.asking.Unlock()
 		tool := h.Call().Tool()
-		if l.mayCall(tool) || l.ask(ctx, about, h.Call()) && l.mayCall(tool) { // it may change again meanwhile
+		if l.mayCall(tool) || l.ask(ctx, about, h.Call()) {
 			h.Continue()
 		}
 	})
@@ -192,7 +212,7 @@ func (l *lock) ask(ctx context.Context, about []byte, c *kernel.Call) bool {
 	if !ok {
 		return false
 	}
-	definition := plaintext.Clean(string(tool.Entry))
+	definition := probe.Shown(tool.Entry)
 	if len(definition) > maxShown {
 		return false
 	}
@@ -207,13 +227,15 @@ func (l *lock) ask(ctx context.Context, about []byte, c *kernel.Call) bool {
 		if action, _ := wire.Field(m.Result, "action"); string(action) != `"accept"` {
 			return false
 		}
-		accepted := l.accepted(l.listed())
-		accepted[c.Tool()] = tool.Hash
-		keepAccepted(l.kept, l.whose[0], accepted)
-		return true
 	case <-ctx.Done():
 		return false
 	}
+	now := l.listed()
+	accepted := l.accepted(now)
+	accepted[c.Tool()] = tool.Hash
+	keepAccepted(l.kept, l.whose[0], accepted)
+	hash, listed := now[c.Tool()] // a restarted server may not have listed it again; if it then has changed, the kernel ends the wait
+	return !listed || hash == tool.Hash
 }
 
 // maxDiffering is how many tools of a difference are named.

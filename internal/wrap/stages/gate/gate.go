@@ -51,8 +51,8 @@ type Tool struct {
 	Hash   string         // of the definition in it
 }
 
-// ReadTool reads what is known of a tool from its entry in the list.
-func ReadTool(item []byte) any {
+// ReadTool reads what is known of a tool from its entry in the list. Of several with one name, the last one counts.
+func ReadTool(item []byte, _ any) any {
 	var values [2][]byte
 	if wire.Fields(item, values[:], "inputSchema", "description") != nil {
 		return nil
