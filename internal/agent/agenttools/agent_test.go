@@ -366,6 +366,19 @@ func TestWhatToolsSayOfThemselves(t *testing.T) {
 	}
 }
 
+// A server that is not found because its client rejects the file: the file is what is healed.
+func TestAServerInARejectedFileIsHealed(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t, settings{files: map[string]string{".cursor/mcp.json": `{"servers": {"notes": {"command": "faultyserver"}}}`}})
+	r := a.call("heal_server", object{"server": "project-server", "client": "cursor"})
+	if r.failed || !strings.Contains(r.text, `"mcpServers"`) {
+		t.Errorf("%q %v", r.text, r.refused)
+	}
+	if r := a.call("test_connection", object{"server": "project-server"}); !r.failed || !strings.Contains(r.text, "mcpServers") {
+		t.Errorf("%q", r.text)
+	}
+}
+
 func TestAnAgentsMistakesAreExplained(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, settings{files: aHome})

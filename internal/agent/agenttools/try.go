@@ -1,6 +1,7 @@
 package agenttools
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -288,6 +289,10 @@ func (c *call) heal(in healIn) (out Healed, err error) {
 		return out, err
 	}
 	view, chosen, err := c.choose(in)
+	if unknown := (*fleet.NotFoundError)(nil); errors.As(err, &unknown) && unknown.Mistake != "" {
+		in.Server = "" // its client rejects the file that it may be in, so that file is what has to be healed
+		view, chosen, err = c.choose(in)
+	}
 	if err != nil {
 		return out, err
 	}

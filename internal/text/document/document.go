@@ -15,6 +15,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -151,6 +152,9 @@ func yamlProblem(text []byte, err error) *Problem {
 	}
 	open := bytes.LastIndexAny(text, "[{")
 	switch {
+	case place.Line < 1: // of a character that no place is given for
+		before := text[:max(0, bytes.IndexFunc(text, func(r rune) bool { return r != '\t' && r != '\n' && r != '\r' && unicode.IsControl(r) }))]
+		place = at(1+bytes.Count(before, []byte("\n")), 1+utf8.RuneCount(before[1+bytes.LastIndexByte(before, '\n'):]))
 	case strings.Contains(message, "cannot start any token") && indentedWithTab(text, place.Line):
 		message = "this line is indented with a tab; use spaces"
 	case strings.Contains(message, "did not find expected node content") && open >= 0: // at the end of the file

@@ -47,3 +47,13 @@ func TestAKeyTwice(t *testing.T) {
 		t.Errorf("%+v, %+v", problems[0], root.Fields)
 	}
 }
+
+// A character that is not allowed is found where it is.
+func TestAControlCharacterHasAPlace(t *testing.T) {
+	for text, want := range map[string]string{"\x12": "1:1", "a: 1\nb: \x01": "2:4"} {
+		_, problems := Read([]byte(text), "a mapping")
+		if len(problems) != 1 || fmt.Sprintf("%d:%d", problems[0].Line, problems[0].Column) != want {
+			t.Errorf("%q: %v, want %s", text, problems, want)
+		}
+	}
+}
