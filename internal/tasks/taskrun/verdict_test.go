@@ -2,6 +2,7 @@ package taskrun
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,9 @@ import (
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/llm"
 )
+
+// killedExit is how a process that was killed has ended.
+var killedExit = map[bool]string{false: "signal: killed", true: "exit status 1"}[runtime.GOOS == "windows"]
 
 const twoSteps = `
 goal: Write a word and say it.
@@ -41,7 +45,7 @@ var sickServers = map[string]sick{
 	"crash loop":                {flags: []string{"-exit-after-initialize=code=3"}, wants: []string{"exit status 3"}},
 	"crash loop after a step":   {flags: []string{"-exit-after-initialize=skip=1,code=3"}, kill: true, steps: 1, wants: []string{"exit status 3"}},
 	"hung at the first step":    {flags: []string{"-ignore-initialize"}, wants: []string{"timeout"}},
-	"hung after a step":         {flags: []string{"-ignore-initialize=skip=1"}, kill: true, steps: 1, wants: []string{"signal: killed"}}, // the start that hangs may still be in progress
+	"hung after a step":         {flags: []string{"-ignore-initialize=skip=1"}, kill: true, steps: 1, wants: []string{killedExit}}, // the start that hangs may still be in progress
 }
 
 // run runs two steps with a sick server, which is waited for as long as wait says.

@@ -1,12 +1,14 @@
 package dashboard
 
 import (
+	"html"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gauze-mcp/gauze/event"
+	"github.com/gauze-mcp/gauze/internal/text/shell"
 	"github.com/gauze-mcp/gauze/internal/views/live"
 )
 
@@ -57,5 +59,5 @@ func TestALongLogIsCut(t *testing.T) {
 	if n := strings.Count(page, "started the server"); n != maxLogLines {
 		t.Errorf("%d lines", n)
 	}
-	wantAll(t, page, "gauze logs &#39;my notes&#39;")
+	wantAll(t, page, html.EscapeString(shell.Here().Line("gauze", "logs", "my notes")))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +68,9 @@ func TestTheDemoKeepsEveryPromise(t *testing.T) {
 			t.Errorf("the timeline does not say %q\n%s", want, out.String())
 		}
 	}
-	wantDocs(t, out.String())
+	if runtime.GOOS != "windows" { // where a process that was killed exits with a status
+		wantDocs(t, out.String())
+	}
 }
 
 // wantDocs checks that docs/run.md shows a scene as it is in out, except for the times and the order.

@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
 	"github.com/gauze-mcp/gauze/internal/wrap/upstream/life"
 )
+
+// lostFolder is an absolute path without a folder.
+var lostFolder = map[bool]string{false: "/no/such/folder", true: `C:\no\such\folder`}[runtime.GOOS == "windows"]
 
 // A server that says nothing is diagnosed by what the machine shows.
 func TestSightingsOfASilentServer(t *testing.T) {
@@ -59,7 +64,7 @@ func TestSightingsOfASilentServer(t *testing.T) {
 		"broken settings": {files: map[string]string{"c.json": "{,}"}, args: []string{"server.js", "--config=c.json"}, cause: "server_config_invalid"},
 		"settings":        {files: map[string]string{"c.json": "{}"}, args: []string{"server.js", "--config=c.json"}, cause: exitedSilently},
 		"comments":        {files: map[string]string{"c.json": "{} // ours"}, args: []string{"server.js", "c.json"}, cause: exitedSilently},
-		"a lost folder":   {args: []string{"server.js", "/no/such/folder"}, cause: "wrong_directory_argument"},
+		"a lost folder":   {args: []string{"server.js", lostFolder}, cause: "wrong_directory_argument"},
 		"a path of a URL": {args: []string{"server.js", "--path", "/no-such-path", "--endpoint=/api/mcp"}, cause: exitedSilently},
 		"a secret":        {args: []string{"server.js", "--token", "/Zk3hunter2/9fQpXyLmN0"}, cause: exitedSilently},
 		"several paths":   {args: []string{"server.js", "--allow-read=/no/such,/tmp"}, cause: exitedSilently},
@@ -122,7 +127,7 @@ func TestSightingsDoNotHideAComplaint(t *testing.T) {
 	f := newFakeMachine(t)
 	f.file("home/me/project/server.js", "1")
 	e := upstream.Evidence{Stage: upstream.Started, Exit: "exit status 1", Code: 1, StderrTail: []byte("Error: the license ended in May\n")}
-	d := Diagnose(f.seen(launch.Spec{Command: "node", Args: []string{"server.js", "/no/such/folder"}, Env: []string{"PATH="}}, e))
+	d := Diagnose(f.seen(launch.Spec{Command: "node", Args: []string{"server.js", lostFolder}, Env: []string{"PATH="}}, e))
 	if !d.Tentative() || !slices.Contains(d.Reasons, "Error: the license ended in May") {
 		t.Errorf("%+v", d)
 	}
@@ -163,6 +168,7 @@ func TestSightingsOfALostDirectory(t *testing.T) {
 
 // A file system that cannot be written is not full.
 func TestReadOnlyDisksAreNotFull(t *testing.T) {
+	windowstest.Skip(t)
 	t.Parallel()
 	for _, dir := range []string{"/sys", "/proc", "/snap/core"} {
 		if free, ok := freeBytes(dir); ok && free == 0 {

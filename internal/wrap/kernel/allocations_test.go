@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 	"github.com/gauze-mcp/gauze/internal/wrap/kernel"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 	"github.com/gauze-mcp/gauze/internal/wrap/wire"
@@ -56,6 +57,7 @@ func BenchmarkASuccessfulCallAtTheStages(b *testing.B) {
 
 // A call that is forwarded, checked against its schema and counted allocates nothing on its way there and back.
 func TestAForwardedCallAllocatesNothing(t *testing.T) {
+	windowstest.Skip(t)
 	path, args, env := faultyserver.Command()
 	s := New(Options{Spec: launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}, Lazy: true, Idle: time.Hour})
 	s.Unchecked() // the check allocates

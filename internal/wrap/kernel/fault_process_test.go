@@ -777,7 +777,7 @@ func TestFaultP26CallInACrashLoop(t *testing.T) {
 	if due := first.Time.Add(first.Took); next.Sub(due).Abs() > time.Minute {
 		t.Errorf("next try at %v, it is due at %v", next, due)
 	}
-	if text := s.words(m); !strings.Contains(text, "keeps crashing") || !strings.Contains(text, "Try again in") || !strings.Contains(text, "dead for ") || !strings.Contains(text, " lost connection") {
+	if text := s.words(m); !strings.Contains(text, "keeps crashing") || !strings.Contains(text, "Try again in") || !strings.Contains(text, "So far: dead") || !strings.Contains(text, " lost connection") {
 		t.Errorf("the state and the next try are not named: %s", text)
 	}
 	s.wantEffect("k", 0)

@@ -294,9 +294,9 @@ func TestABatchFileCannotBeGivenALineBreak(t *testing.T) {
 		t.Fatal(err)
 	}
 	for word, want := range map[string]string{
-		"a\nb":                      `argument 2, "a\nb", contains a line break`,
-		"a\rb":                      `argument 2, "a\rb", contains a line break`,
-		"a\x00b":                    `argument 2, "a\x00b", contains a line break or a NUL`,
+		"a\nb":                      `argument 2 ("a\nb") contains a line break`,
+		"a\rb":                      `argument 2 ("a\rb") contains a line break`,
+		"a\x00b":                    `argument 2 ("a\x00b") contains a line break or a NUL`,
 		strings.Repeat("x", 10_000): "too long for a batch file (tool.bat)",
 	} {
 		if _, err := start(launch.Spec{Command: batch, Args: []string{"-y", word}}); err == nil || !strings.Contains(err.Error(), want) {
