@@ -222,7 +222,7 @@ func (h *Hub) members(profile string, from Client) (all []view.Member) {
 			},
 		}
 		if kept := h.options.Session.Known.Shelf; kept != nil && from.Principal == "" {
-			m.Listed = func() []byte { return proxy.Remembered(kept, spec) }
+			m.Listed = func() []byte { return proxy.Listed(kept, spec) }
 		}
 		if filters(in.Tools) || filters(p.Tools) {
 			m.Filter = fmt.Sprintf("%q %q", in.Tools, p.Tools)

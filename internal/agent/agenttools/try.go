@@ -289,14 +289,17 @@ func (c *call) heal(in healIn) (out Healed, err error) {
 		return out, err
 	}
 	view, chosen, err := c.choose(in)
-	if unknown := (*fleet.NotFoundError)(nil); errors.As(err, &unknown) && unknown.Mistake != "" {
-		in.Server = "" // its client rejects the file that it may be in, so that file is what has to be healed
-		view, chosen, err = c.choose(in)
-	}
-	if err != nil {
+	allowed, rejected := fleet.WithReview, (*fleet.NotFoundError)(nil)
+	switch {
+	case errors.As(err, &rejected) && rejected.File != "": // its client rejects the file that it may be in, so that is what is fixed
+		allowed = func(p clientconfig.Problem) bool { return p.File == rejected.File && fleet.WithReview(p) }
+	case err != nil:
 		return out, err
 	}
-	plan := view.Mend(chosen, in.Server == "", fleet.WithReview)
+	plan := view.Mend(chosen, in.Server == "" || rejected != nil, allowed)
+	if rejected != nil && plan.Empty() {
+		return out, err
+	}
 	if in.DryRun && !plan.Empty() {
 		out.Status, out.Diff, out.Left = dryRun, plan.Diff(), skippedOf(plan)
 		out.How = "Nothing was written. Testing the servers may require further changes: call heal_server without dry_run."

@@ -56,7 +56,7 @@ func (v *View) Change(members []Member, list string) {
 // filter makes other tools part of the view. The caller holds the lock.
 func (m *member) filter(o Member) {
 	m.Admits, m.Filter = o.Admits, o.Filter
-	if l := m.lists["tools/list"]; l.known {
+	if l := m.lists["tools/list"]; l.known || l.presume {
 		m.keep("tools/list", l.raw)
 	}
 }

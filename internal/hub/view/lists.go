@@ -183,7 +183,10 @@ func (m *member) keep(method string, items [][]byte) {
 // not answer soon is taken at its last word; one that has never answered is waited for at most for ListWait. What
 // comes later is announced. The caller holds the lock.
 func (v *View) collect(m *wire.Message) {
-	v.once(m.ID, []string{m.Method}, func() {
+	for _, member := range v.members {
+		member.recall(m.Method)
+	}
+	v.waitFor(m.ID, []string{m.Method}, func(l *list) bool { return l.known || l.presume }, func() {
 		result := v.merged(m.Method)
 		if m.Method == "tools/list" && v.decideSearch() {
 			result = searchTools
@@ -198,9 +201,14 @@ func (v *View) collect(m *wire.Message) {
 // once calls then when these lists are known, as far as they can be, unless the request is cancelled before. The caller
 // holds the lock.
 func (v *View) once(request []byte, methods []string, then func()) {
+	v.waitFor(request, methods, func(l *list) bool { return l.known }, then)
+}
+
+// waitFor is once for lists of which the ones that are enough are not waited for long.
+func (v *View) waitFor(request []byte, methods []string, enough func(*list) bool, then func()) {
 	c := &call{id: request}
 	v.asked[string(request)] = c
-	v.loadAll(methods, func() {
+	v.loadAll(methods, enough, func() {
 		if v.asked[string(request)] == c {
 			then() // first: while something follows, the client is not done
 			v.finish(c)
@@ -208,8 +216,9 @@ func (v *View) once(request []byte, methods []string, then func()) {
 	})
 }
 
-// loadAll asks all servers for these lists and calls then, once, when it is time to go on. The caller holds the lock.
-func (v *View) loadAll(methods []string, then func()) {
+// loadAll asks all servers for these lists and calls then, once, when it is time to go on: all have answered, what is there is
+// enough, or they were waited for. The caller holds the lock.
+func (v *View) loadAll(methods []string, enough func(*list) bool, then func()) {
 	due := map[*list]bool{}
 	var soon, late *time.Timer
 	over := false
@@ -234,14 +243,13 @@ func (v *View) loadAll(methods []string, then func()) {
 			finish()
 		})
 	}
-	soon = after(v.options.Merge, func(l *list) bool { return l.known || l.presume })
+	soon = after(v.options.Merge, enough)
 	late = after(v.options.ListWait, func(*list) bool { return true })
 	asking := true
 	for _, m := range v.members {
 		for _, method := range methods {
 			l := m.lists[method]
 			due[l] = true
-			m.recall(method)
 			m.load(method, func() {
 				if delete(due, l); len(due) == 0 && !asking {
 					finish()

@@ -178,6 +178,52 @@ func TestAListThatADifferentClientGot(t *testing.T) {
 	}
 }
 
+// A list that a different client got is only shown: what is called, and whether it only reads, is decided by the server's own.
+func TestAPresumedListDecidesNothing(t *testing.T) {
+	slow := func(s *stage) Member {
+		m := s.member("slow", func(server *scripted, m wire.Message) string {
+			if m.Method == "initialize" {
+				id := string(m.ID)
+				time.AfterFunc(1500*time.Millisecond, func() {
+					server.tell(proxy.Told{Line: []byte(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`), About: []byte(id), Answer: true})
+				})
+				return ""
+			}
+			return listing(`{"name":"a"},{"name":"b"}`)(server, m)
+		})
+		m.Listed = func() []byte {
+			return []byte(`{"tools":[{"name":"a","annotations":{"readOnlyHint":true}},{"name":"b"}]}`)
+		}
+		return m
+	}
+	t.Run("a filter", func(t *testing.T) {
+		play(t, ListDirect, func(s *stage) []Member {
+			m := slow(s)
+			m.Filter, m.Admits = "all", func(string) bool { return true }
+			return []Member{m}
+		}, func(t *testing.T, s *stage) {
+			s.send("1", "tools/list", "{}")
+			time.Sleep(time.Second)
+			synctest.Wait()
+			want(t, s.response("1"), `{"name":"slow__b"}`)
+			m := slow(s)
+			m.Filter, m.Admits = "one", func(tool string) bool { return tool == "a" }
+			s.v.Change([]Member{m}, ListDirect)
+			s.send("2", "tools/call", `{"name":"slow__a","arguments":{}}`)
+			if got := s.ask("3", "tools/list", "{}"); strings.Contains(got, "slow__b") {
+				t.Errorf("what the file denies is listed: %s", got)
+			}
+			want(t, s.response("2"), `"called"`)
+		})
+	})
+	t.Run("call_read", func(t *testing.T) {
+		play(t, ListSearch, func(s *stage) []Member { return []Member{slow(s)} }, func(t *testing.T, s *stage) {
+			s.send("1", "tools/list", "{}")
+			want(t, s.ask("2", "tools/call", `{"name":"call_read","arguments":{"name":"slow__a","arguments":{}}}`), "is not declared as read-only")
+		})
+	})
+}
+
 func TestTheTaskOfAServerThatLeft(t *testing.T) {
 	play(t, ListDirect, func(s *stage) []Member {
 		return []Member{s.member("one", listing(`{"name":"a"}`)), s.member("two", listing(`{"name":"b"}`))}

@@ -116,7 +116,7 @@ func (v *View) found(m *wire.Message, params [2][]byte, reads bool) {
 // onlyReads reports whether a tool is listed, and declared to change nothing. The caller holds the lock.
 func (v *View) onlyReads(name string) bool {
 	owner, original := v.named(name, "tools/list")
-	if owner == nil {
+	if owner == nil || owner.lists["tools/list"].presume { // it may have changed
 		return false
 	}
 	annotations, _ := wire.Field(owner.lists["tools/list"].byName[original], "annotations")

@@ -59,8 +59,8 @@ type Member struct {
 	// Recall returns what the server said to a client of this kind that sent initialize or server/discover; nil: that is not known.
 	// It may be nil itself.
 	Recall func(method string, version, capabilities []byte) []byte
-	// Listed returns the result of tools/list that the server last gave to any client of this user; nil: that is not known. It
-	// may be nil itself.
+	// Listed returns the result of tools/list that the server last gave to a client of any kind with the same account; nil: that
+	// is not known. It may be nil itself.
 	Listed func() []byte
 }
 

@@ -153,7 +153,7 @@ func yamlProblem(text []byte, err error) *Problem {
 	open := bytes.LastIndexAny(text, "[{")
 	switch {
 	case place.Line < 1: // of a character that no place is given for
-		before := text[:max(0, bytes.IndexFunc(text, func(r rune) bool { return r != '\t' && r != '\n' && r != '\r' && unicode.IsControl(r) }))]
+		before := text[:max(0, bytes.IndexFunc(text, func(r rune) bool { return r != '\t' && r != '\n' && r != '\r' && r != '\u0085' && unicode.IsControl(r) }))]
 		place = at(1+bytes.Count(before, []byte("\n")), 1+utf8.RuneCount(before[1+bytes.LastIndexByte(before, '\n'):]))
 	case strings.Contains(message, "cannot start any token") && indentedWithTab(text, place.Line):
 		message = "this line is indented with a tab; use spaces"

@@ -26,6 +26,7 @@ type NotFoundError struct {
 	Have []string // some of the existing names
 
 	Mistake string // if there are none: the first mistake in a file for which its client rejects servers, with its place
+	File    string // that file
 }
 
 func (e *NotFoundError) Error() string {
@@ -70,7 +71,7 @@ func (v *View) Choose(c Choice) ([]*Server, error) {
 		if !found && !slices.Contains(c.Optional, name) {
 			e := notFound(name, all)
 			if len(all) == 0 {
-				e.Mistake = v.mistake(c.Clients)
+				e.File, e.Mistake = v.mistake(c.Clients)
 			}
 			return nil, e
 		}
@@ -78,14 +79,14 @@ func (v *View) Choose(c Choice) ([]*Server, error) {
 	return chosen, nil
 }
 
-// mistake returns the first mistake in a file of these clients for which its client rejects servers, or "".
-func (v *View) mistake(clients []string) string {
+// mistake returns the first mistake in a file of these clients for which its client rejects servers, and the file.
+func (v *View) mistake(clients []string) (path, what string) {
 	for _, p := range v.Problems {
 		if file := ofFile(p); file.State == Broken && (len(clients) == 0 || slices.Contains(clients, p.Client.ID)) {
-			return plaintext.Clean(file.File) + ": " + redact.Passage(file.Cause)
+			return p.File, plaintext.Clean(file.File) + ": " + redact.Passage(file.Cause)
 		}
 	}
-	return ""
+	return "", ""
 }
 
 func notFound(name string, all []*Server) *NotFoundError {

@@ -9,23 +9,70 @@ import (
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 )
 
-// Shown returns a tool's entry in a list for a person who decides about it: all that a model reads, on lines of its own,
-// without escapes, and with what a terminal or dialog would not show made visible.
-func Shown(entry []byte) string {
-	value, ok := decoded(entry)
-	if !ok {
-		return plaintext.Visible(string(entry))
+// Shown returns a tool's entry in a list, or several, for a person who decides about it: all that a model reads, on lines of
+// its own, without escapes, and with what a terminal or dialog would not show made visible.
+func Shown(entries []byte) string {
+	var text bytes.Buffer
+	d := json.NewDecoder(bytes.NewReader(entries))
+	d.UseNumber()
+	for d.More() {
+		if spell(d, &text, "") != nil {
+			return plaintext.Visible(string(entries))
+		}
+		text.WriteByte('\n')
 	}
-	text, err := plaintext.EncodeJSON(value, "  ")
-	if err != nil {
-		return plaintext.Visible(string(entry))
+	if _, err := d.Token(); err != io.EOF {
+		return plaintext.Visible(string(entries))
 	}
 	var b strings.Builder
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(strings.TrimSpace(text.String())) {
 		words := strings.TrimLeft(line, " ")
 		b.WriteString(line[:len(line)-len(words)] + plaintext.Visible(strings.TrimSuffix(words, "\n")) + "\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// spell writes the next value of the decoder as it is, also with names that occur twice.
+func spell(d *json.Decoder, b *bytes.Buffer, indent string) error {
+	token, err := d.Token()
+	if err != nil {
+		return err
+	}
+	opening, nested := token.(json.Delim)
+	if !nested {
+		text, err := plaintext.EncodeJSON(token, "")
+		b.Write(text)
+		return err
+	}
+	b.WriteString(opening.String())
+	separator := "\n  " + indent
+	for d.More() {
+		b.WriteString(separator)
+		separator = ",\n  " + indent
+		if opening == '{' {
+			name, err := d.Token()
+			if err != nil {
+				return err
+			}
+			text, err := plaintext.EncodeJSON(name, "")
+			if err != nil {
+				return err
+			}
+			b.Write(append(text, ": "...))
+		}
+		if err := spell(d, b, indent+"  "); err != nil {
+			return err
+		}
+	}
+	if separator[0] == ',' {
+		b.WriteString("\n" + indent)
+	}
+	closing, err := d.Token()
+	if err != nil {
+		return err
+	}
+	b.WriteString(closing.(json.Delim).String())
+	return nil
 }
 
 // decoded returns a value in JSON. It reports false if the text is anything else, or has a name twice in an object.

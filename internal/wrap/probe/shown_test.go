@@ -13,8 +13,11 @@ func TestShownIsAllThatAModelReads(t *testing.T) {
 		"tag characters":                   {"{\"description\":\"a\U000e0045\U000e0056b\"}", `\udb40\udc45\udb40\udc56`},
 		"many spaces":                      {`{"description":"a` + strings.Repeat(" ", 500) + `EVIL"}`, "‹500 spaces›EVIL"},
 		"a letter that looks like another": {`{"description":"p` + "а" + `y"}`, "p‹U+0430›y"},
-		"a name twice":                     {`{"description":"EVIL","description":"good"}`, `"EVIL","description":"good"`},
+		"a name twice":                     {`{"description":"EVIL","description":"good"}`, "\"description\": \"EVIL\",\n  \"description\": \"good\""},
+		"escapes, and a name twice":        {`{"x":1,"x":2,"description":"\u0045\u0056\u0049\u004c"}`, `"description": "EVIL"`},
+		"escapes in the second":            {`{"name":"a"}` + "\n" + `{"description":"\u0045\u0056\u0049\u004c"}`, `"description": "EVIL"`},
 		"two entries":                      {`{"name":"a"}` + "\n" + `{"name":"EVIL"}`, "EVIL"},
+		"more than JSON":                   {`{"name":"a"}} EVIL`, "EVIL"},
 		"no JSON":                          {`{"name":`, `{"name":`},
 		"long":                             {`{"description":"` + strings.Repeat("word", 5000) + `EVIL"}`, "EVIL"},
 	} {

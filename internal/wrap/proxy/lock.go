@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/gauze-mcp/gauze/fault"
+	"github.com/gauze-mcp/gauze/internal/mend/repair"
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/wrap/kernel"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
@@ -99,8 +100,8 @@ func keepAccepted(kept Shelf, whose string, tools map[string]string) {
 // reads.
 func readLocked(item []byte, before any) any {
 	tool, ok := gate.ReadTool(item, nil).(*gate.Tool)
-	if !ok {
-		return before
+	if !ok { // a client may read it nevertheless
+		tool = &gate.Tool{Schema: repair.Compile(nil)}
 	}
 	tool.Entry, tool.Hash = bytes.Clone(item), probe.Definition(item)
 	if before, twice := before.(*gate.Tool); twice {

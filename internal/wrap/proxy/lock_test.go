@@ -37,6 +37,26 @@ func TestTwoToolsOfOneNameAreNotTheAcceptedOne(t *testing.T) {
 	}
 }
 
+// Nor is one whose entry readers disagree on.
+func TestAnAmbiguousEntryIsNotTheAcceptedOne(t *testing.T) {
+	const good = `{"name":"echo","description":"good","inputSchema":{"type":"object"}}`
+	for _, entry := range []string{
+		`{"name":"echo","description":"EVIL","description":"good","inputSchema":{"type":"object"}}`,
+		`{"name":"echo","Description":"EVIL","description":"good","inputSchema":{"type":"object"}}`,
+		`{"name":"echo","description":"good","inputSchema":{"type":"object"},"inputSchema":{"type":"object"}}`,
+	} {
+		accepted := readLocked([]byte(good), nil).(*gate.Tool)
+		for name, before := range map[string]any{"alone": nil, "after the good one": accepted} {
+			tool, ok := readLocked([]byte(entry), before).(*gate.Tool)
+			if !ok || tool.Hash == accepted.Hash || tool.Hash == "" {
+				t.Errorf("%s, %s: %+v", entry, name, tool)
+				continue
+			}
+			gate.Prepare([]any{tool}) // as the kernel does
+		}
+	}
+}
+
 // A user who was shown the first list and did not accept it has accepted nothing, and neither has one whose record is damaged.
 func TestWhatWasNotAccepted(t *testing.T) {
 	spec, now := launch.Spec{Command: "notes"}, map[string]string{"echo": "hash"}

@@ -88,6 +88,7 @@ func (s *shelf) Put(whose string, p kernel.Portrait) {
 		s.kept.Put(whose, content)
 		if tools := lists[toolsList]; tools != "" && s.principal == "" {
 			s.kept.Put(anyone(s.given()), []byte(tools))
+			s.kept.Put(sameAccount(s.given()), []byte(tools))
 		}
 	}
 }
@@ -96,6 +97,12 @@ const toolsList = "tools/list"
 
 // Remembered returns the list of tools that a server last gave to any client of this user, nil if there is none.
 func Remembered(kept Shelf, spec launch.Spec) []byte { return kept.Get(anyone(spec)) }
+
+// Listed is Remembered for one account: started in the same directory with the same secrets, or reached with the same headers.
+func Listed(kept Shelf, spec launch.Spec) []byte { return kept.Get(sameAccount(spec)) }
+
+// sameAccount identifies a server and the account at it for all kinds of clients.
+func sameAccount(spec launch.Spec) string { return fmt.Sprintf("%s %q", toolsList, account(spec)) }
 
 // anyone identifies a server for all clients and accounts.
 func anyone(spec launch.Spec) string {
