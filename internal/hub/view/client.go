@@ -188,7 +188,7 @@ func (v *View) answered(m *wire.Message) {
 func (v *View) forward(m *wire.Message) {
 	to, p := v.route(m)
 	if p == nil && to.lists != nil {
-		v.once(m.ID, to.lists, func() {
+		v.once(m.ID, to.lists, answered, func() {
 			to, p := v.route(m)
 			v.sendTo(m, to, p)
 		})

@@ -50,7 +50,7 @@ func (e *modern) listenTo(m *wire.Message) {
 	v.out.put(proxy.Told{About: m.ID, Line: fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{%q:%s},"notifications":%s}}`,
 		wire.MetaSubscription, m.ID, granted)})
 	if len(w.URIs) > 0 { // which server has them
-		v.loadAll(announced["notifications/resources/list_changed"], func(l *list) bool { return l.known }, e.listenAll)
+		v.loadAll(announced["notifications/resources/list_changed"], answered, e.listenAll)
 		return
 	}
 	e.listenAll()

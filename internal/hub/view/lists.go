@@ -179,6 +179,10 @@ func (m *member) keep(method string, items [][]byte) {
 	}
 }
 
+// answered and shown say whether a list need not be waited for long: to decide about calls, or only to be shown.
+func answered(l *list) bool { return l.known }
+func shown(l *list) bool    { return l.known || l.presume }
+
 // collect answers a list with what all servers list, in their order, as soon as all have answered. A server that does
 // not answer soon is taken at its last word; one that has never answered is waited for at most for ListWait. What
 // comes later is announced. The caller holds the lock.
@@ -186,7 +190,7 @@ func (v *View) collect(m *wire.Message) {
 	for _, member := range v.members {
 		member.recall(m.Method)
 	}
-	v.waitFor(m.ID, []string{m.Method}, func(l *list) bool { return l.known || l.presume }, func() {
+	v.once(m.ID, []string{m.Method}, shown, func() {
 		result := v.merged(m.Method)
 		if m.Method == "tools/list" && v.decideSearch() {
 			result = searchTools
@@ -198,14 +202,9 @@ func (v *View) collect(m *wire.Message) {
 	})
 }
 
-// once calls then when these lists are known, as far as they can be, unless the request is cancelled before. The caller
-// holds the lock.
-func (v *View) once(request []byte, methods []string, then func()) {
-	v.waitFor(request, methods, func(l *list) bool { return l.known }, then)
-}
-
-// waitFor is once for lists of which the ones that are enough are not waited for long.
-func (v *View) waitFor(request []byte, methods []string, enough func(*list) bool, then func()) {
+// once calls then when these lists are known, as far as they can be, unless the request is cancelled before. It does not wait
+// long if what is there is enough. The caller holds the lock.
+func (v *View) once(request []byte, methods []string, enough func(*list) bool, then func()) {
 	c := &call{id: request}
 	v.asked[string(request)] = c
 	v.loadAll(methods, enough, func() {

@@ -101,7 +101,7 @@ func (v *View) found(m *wire.Message, params [2][]byte, reads bool) {
 	case !reads || v.onlyReads(tool):
 		v.forward(&call)
 	default: // perhaps it is not known yet
-		v.once(m.ID, []string{"tools/list"}, func() {
+		v.once(m.ID, []string{"tools/list"}, answered, func() {
 			if owner, _ := v.named(tool, "tools/list"); owner == nil {
 				v.out.refuse(m.ID, codeInvalidParams, v.unknown(tool, "tools/list", "tool"))
 			} else if !v.onlyReads(tool) {
@@ -137,7 +137,7 @@ func (v *View) find(m *wire.Message, arguments []byte) {
 	if asked.Limit < 1 || asked.Limit > 50 {
 		asked.Limit = 8
 	}
-	v.once(m.ID, []string{"tools/list"}, func() { v.out.answer(m.ID, v.findings(asked.Query, asked.Limit)) })
+	v.once(m.ID, []string{"tools/list"}, answered, func() { v.out.answer(m.ID, v.findings(asked.Query, asked.Limit)) })
 }
 
 // findings returns the result of find_tools: the best tools as they would be listed. The caller holds the lock.
