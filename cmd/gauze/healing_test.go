@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
+	"github.com/gauze-mcp/gauze/internal/testonly/refusing"
 )
 
 // The examples of the healing loop, from the broken server to the working entry, at a terminal and
@@ -40,12 +41,7 @@ func ledger(t *testing.T) *healing {
 	}
 	t.Cleanup(func() { listener.Close() })
 	h.outer = listener.Addr().(*net.TCPAddr).Port
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.inner = closed.Addr().(*net.TCPAddr).Port
-	closed.Close()
+	h.inner = refusing.Port(t)
 	h.program("bin/works")
 	h.write("bin/server", fmt.Sprintf(`#!/bin/sh
 case "$DATABASE_URL$*" in

@@ -62,22 +62,24 @@ var foreignAnalyzers = []*analysis.Analyzer{
 // checkFor type-checks the product and its tests for another system, for Windows also the tests of the
 // laboratory that run there, and runs the analyzers of go vet on them. It generates no code: go build would compile every dependency, and SQLite alone takes a minute.
 func checkFor(goos string) func(context.Context, io.Writer) (tally, error) {
-	return func(ctx context.Context, _ io.Writer) (tally, error) {
+	return func(ctx context.Context, out io.Writer) (tally, error) {
 		root, err := os.Getwd()
 		if err != nil {
 			return tally{}, err
 		}
-		product, err := loadFor(ctx, goos, root, root, "./...")
-		if err != nil {
-			return tally{}, err
-		}
-		err = findings(product)
-		if goos == "windows" {
-			lab, failed := loadFor(ctx, goos, root, filepath.Join(root, "lab"), append([]string{"./windows"}, labUnderWine...)...)
-			if failed != nil {
-				return tally{}, failed
+		look := func(dir string, patterns ...string) func() error {
+			return func() error {
+				loaded, err := loadFor(ctx, goos, root, filepath.Join(root, dir), patterns...)
+				if err != nil {
+					return err
+				}
+				return findings(loaded)
 			}
-			err = errors.Join(err, findings(lab))
+		}
+		err = source{"product for " + goos, []string{"lab", "temporal"}}.unlessAccepted(ctx, out, look("", "./..."))
+		if goos == "windows" {
+			lab := source{"laboratory for " + goos, []string{"temporal"}}.unlessAccepted(ctx, out, look("lab", append([]string{"./windows"}, labUnderWine...)...))
+			err = errors.Join(err, lab)
 		}
 		return tally{}, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/refusing"
 	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
 )
 
@@ -24,12 +25,7 @@ func ledgerAgent(t *testing.T, s settings) (a *agent, refused, works int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { open.Close() })
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	refused, works = closed.Addr().(*net.TCPAddr).Port, open.Addr().(*net.TCPAddr).Port
-	closed.Close()
+	refused, works = refusing.Port(t), open.Addr().(*net.TCPAddr).Port
 	a = newAgent(t, s)
 	a.write("bin/works", script(t))
 	a.write("bin/ledger", fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *:%d/*) exec \"$HOME/bin/works\";; esac\necho 'Error: connect ECONNREFUSED 127.0.0.1:%d' >&2\nexit 1\n", works, refused))

@@ -182,6 +182,9 @@ var files = []exemption{
 		"internal/testonly/faultyserver/stop_unix_test.go",
 		"internal/views/live/stopped_unix_test.go",
 	}},
+	{"holds a port that refuses connections, which Windows cannot", []string{
+		"internal/testonly/refusing/refusing_unix_test.go",
+	}},
 	{"makes a FIFO in the file system, which Windows does not have", []string{
 		"cmd/gauze/statusfile_unix_test.go",
 	}},

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/refusing"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
@@ -298,7 +298,7 @@ func TestAnEndpointOfTheSameHostIsFound(t *testing.T) {
 // 5432 is refused, compose publishes 54320; here with ports that are free.
 func TestAPublishedPortIsUsed(t *testing.T) {
 	outer := listen(t)
-	inner := closedPort(t)
+	inner := refusing.Port(t)
 	f := newFakeMachine(t)
 	f.file("home/me/project/compose.yaml", fmt.Sprintf("services:\n  db:\n    ports: ['%d:%d']\n", outer, inner))
 	refusal := said(fmt.Sprintf("Error: connect ECONNREFUSED 127.0.0.1:%d", inner))
@@ -341,19 +341,10 @@ func TestAPublishedPortIsUsed(t *testing.T) {
 	}
 }
 
-func closedPort(t *testing.T) int {
-	t.Helper()
-	server := httptest.NewServer(nil)
-	u, _ := url.Parse(server.URL)
-	server.Close()
-	port, _ := strconv.Atoi(u.Port())
-	return port
-}
-
 func TestInAContainerThisMachineHasAnotherName(t *testing.T) {
 	f := newFakeMachine(t)
 	f.file("system/.dockerenv", "")
-	spec := launch.Spec{URL: "http://localhost:" + strconv.Itoa(closedPort(t)) + "/mcp"}
+	spec := launch.Spec{URL: "http://localhost:" + strconv.Itoa(refusing.Port(t)) + "/mcp"}
 	c := Case{URL: spec.URL, Log: "dial tcp 127.0.0.1:1: connect: connection refused"}
 	answers := false
 	f.Dial = func(_ context.Context, _, address string) (net.Conn, error) {

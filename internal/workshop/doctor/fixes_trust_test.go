@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/refusing"
 	"github.com/gauze-mcp/gauze/internal/workshop/trust"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
@@ -156,7 +157,7 @@ func scenes() []trouble {
 	var inner, outer int
 	compose := func(s launch.Spec) func(*fakeMachine) launch.Spec {
 		return func(f *fakeMachine) launch.Spec {
-			outer, inner = listen(f.t), closedPort(f.t)
+			outer, inner = listen(f.t), refusing.Port(f.t)
 			f.file("home/me/project/compose.yaml", fmt.Sprintf("services:\n  db:\n    ports: ['%d:%d']\n", outer, inner))
 			f.file("home/me/project/server.js", "")
 			s.Env = []string{"PATH=/given", "DB_PORT=" + strconv.Itoa(inner)}
@@ -173,12 +174,12 @@ func scenes() []trouble {
 		{name: "compose of its own", spec: compose(launch.Spec{Command: "node", Args: []string{"server.js"}}), seen: seen(said("connect ECONNREFUSED"))},
 		{name: "compose of a project", spec: compose(launch.Spec{Command: "uvx", Args: []string{"db-mcp"}}), seen: seen(said("connect ECONNREFUSED"))},
 		{name: "compose that is down", spec: func(f *fakeMachine) launch.Spec {
-			f.file("home/me/project/compose.yaml", fmt.Sprintf("services:\n  db:\n    ports: ['%d:5432']\n", closedPort(f.t)))
+			f.file("home/me/project/compose.yaml", fmt.Sprintf("services:\n  db:\n    ports: ['%d:5432']\n", refusing.Port(f.t)))
 			return launch.Spec{Command: "uvx", Args: []string{"db-mcp"}, Env: []string{"PATH=/given"}}
 		}, seen: seen(said("connect ECONNREFUSED 127.0.0.1:5432"))},
 		{name: "a port of another entry", spec: func(f *fakeMachine) launch.Spec {
 			f.Entries = []launch.Spec{{Command: "pg", Args: []string{fmt.Sprintf("postgres://127.0.0.1:%d/b", listen(f.t))}, Env: []string{}}}
-			return launch.Spec{Command: "pg", Args: []string{fmt.Sprintf("postgres://127.0.0.1:%d/a", closedPort(f.t))}, Env: []string{}}
+			return launch.Spec{Command: "pg", Args: []string{fmt.Sprintf("postgres://127.0.0.1:%d/a", refusing.Port(f.t))}, Env: []string{}}
 		}, seen: seen(said("connect ECONNREFUSED 127.0.0.1:5432"))},
 		{name: "a different runner", spec: func(f *fakeMachine) launch.Spec {
 			f.file("home/me/.bun/bin/bunx", "")

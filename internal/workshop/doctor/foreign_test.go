@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/refusing"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 	"github.com/gauze-mcp/gauze/internal/wrap/probe"
 	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
@@ -90,7 +91,7 @@ func TestTheWorkingFolderIsNotTheWorkspace(t *testing.T) {
 
 // A compose file of a project that the server is not part of does not change its ports.
 func TestAForeignComposeFileMovesNoPort(t *testing.T) {
-	outer, inner := listen(t), closedPort(t)
+	outer, inner := listen(t), refusing.Port(t)
 	f := newFakeMachine(t)
 	path := f.file("home/me/project/compose.yaml", fmt.Sprintf("services:\n  db:\n    ports: ['%d:%d']\n", outer, inner))
 	spec := launch.Spec{Command: "uvx", Args: []string{"db-mcp"}, Env: []string{"PATH=/given", "DB_PORT=" + strconv.Itoa(inner)}}

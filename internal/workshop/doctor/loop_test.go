@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/testonly/refusing"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
@@ -245,7 +246,7 @@ func TestAServiceThatIsDownIsNamed(t *testing.T) {
 		f := newFakeMachine(t)
 		f.file("system/usr/bin/docker", "")
 		f.env["DOCKER_HOST"] = "ssh://me@example.com" // whether it runs is not known
-		file := f.file("home/me/project/compose.yaml", "services:\n  '"+c.service+"':\n    ports: ['"+strconv.Itoa(closedPort(t))+":"+strconv.Itoa(c.inner)+"']\n")
+		file := f.file("home/me/project/compose.yaml", "services:\n  '"+c.service+"':\n    ports: ['"+strconv.Itoa(refusing.Port(t))+":"+strconv.Itoa(c.inner)+"']\n")
 		spec := launch.Spec{Command: "orbit", Env: []string{"PATH=/given", c.env}}
 		todo, command := offered(t, f.Machine, spec, said(c.says))
 		if got := strings.Contains(todo, "Start the service "+c.service+",") && command == "docker compose -f "+f.typing().Quote(file)+" up -d "+c.service; got != c.want || strings.Contains(todo+command, "evil") {
@@ -257,7 +258,7 @@ func TestAServiceThatIsDownIsNamed(t *testing.T) {
 // After the last wait, what a silent server may be waiting for is checked.
 func TestDependenciesOfASilentServer(t *testing.T) {
 	silent := Case{Live: true, Stage: Started, Limit: Limit{Passed: true, Alive: true, After: time.Minute}}
-	up, down := listen(t), closedPort(t)
+	up, down := listen(t), refusing.Port(t)
 	for _, c := range []struct {
 		args []string
 		env  string
