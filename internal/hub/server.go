@@ -33,7 +33,7 @@ func (h *Hub) newServer(in upfile.Server) (*server, error) {
 	s := &server{Server: in, version: h.made, reached: in.Spec.Fingerprint(), joined: new(sync.WaitGroup)}
 	front := h.options.Front
 	front.View, front.Dashboard, front.Metrics = nil, nil, nil
-	front.Tokens = h.tokensAt("")
+	front.Tokens, front.Users = h.tokensAt(""), h.users()
 	o := h.sessionOptions(in)
 	closeRemote := func() {}
 	if in.Spec.URL != "" {
