@@ -19,6 +19,7 @@ type call struct {
 	token  []byte                // the client's raw progress token; may be nil
 	done   func(m *wire.Message) // receives the response to a request of ours; without the lock
 	tool   bool                  // it calls a tool
+	wait   *wait                 // for what it needs before it is sent; nil: it does not wait
 }
 
 // FromClient handles one message from the client, and does not keep it. It may block while the server that the message
@@ -247,6 +248,9 @@ func (v *View) refuse(m *wire.Message, of *member, code fault.Code, why string) 
 // finish ends a call: it gets no answer any more. The caller holds the lock.
 func (v *View) finish(c *call) {
 	delete(v.calls, string(c.sent))
+	if c.wait != nil {
+		c.wait.end()
+	}
 	if m := c.member; m != nil && m.gone {
 		m.endIfUnused()
 	}

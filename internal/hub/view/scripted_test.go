@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,13 +20,25 @@ type scripted struct {
 
 	notified []string // notifications
 	answer   func(s *scripted, m wire.Message) string
+	over     atomic.Bool  // its session has ended
+	late     atomic.Int32 // messages that came after that; none of them is answered
+	hurried  atomic.Bool
 }
 
-func (s *scripted) Attend(ctx context.Context) error { <-ctx.Done(); return nil }
-func (s *scripted) Flush()                           {}
-func (s *scripted) Hurry()                           {}
+func (s *scripted) Attend(ctx context.Context) error {
+	<-ctx.Done()
+	s.over.Store(true)
+	return nil
+}
+
+func (s *scripted) Flush() {}
+func (s *scripted) Hurry() { s.hurried.Store(true) }
 
 func (s *scripted) FromClient(line []byte) {
+	if s.over.Load() {
+		s.late.Add(1)
+		return
+	}
 	m, _, err := wire.Scan(line)
 	if err != nil || m.Kind != wire.Request {
 		s.notified = append(s.notified, string(line))

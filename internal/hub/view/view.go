@@ -9,6 +9,7 @@
 //	route.go    which server a request is for: by name, URI or task
 //	member.go   one server: opened at its first use, introduced, fed in order
 //	lists.go    lists of all servers as one
+//	waits.go    requests that wait for answers of servers
 //	search.go   a few tools that find and call the others, instead of a long list
 //	answers.go  messages from the servers
 //	outbox.go   messages to the client
