@@ -110,8 +110,8 @@ func (v *View) begin(m *wire.Message) {
 	if !slices.Contains(wire.LegacyVersions, version) {
 		version = wire.NewestLegacy
 	}
-	v.modern.withSessions()
 	v.initialize = m.Params
+	v.modern.withSessions()
 	v.out.answer(m.ID, v.modern.introduction(m.Params, version))
 }
 

@@ -85,6 +85,9 @@ func (m *member) page(method string, p *pages) {
 		v := m.view
 		v.mu.Lock()
 		defer v.mu.Unlock()
+		if m.gone {
+			return
+		}
 		var next []byte
 		if r.Error == nil {
 			array, _ := wire.Field(r.Result, lists[method])

@@ -21,6 +21,8 @@ type member struct {
 	ready   bool     // the server has answered initialize
 	asking  bool     // it was sent initialize and has not answered
 	gone    bool     // no longer part of the view
+	next    *member  // has its place, if it is gone; nil: none has
+	over    bool     // nothing is sent any more: its session ends
 	queue   [][]byte // lines for it, in order
 	waiting int      // bytes in queue, and of what is being passed
 	passing bool     // a goroutine is passing lines, and no other may
@@ -62,8 +64,8 @@ func (m *member) subscribe(r *wire.Message) {
 // send queues a line for the server, after what is queued already. The caller holds the lock.
 func (m *member) send(line []byte) {
 	v := m.view
-	if v.life.Err() != nil {
-		return // leave answers what is not sent
+	if m.over || v.life.Err() != nil {
+		return // no request is sent then, or leave answers it
 	}
 	m.open()
 	m.waiting += len(line)
@@ -121,6 +123,9 @@ func (m *member) passed(bytes int) {
 // ask sends a request of ours; done gets the response, without the lock. The caller holds the lock. The goroutine that
 // brought a message of the client does not carry it: the client need not wait for this server.
 func (m *member) ask(method string, params []byte, done func(*wire.Message)) {
+	if m.over {
+		return
+	}
 	m.view.carrier.free = false
 	c := &call{member: m, sent: m.view.nextID(), done: done}
 	m.view.calls[string(c.sent)] = c
@@ -150,7 +155,7 @@ func (m *member) open() {
 
 // introduce sends the client's own initialize. Nothing else is sent before it was answered. The caller holds the lock.
 func (m *member) introduce() {
-	if m.ready || m.asking {
+	if m.ready || m.asking || m.over {
 		return
 	}
 	m.asking = true

@@ -202,14 +202,14 @@ func (e *modern) withSessions() {
 	v := e.view
 	e.agreed, v.out.stamp = false, nil
 	clear(e.listeners)
+	var old []*member
 	for i, m := range v.members {
 		if m.intro.result != nil {
 			v.members[i] = newMember(v, m.Member)
-			m.gone = true
-			m.listen(nil)
-			m.endIfUnused()
+			old = append(old, m)
 		}
 	}
+	retire(old)
 }
 
 // listParams returns the params of a request of ours for a list.

@@ -211,7 +211,7 @@ func (v *View) whenEmpty() <-chan struct{} {
 	v.checkEmpty()
 	v.mu.Unlock()
 	for _, q := range open {
-		q.member.reply(unanswered(q.id))
+		q.member.reply(unanswered(q.id, "the client has left"))
 	}
 	return v.emptied
 }
