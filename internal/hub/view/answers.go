@@ -41,7 +41,7 @@ func (v *View) response(m *member, msg *wire.Message, t proxy.Told) {
 		return // cancelled
 	}
 	v.finish(c)
-	if c.tool && v.owners.learn(msg.Result, c.member) && c.token != nil && len(v.lasting) < maxOwned {
+	if c.method == "tools/call" && v.owners.learn(msg.Result, c.member) && c.token != nil && len(v.lasting) < maxOwned {
 		v.lasting[string(c.sent)] = c // the task goes on, and so does its progress
 	}
 	v.mu.Unlock()

@@ -74,7 +74,9 @@ func retire(old []*member) {
 		maps.DeleteFunc(v.lasting, func(_ string, c *call) bool { return c.member == m })
 		if m.next != nil && len(m.subscribed) > 0 {
 			m.next.subscribed = m.subscribed
-			m.next.open()
+			if m.next.Closed == "" {
+				m.next.open()
+			}
 		}
 		m.subscribed = nil
 	}

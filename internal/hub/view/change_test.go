@@ -251,3 +251,85 @@ func TestAServerThatHasLeftAnnouncesNothing(t *testing.T) {
 		}
 	})
 }
+
+// A session ends without the view when gauze stops the server.
+func TestEveryRequestIsAnsweredWhenASessionEnds(t *testing.T) {
+	one := holding(reading("one"), "tools/call", "tools/list")
+	play(t, ListDirect, func(s *stage) []Member {
+		return []Member{s.member("one", one.answer), s.member("two", reading("two"))}
+	}, func(t *testing.T, s *stage) {
+		s.ask("1", "resources/list", `{}`)
+		s.send("2", "tools/call", `{"name":"one__a"}`)
+		s.send("3", "tools/list", `{}`)
+		server := s.servers["one"]
+		close(server.exit)
+		synctest.Wait()
+		want(t, s.response("2"), "stopping")
+		want(t, s.response("3"), `{"tools":[{"name":"two__a"}]}`)
+		want(t, s.ask("4", "tools/call", `{"name":"one__a"}`), "stopping")
+		want(t, s.ask("5", "completion/complete", `{"ref":{"type":"ref/prompt","name":"one__p"}}`), "stopping")
+		s.send("6", "prompts/list", `{}`)
+		want(t, s.response("6"), `{"prompts":[]}`) // without a wait
+		want(t, s.ask("7", "logging/setLevel", `{"level":"info"}`), `{}`)
+		s.v.FromClient([]byte(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`))
+		want(t, s.ask("8", "tools/call", `{"name":"two__a"}`), "called")
+		s.answeredOnce(t, "1", "2", "3", "4", "5", "6", "7", "8")
+		ended(t, server)
+		if left := len(s.v.calls); left > 0 {
+			t.Errorf("%d calls are left over", left)
+		}
+		s.v.Change([]Member{newer(s.member("one", reading("new")))}, ListDirect)
+		want(t, s.ask("9", "tools/call", `{"name":"one__a"}`), "called")
+	})
+}
+
+// What the session has not answered when it ends, it never will: the line may still have been on its way.
+func TestACallThatWaitsForAServerWhoseSessionEnds(t *testing.T) {
+	play(t, ListDirect, func(s *stage) []Member {
+		return []Member{s.member("one", hung(listing(""), "initialize"))}
+	}, func(t *testing.T, s *stage) {
+		s.send("1", "tools/call", `{"name":"one__a"}`)
+		s.send("2", "resources/subscribe", `{"uri":"x://y"}`)
+		s.v.Change(nil, ListDirect)
+		synctest.Wait()
+		if s.servers["one"].over.Load() {
+			t.Error("the server was ended while calls waited for it")
+		}
+		close(s.servers["one"].exit)
+		synctest.Wait()
+		want(t, s.response("1"), "stopping")
+		want(t, s.response("2"), "stopping")
+		s.answeredOnce(t, "1", "2")
+	})
+}
+
+func TestAServerThatLeftIsHurriedAsWell(t *testing.T) {
+	one := holding(listing(""), "tools/call")
+	play(t, ListDirect, func(s *stage) []Member { return []Member{s.member("one", one.answer)} }, func(t *testing.T, s *stage) {
+		s.send("1", "tools/call", `{"name":"one__a"}`)
+		s.v.Change(nil, ListDirect)
+		s.v.Hurry()
+		if !s.servers["one"].hurried.Load() {
+			t.Error("the server was not hurried")
+		}
+	})
+}
+
+func TestAServerThatIsClosedIsNotOpenedForASubscription(t *testing.T) {
+	play(t, ListDirect, func(s *stage) []Member { return []Member{s.member("one", listing(""))} }, func(t *testing.T, s *stage) {
+		s.ask("1", "resources/subscribe", `{"uri":"x://y"}`)
+		pending := newer(s.member("one", listing("")))
+		pending.Closed = "nobody has confirmed it yet"
+		open := pending.Open
+		pending.Open = func(func(proxy.Told)) Server { t.Error("the server was opened"); return &scripted{} }
+		s.v.Change([]Member{pending}, ListDirect)
+		want(t, s.ask("2", "resources/subscribe", `{"uri":"x://z"}`), "no server has listed")
+		pending.Closed, pending.Open = "", open
+		s.v.Change([]Member{pending}, ListDirect)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if asked := strings.Join(s.servers["one"].asked, " "); asked != "initialize resources/subscribe" {
+			t.Errorf("the server was asked %q", asked)
+		}
+	})
+}

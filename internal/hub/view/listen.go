@@ -125,7 +125,7 @@ func (m *member) listen(to *wanted) {
 	if string(filter) == "{}" {
 		filter = nil
 	}
-	if string(filter) == m.stream.filter {
+	if m.over || string(filter) == m.stream.filter {
 		return
 	}
 	v, before := m.view, m.stream.call

@@ -45,7 +45,7 @@ type list struct {
 // load asks the server for its list, for which w waits, unless there is none to wait for. The caller holds the lock.
 func (m *member) load(method string, w *wait) {
 	l := m.lists[method]
-	if m.Closed != "" || m.otherEra() {
+	if m.Closed != "" || m.over || m.otherEra() {
 		return
 	}
 	l.waiters.add(w)

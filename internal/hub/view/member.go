@@ -2,8 +2,10 @@ package view
 
 import (
 	"context"
+	"maps"
 	"sync"
 
+	"github.com/gauze-mcp/gauze/fault"
 	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 	"github.com/gauze-mcp/gauze/internal/wrap/wire"
 )
@@ -22,7 +24,7 @@ type member struct {
 	asking  bool     // it was sent initialize and has not answered
 	gone    bool     // no longer part of the view
 	next    *member  // has its place, if it is gone; nil: none has
-	over    bool     // nothing is sent any more: its session ends
+	over    bool     // nothing is sent any more: its session ends, or has ended
 	queue   [][]byte // lines for it, in order
 	waiting int      // bytes in queue, and of what is being passed
 	passing bool     // a goroutine is passing lines, and no other may
@@ -147,10 +149,39 @@ func (m *member) open() {
 		var life context.Context
 		life, m.stop = context.WithCancel(m.view.life)
 		m.server = m.Open(m.told)
-		m.view.running.Go(func() { m.server.Attend(life) })
+		m.view.opened[m] = true
+		m.view.running.Go(func() {
+			m.server.Attend(life)
+			m.ended()
+		})
 		m.view.running.Go(func() { m.feed(life) })
 	}
 	m.introduce()
+}
+
+// ended notes that the session with the server has ended: nothing is sent any more. It has answered what reached it before,
+// and the rest is answered now.
+func (m *member) ended() {
+	v := m.view
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	m.over = true
+	delete(v.opened, m)
+	if v.life.Err() != nil {
+		return // leave answers the rest
+	}
+	for _, c := range v.calls {
+		if c.member != m {
+			continue
+		}
+		v.finish(c)
+		if c.id != nil {
+			v.refuse(c.id, c.method, m, fault.Stopping, "")
+		}
+	}
+	maps.DeleteFunc(v.questions, func(_ string, q *question) bool { return q.member == m })
+	m.stream.call, m.stream.filter = nil, ""
+	m.release()
 }
 
 // introduce sends the client's own initialize. Nothing else is sent before it was answered. The caller holds the lock.
@@ -217,7 +248,7 @@ func (m *member) introduced(r *wire.Message) {
 // do is a result, which models read.
 func (v *View) unavailable(c *call, problem []byte) {
 	raw, _ := wire.Field(problem, "message")
-	if text, ok := wire.Text(raw); ok && c.tool {
+	if text, ok := wire.Text(raw); ok && c.method == "tools/call" {
 		v.out.answer(c.id, failedResult(text))
 		return
 	}

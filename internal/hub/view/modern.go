@@ -106,7 +106,7 @@ func (e *modern) meet(then func()) *wait {
 
 // meet asks the server for server/discover, for which w waits, unless it has answered. The caller holds the lock.
 func (m *member) meet(w *wait) {
-	if m.Closed == "" && m.intro.result == nil && !m.intro.refused {
+	if m.Closed == "" && !m.over && m.intro.result == nil && !m.intro.refused {
 		m.intro.waiters.add(w)
 		m.open()
 	}
