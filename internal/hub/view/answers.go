@@ -77,7 +77,11 @@ func (v *View) about(t proxy.Told) []byte {
 func (v *View) question(m *member, msg *wire.Message, t proxy.Told) {
 	v.mu.Lock()
 	if v.emptied != nil || m.over { // nobody will answer
-		line := unanswered(msg.ID, "the client has left")
+		why := notUsed
+		if v.emptied != nil {
+			why = clientLeft
+		}
+		line := unanswered(msg.ID, why)
 		v.running.Go(func() { m.reply(line) }) // the session that asks holds a lock
 		v.mu.Unlock()
 		return
@@ -140,6 +144,9 @@ func (v *View) news(m *member, msg *wire.Message, t proxy.Told) {
 func unanswered(id []byte, why string) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":%q}}`, id, why)
 }
+
+// clientLeft is why no question is answered any more.
+const clientLeft = "the client has left"
 
 // withdrawn returns the line that withdraws a question of a server, or nil. The caller holds the lock.
 func (v *View) withdrawn(m *member, msg *wire.Message) []byte {

@@ -42,7 +42,9 @@ func (v *View) Change(members []Member, list string) {
 	}
 	v.decided = false
 	retire(old)
-	v.modern.listenAll()
+	for _, w := range v.modern.listeners {
+		v.modern.locate(w)
+	}
 	for notification := range announced {
 		v.announce(announced[notification][0], true)
 	}
@@ -129,14 +131,7 @@ func (m *member) endIfUnused() {
 	if m.server == nil {
 		return
 	}
-	var answers [][]byte
-	for id, q := range v.questions {
-		if q.member == m {
-			delete(v.questions, id)
-			answers = append(answers, unanswered(q.id, notUsed))
-			v.out.put(proxy.Told{About: q.about, Line: fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":%q}}`, id, notUsed)})
-		}
-	}
+	answers := m.withdraw()
 	v.running.Go(func() { // the session that tells of its last answer holds a lock
 		for _, line := range answers {
 			m.reply(line)
@@ -145,5 +140,18 @@ func (m *member) endIfUnused() {
 	})
 }
 
-// notUsed is why a question of a server that left is not answered.
+// withdraw withdraws the questions of the server at the client, and returns the answers to them. The caller holds the lock.
+func (m *member) withdraw() (answers [][]byte) {
+	v := m.view
+	for id, q := range v.questions {
+		if q.member == m {
+			delete(v.questions, id)
+			answers = append(answers, unanswered(q.id, notUsed))
+			v.out.put(proxy.Told{About: q.about, Line: fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":%q}}`, id, notUsed)})
+		}
+	}
+	return answers
+}
+
+// notUsed is why a question of a server whose session ends is not answered.
 const notUsed = "the server is not used any more"

@@ -262,8 +262,10 @@ func TestEveryRequestIsAnsweredWhenASessionEnds(t *testing.T) {
 		s.send("2", "tools/call", `{"name":"one__a"}`)
 		s.send("3", "tools/list", `{}`)
 		server := s.servers["one"]
+		one.ask(server, "tools/call")
 		close(server.exit)
 		synctest.Wait()
+		want(t, strings.Join(s.told, "\n"), `"method":"notifications/cancelled"`)
 		want(t, s.response("2"), "stopping")
 		want(t, s.response("3"), `{"tools":[{"name":"two__a"}]}`)
 		want(t, s.ask("4", "tools/call", `{"name":"one__a"}`), "stopping")
@@ -332,4 +334,85 @@ func TestAServerThatIsClosedIsNotOpenedForASubscription(t *testing.T) {
 			t.Errorf("the server was asked %q", asked)
 		}
 	})
+}
+
+func TestAnUnsubscriptionWhileTheOldServerGoesOn(t *testing.T) {
+	for _, opened := range []bool{true, false} { // whether the next one has answered initialize
+		one, next := holding(listing(""), "tools/call"), holding(listing(""), "initialize")
+		if opened {
+			next.methods = nil
+		}
+		asked := func(h *held, asked *[]string) func(*scripted, wire.Message) string {
+			return func(s *scripted, m wire.Message) string {
+				if strings.HasPrefix(m.Method, "resources/") && !strings.HasSuffix(m.Method, "list") {
+					uri, _ := wire.Field(m.Params, "uri")
+					*asked = append(*asked, m.Method[len("resources/"):]+string(uri))
+				}
+				return h.answer(s, m)
+			}
+		}
+		var atOne, atNext []string
+		play(t, ListDirect, func(s *stage) []Member { return []Member{s.member("one", asked(one, &atOne))} }, func(t *testing.T, s *stage) {
+			s.ask("1", "resources/subscribe", `{"uri":"x://y"}`)
+			s.ask("2", "resources/subscribe", `{"uri":"x://z"}`)
+			s.send("3", "tools/call", `{"name":"one__a"}`)
+			server := s.servers["one"]
+			atOne = nil
+			s.v.Change([]Member{newer(s.member("one", asked(next, &atNext)))}, ListDirect)
+			synctest.Wait()
+			s.send("4", "resources/unsubscribe", `{"uri":"x://y"}`)
+			if !opened {
+				next.give(s.servers["one"], "initialize", `{}`)
+			}
+			want(t, s.response("4"), `"result":{}`)
+			slices.Sort(atNext)
+			if opened && fmt.Sprint(atNext) != `[subscribe"x://y" subscribe"x://z" unsubscribe"x://y"]` || !opened && fmt.Sprint(atNext) != `[subscribe"x://z" unsubscribe"x://y"]` || len(atOne) > 0 {
+				t.Errorf("%q, and the old one %q", atNext, atOne)
+			}
+			one.give(server, "tools/call", `{}`)
+			ended(t, server)
+			atNext = nil
+			s.v.Change([]Member{newer(newer(s.member("one", asked(holding(listing("")), &atNext))))}, ListDirect)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if fmt.Sprint(atNext) != `[subscribe"x://z"]` {
+				t.Errorf("the one after it got %q", atNext)
+			}
+			s.answeredOnce(t, "1", "2", "3", "4")
+		})
+	}
+}
+
+func TestStreamsFollowAChangedServer(t *testing.T) {
+	having := func(uri string, wait time.Duration, streams *[]string) func(*scripted, wire.Message) string {
+		return func(s *scripted, m wire.Message) string {
+			if m.Method == "subscriptions/listen" {
+				filter, _ := wire.Field(m.Params, "notifications")
+				*streams = append(*streams, string(filter))
+			}
+			return introducing(`"resources":{"subscribe":true}`, "", func(s *scripted, m wire.Message) string {
+				if m.Method == "resources/list" {
+					time.Sleep(wait)
+					return `{"resources":[{"uri":"` + uri + `"}]}`
+				}
+				return listing(`{"name":"a"}`)(s, m)
+			})(s, m)
+		}
+	}
+	for _, wait := range []time.Duration{0, time.Minute} { // the list of the next one may be late
+		var before, after, other []string
+		playModern(t, func(s *stage) []Member {
+			return []Member{s.member("one", having("x://one", 0, &before)), s.member("two", having("x://two", 0, &other))}
+		}, func(t *testing.T, s *stage) {
+			s.send("1", discover, `{`+meta+`}`)
+			s.send("7", "subscriptions/listen", `{`+meta+`,"notifications":{"resourceSubscriptions":["x://one"]}}`)
+			server, two := s.servers["one"], s.v.members[1].Member
+			s.v.Change([]Member{newer(s.member("one", having("x://one", wait, &after))), two}, ListDirect)
+			time.Sleep(time.Hour)
+			ended(t, server)
+			if stream := `[{"resourceSubscriptions":["x://one"]}]`; fmt.Sprint(before) != stream || fmt.Sprint(after) != stream || len(other) > 0 {
+				t.Errorf("%v: streams %q, then %q, and of the other one %q", wait, before, after, other)
+			}
+		})
+	}
 }

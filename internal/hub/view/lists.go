@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/hub/names"
@@ -129,6 +130,9 @@ func (m *member) loaded(method string, p *pages, failure []byte) {
 		return
 	}
 	l.waiters.served()
+	if strings.HasPrefix(method, "resources/") {
+		m.view.modern.listenAll() // it may be late
+	}
 	if notification := announcement(method); m.view.outdated(notification) {
 		m.view.announce(method, false)
 	}

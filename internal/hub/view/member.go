@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"maps"
 	"sync"
 
 	"github.com/gauze-mcp/gauze/fault"
@@ -179,7 +178,7 @@ func (m *member) ended() {
 			v.refuse(c.id, c.method, m, fault.Stopping, "")
 		}
 	}
-	maps.DeleteFunc(v.questions, func(_ string, q *question) bool { return q.member == m })
+	m.withdraw() // nobody reads the answers
 	m.stream.call, m.stream.filter = nil, ""
 	m.release()
 }

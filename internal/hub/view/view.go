@@ -205,7 +205,7 @@ func (v *View) whenEmpty() <-chan struct{} {
 	v.checkEmpty()
 	v.mu.Unlock()
 	for _, q := range open {
-		q.member.reply(unanswered(q.id, "the client has left"))
+		q.member.reply(unanswered(q.id, clientLeft))
 	}
 	return v.emptied
 }
