@@ -43,6 +43,15 @@ func (h *held) ask(s *scripted, method string) {
 	synctest.Wait()
 }
 
+// rest lets a minute pass.
+func (s *stage) rest() {
+	s.v.mu.Lock() // what is told by a timer is told after what the test has read
+	over := time.After(time.Minute)
+	s.v.mu.Unlock()
+	<-over
+	synctest.Wait()
+}
+
 // newer returns the member as it is after its entry in the file has changed.
 func newer(m Member) Member {
 	m.Version++
@@ -59,7 +68,7 @@ func reading(name string) func(*scripted, wire.Message) string {
 	}
 }
 
-// ended reports whether a server's session has ended, and whether it got nothing after that.
+// ended reports a server whose session has not ended, or that got something after that.
 func ended(t *testing.T, s *scripted) {
 	t.Helper()
 	synctest.Wait()
@@ -74,6 +83,7 @@ func ended(t *testing.T, s *scripted) {
 // answeredOnce reports a request that has not exactly one answer.
 func (s *stage) answeredOnce(t *testing.T, ids ...string) {
 	t.Helper()
+	synctest.Wait()
 	for _, id := range ids {
 		n := 0
 		for _, line := range s.told {
@@ -224,7 +234,7 @@ func TestARequestThatWaitsWhenServersAreReplaced(t *testing.T) {
 		want(t, s.response("1"), "called")
 		want(t, s.response("2"), "no server has listed")
 		ended(t, server)
-		time.Sleep(time.Minute)
+		s.rest()
 		s.answeredOnce(t, "1", "2")
 	})
 }
@@ -238,14 +248,12 @@ func TestAServerThatHasLeftAnnouncesNothing(t *testing.T) {
 		s.send("2", "tools/call", `{"name":"one__a","_meta":{"progressToken":5}}`)
 		server := s.servers["one"]
 		s.v.Change([]Member{newer(s.member("one", listing("")))}, ListDirect)
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		s.rest()
 		before := len(s.told)
 		server.say("notifications/tools/list_changed")
 		server.tell(proxy.Told{Line: []byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x://y"}}`)})
 		server.tell(proxy.Told{Line: []byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + one.ids["tools/call"] + `,"progress":1}}`)})
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		s.rest()
 		if told := s.told[before:]; len(told) != 1 || !strings.Contains(told[0], `"progressToken":5`) {
 			t.Errorf("told %q", told)
 		}
@@ -328,8 +336,7 @@ func TestAServerThatIsClosedIsNotOpenedForASubscription(t *testing.T) {
 		want(t, s.ask("2", "resources/subscribe", `{"uri":"x://z"}`), "no server has listed")
 		pending.Closed, pending.Open = "", open
 		s.v.Change([]Member{pending}, ListDirect)
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		s.rest()
 		if asked := strings.Join(s.servers["one"].asked, " "); asked != "initialize resources/subscribe" {
 			t.Errorf("the server was asked %q", asked)
 		}
@@ -373,8 +380,7 @@ func TestAnUnsubscriptionWhileTheOldServerGoesOn(t *testing.T) {
 			ended(t, server)
 			atNext = nil
 			s.v.Change([]Member{newer(newer(s.member("one", asked(holding(listing("")), &atNext))))}, ListDirect)
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			s.rest()
 			if fmt.Sprint(atNext) != `[subscribe"x://z"]` {
 				t.Errorf("the one after it got %q", atNext)
 			}
@@ -408,7 +414,8 @@ func TestStreamsFollowAChangedServer(t *testing.T) {
 			s.send("7", "subscriptions/listen", `{`+meta+`,"notifications":{"resourceSubscriptions":["x://one"]}}`)
 			server, two := s.servers["one"], s.v.members[1].Member
 			s.v.Change([]Member{newer(s.member("one", having("x://one", wait, &after))), two}, ListDirect)
-			time.Sleep(time.Hour)
+			s.rest()
+			s.rest()
 			ended(t, server)
 			if stream := `[{"resourceSubscriptions":["x://one"]}]`; fmt.Sprint(before) != stream || fmt.Sprint(after) != stream || len(other) > 0 {
 				t.Errorf("%v: streams %q, then %q, and of the other one %q", wait, before, after, other)
