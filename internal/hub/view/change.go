@@ -96,7 +96,8 @@ func (m *member) heir() *member {
 	return m
 }
 
-// release ends what waits for answers of a server that left, or lets it wait for the next one. The caller holds the lock.
+// release ends what waits for lists or server/discover of a server that will not answer, or lets it wait for those of the one
+// that has its place. The caller holds the lock.
 func (m *member) release() {
 	next := m.heir()
 	for method, l := range m.lists {
@@ -119,13 +120,13 @@ func (m *member) release() {
 // answered for the client, which need not answer them any more. The caller holds the lock.
 func (m *member) endIfUnused() {
 	v := m.view
+	if m.over || v.life.Err() != nil {
+		return
+	}
 	for _, c := range v.calls {
 		if c.member == m && c.id != nil {
 			return
 		}
-	}
-	if m.over || v.life.Err() != nil {
-		return
 	}
 	m.over = true
 	if m.server == nil {

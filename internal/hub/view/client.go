@@ -19,7 +19,7 @@ type call struct {
 	token  []byte                // the client's raw progress token; may be nil
 	done   func(m *wire.Message) // receives the response to a request of ours; without the lock
 	method string                // of a request of the client that its server has
-	wait   *wait                 // for what it needs before it is sent; nil: it does not wait
+	wait   *wait                 // for what has to be known first; nil: nothing has
 }
 
 // FromClient handles one message from the client, and does not keep it. It may block while the server that the message

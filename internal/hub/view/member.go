@@ -66,7 +66,7 @@ func (m *member) subscribe(r *wire.Message) {
 func (m *member) send(line []byte) {
 	v := m.view
 	if m.over || v.life.Err() != nil {
-		return // no request is sent then, or leave answers it
+		return // ended and leave answer what is not sent
 	}
 	m.open()
 	m.waiting += len(line)
