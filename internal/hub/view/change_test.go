@@ -179,10 +179,9 @@ func TestOnlyCallsOfTheClientHoldAServerThatHasLeft(t *testing.T) {
 	play(t, ListDirect, func(s *stage) []Member {
 		return []Member{s.member("one", one.answer), s.member("two", listing(`{"name":"b"}`))}
 	}, func(t *testing.T, s *stage) {
-		server, two := s.servers["one"], s.v.members[1].Member
 		s.send("1", "tools/call", `{"name":"one__a"}`)
 		s.send("2", "tools/list", `{}`)
-		server = s.servers["one"]
+		server, two := s.servers["one"], s.v.members[1].Member
 		one.ask(server, "tools/call")
 		s.v.Change([]Member{two}, ListDirect)
 		synctest.Wait()
