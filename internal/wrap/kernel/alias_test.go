@@ -23,7 +23,10 @@ type (
 	Shelf        = proxy.Shelf
 )
 
-var New = proxy.New
+var (
+	New   = proxy.New
+	Renew = proxy.Renew
+)
 
 const (
 	ReadOnly      = kernel.ReadOnly

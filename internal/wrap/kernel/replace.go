@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
 )
@@ -13,7 +14,7 @@ type restarting struct {
 	restart   chan error // gets its result
 	replacing chan error // the same, once the server was stopped
 	restarted bool       // the next connection follows such a restart
-	renew     bool       // the server is replaced as soon as no call is in flight: it is started in another way now
+	renew     bool       // the server is replaced as soon as nothing is in progress: it is started in another way now
 }
 
 // Restart replaces the server because the user asked for it. It waits until no call is in flight and
@@ -71,8 +72,8 @@ func (r *restarting) restartIfIdle() {
 	r.restart = nil
 }
 
-// Renew replaces the server of a session as soon as no call is in flight, because the next one is started in another way, which
-// change sets up. It does not wait. A server that is asleep stays so.
+// Renew replaces the server of a session as soon as no call, question or task is in progress, because the next one is started
+// in another way, which change sets up. It does not wait. A server that is asleep stays so.
 func Renew(change func(), s *Session) {
 	s.update(func() {
 		change()
@@ -86,7 +87,7 @@ func (r *restarting) renewIfIdle() {
 	switch {
 	case r.s.leaving.closing || !r.s.up.Outdated(): // the current one was started in the new way
 		r.renew = false
-	case conn == nil || r.s.table.keeps.answers > 0 || r.inFlight(conn):
+	case conn == nil || r.s.table.keeps.answers > 0 || r.inFlight(conn) || r.s.sleep.minds(conn, time.Now()):
 	default:
 		conn.End(upstream.NewCommand, false)
 		r.s.server.disconnect()

@@ -124,8 +124,13 @@ func (z *sleep) check(now time.Time) {
 // inUse reports whether the server must not be stopped. Requests of gauze's own do not count: they are made again.
 func (z *sleep) inUse(conn *upstream.Conn, now time.Time) bool {
 	s := z.s
-	return s.table.calls.len() > 0 || len(s.table.queue) > 0 || s.dialogue.userAsked(conn) || len(s.memory.subscriptions) > 0 ||
-		s.restarting.restart != nil || s.restarting.replacing != nil || z.tasks.any(now)
+	return s.table.calls.len() > 0 || len(s.table.queue) > 0 || len(s.memory.subscriptions) > 0 ||
+		s.restarting.restart != nil || s.restarting.replacing != nil || z.minds(conn, now)
+}
+
+// minds reports whether the server has something in progress that the next one would not know: a question, or a task.
+func (z *sleep) minds(conn *upstream.Conn, now time.Time) bool {
+	return z.s.dialogue.userAsked(conn) || z.tasks.any(now)
 }
 
 // fallAsleep stops the server. Another version of it may be started next time, as after any restart: what its

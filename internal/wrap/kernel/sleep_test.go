@@ -336,6 +336,29 @@ func TestAServerInUseIsNotStopped(t *testing.T) {
 	}
 }
 
+// A server gets its new command after its tasks have ended, which the next one would not know.
+func TestANewCommandWaitsForTasks(t *testing.T) {
+	t.Parallel()
+	o := lazy()
+	o.Spec = plainServer("parrot", t.TempDir())
+	s := begin(t, o).initialize()
+	s.answer(s.request("tools/call", `{"name":"say","task":{},"arguments":{"answer":"\"result\":{\"task\":{\"taskId\":\"t\",\"status\":\"working\"}}"}}`))
+	o.Spec.Env = append(slices.Clone(o.Spec.Env), "GAUZE_TEST_NEW=1")
+	Renew(o.Spec, s.session)
+	status := func(is string) {
+		s.answer(s.request("tasks/get", fmt.Sprintf(`{"taskId":"t","answer":"\"result\":{\"taskId\":\"t\",\"status\":\"%s\"}"}`, is)))
+	}
+	status("working")
+	if !s.session.Upstream().Outdated() {
+		t.Error("the server was replaced while it had a task")
+	}
+	status("completed")
+	s.answer(s.start("say", `{"answer":"\"result\":{\"content\":[]}"}`))
+	if s.session.Upstream().Outdated() {
+		t.Error("the server was not replaced")
+	}
+}
+
 // A task that its server does not keep any longer is not waited for.
 func TestATaskIsKeptAsLongAsTheServerSays(t *testing.T) {
 	t.Parallel()
