@@ -62,10 +62,10 @@ func (o *origin) entryAt(dir string, environ []string) launch.Spec {
 	if dir != "" && !c.InProject() {
 		there := home
 		there.Project = dir
-		again = there.ReadText(c.File, c.Text).At(o.entry.Path)
+		again = c.Again(there, o.entry.Entry)
 	}
 	if again == nil { // it is an entry for one project
-		again = home.ReadText(c.File, c.Text).At(o.entry.Path)
+		again = c.Again(home, o.entry.Entry)
 	}
 	switch {
 	case again == nil:
