@@ -213,10 +213,10 @@ func (r *reader) includeAll(view *fleet.View, ref reference) {
 	}
 }
 
-// notServed returns why an entry is not a server of gauze up.
+// notServed returns why an entry is not a server of gauze up, in any environment.
 func notServed(entry *fleet.Server) string {
-	if spec := entry.Real(); runsConnect(append([]string{spec.Command}, spec.Args...)) {
-		return "it runs gauze connect"
+	if spec := entry.Written(); runsConnect(append([]string{spec.Command}, spec.Args...)) {
+		return errConnect.Error()
 	}
 	return entry.Unusable()
 }

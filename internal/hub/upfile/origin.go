@@ -2,6 +2,7 @@ package upfile
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,6 +32,9 @@ type origin struct {
 	secretEnv string // the variable with the secret of the client
 }
 
+// errConnect is why an entry is not served.
+var errConnect = errors.New("it runs gauze connect")
+
 // missing reports whether a client's file does not have the entry, or cannot be read.
 func (o *origin) missing() bool { return o.entry == nil && o.unusable != "" }
 
@@ -43,6 +47,12 @@ func (s *Server) At(dir string, environ []string) (launch.Spec, error) {
 		spec.Others = setBy(entry, spec)
 		if entry.Config.InProject() {
 			dir = entry.Config.Home.Project
+		}
+		switch {
+		case spec.Command+spec.URL == "":
+			return spec, fmt.Errorf("%s cannot be started: the variables that its command or URL refers to are not set", s.Key)
+		case runsConnect(append([]string{spec.Command}, spec.Args...)):
+			return launch.Spec{}, fmt.Errorf("%s cannot be started: %w", s.Key, errConnect)
 		}
 		return spec.In(dir), nil
 	}
@@ -169,13 +179,10 @@ func (o *origin) unset(environ []string) (names []string) {
 // sameAs reports whether two entries of clients are the same server with the same settings.
 func (o *origin) sameAs(other *origin) bool { return o.identity() == other.identity() }
 
-// identity is equal only for entries that start or reach the same server, whichever client has them.
+// identity is equal only for entries that start or reach the same server in every environment, whichever client has them:
+// the keys of servers do not depend on where the file is read.
 func (o *origin) identity() string {
-	s := o.entry.Real()
-	s.Header = slices.Clone(s.Header)
-	for i := range s.Header {
-		s.Header[i].Source = ""
-	}
+	s := plainly(o.entry.Config.OneForm(o.entry.Entry))
 	s.Env = setBy(o.entry, s)
 	return s.Fingerprint()
 }

@@ -1,6 +1,7 @@
 package upfile
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -124,7 +125,10 @@ func (r *reader) complete(s *Server) {
 		s.origin.where = filepath.Dir(r.file.Path)
 	}
 	s.Unset = s.origin.unset(environ)
-	s.Spec, _ = s.At("", environ) // Unset has what is missing
+	spec, err := s.At("", environ) // Unset has what is missing
+	if s.Spec = spec; errors.Is(err, errConnect) {
+		s.origin.unusable = errConnect.Error()
+	}
 	if len(s.origin.things()) > 0 {
 		r.watch(r.fleet.Seen.Dir(trust.ServerEntry))
 	}
