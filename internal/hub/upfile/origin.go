@@ -21,10 +21,13 @@ type origin struct {
 	file     string         // of gauze up
 	where    string         // the directory of the file, if the file is part of a project
 	policies *document.Node // nil: none
+	limits   []string       // which tools are allowed, and what happens if they change
 
 	entry    *fleet.Server // in a client's file; nil: in the file itself, as follows, or missing
 	unusable string        // why the entry cannot be used
 	proposed string        // the key that the name of an included entry proposes
+	target   string        // of a project's entry: what it starts or reaches in the environment of gauze
+	resolved string        // the same, if variables decide it
 
 	given     task.Server
 	headers   []launch.Header
@@ -53,6 +56,8 @@ func (s *Server) At(dir string, environ []string) (launch.Spec, error) {
 			return spec, fmt.Errorf("%s cannot be started: the variables that its command or URL refers to are not set", s.Key)
 		case runsConnect(append([]string{spec.Command}, spec.Args...)):
 			return launch.Spec{}, fmt.Errorf("%s cannot be started: %w", s.Key, errConnect)
+		case s.origin.target != "" && target(spec) != s.origin.target:
+			return launch.Spec{}, fmt.Errorf("%s is not started: it belongs to a project, and variables make another command or URL of its entry for this client than for gauze up, which is what you confirm; start gauze up with the same variables", s.Key)
 		}
 		return spec.In(dir), nil
 	}
