@@ -114,18 +114,18 @@ func (h *Hub) notFound(path string) string {
 	defer h.mu.Unlock()
 	one := func(name string) bool { return name != "" && !strings.Contains(name, "/") }
 	if profile, found := strings.CutPrefix(path, gateway.Path+"/"+profilePath); found && one(profile) {
-		return h.noProfile(profile)
+		return h.missingProfile(profile)
 	}
 	for _, endpoint := range []string{gateway.Path, gateway.ReadyPath} {
 		if key, found := strings.CutPrefix(path, endpoint+"/"); found && one(key) && (key != "p" || h.servers[key] != nil) {
-			return h.noServer(key)
+			return h.missingServer(key)
 		}
 	}
 	return "not found: the endpoints are " + gateway.Path + ", " + gateway.Path + "/SERVER and " + gateway.Path + "/p/PROFILE"
 }
 
-// noProfile says why there is no profile with a name. The caller holds the lock.
-func (h *Hub) noProfile(name string) string {
+// missingProfile says why a profile does not exist. The caller holds the lock.
+func (h *Hub) missingProfile(name string) string {
 	shown := redact.Quote(plaintext.Clean(name))
 	switch {
 	case h.removed[profilePath+name]:
@@ -136,8 +136,8 @@ func (h *Hub) noProfile(name string) string {
 	return fmt.Sprintf("the file of gauze up does not have a profile %q%s", shown, didYouMean(name, profileNames(h)))
 }
 
-// noServer says why there is no server with a key, or why it is not to be reached alone. The caller holds the lock.
-func (h *Hub) noServer(key string) string {
+// missingServer says why a server does not exist, or cannot be reached alone. The caller holds the lock.
+func (h *Hub) missingServer(key string) string {
 	s, shown := h.servers[key], redact.Quote(plaintext.Clean(key))
 	switch {
 	case s == nil && h.removed[key]:

@@ -21,7 +21,7 @@ func (o *origin) things() (all []trust.Thing) {
 	switch {
 	case o.where != "" && (o.entry == nil || o.policies != nil || inProject):
 		all = append(all, trust.Thing{Kind: trust.ServerEntry, Where: o.where, Bytes: o.seen().Fingerprint()})
-	case inProject: // not also in the case above: whoever has seen it with limits has not seen it without
+	case inProject: // not also in the case above: a user who has seen it with limits has not seen it without
 		all = append(all, o.entry.Thing())
 	}
 	if o.resolved != "" {
