@@ -39,6 +39,23 @@ func (f *serveFlags) chosenTokens() ([]string, error) {
 	return nil, nil
 }
 
+// keptOrChosen returns the tokens with which gauze up would start now. None is created.
+func (f *serveFlags) keptOrChosen() ([]string, error) {
+	chosen, err := f.chosenTokens()
+	if len(chosen) > 0 || err != nil || f.noToken {
+		return chosen, err
+	}
+	dir, err := backup.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	kept, _ := readTokens(filepath.Join(dir, serveTokenFile)) // gauze up says what is wrong with it
+	return kept, nil
+}
+
+// serveTokenFile is where the tokens of gauze serve and gauze up are kept.
+const serveTokenFile = "serve-token"
+
 // readTokens reads a file with one token per line.
 func readTokens(path string) (tokens []string, err error) {
 	file, err := os.Open(path)
@@ -104,7 +121,7 @@ type ownTokens struct {
 
 // serveTokens returns the tokens of gauze serve in the state directory.
 func serveTokens() (ownTokens, error) {
-	t, err := keptTokens("serve-token")
+	t, err := keptTokens(serveTokenFile)
 	if err != nil {
 		return t, fmt.Errorf("%w; to provide a token yourself, use --token-env or --token-file", err)
 	}

@@ -101,7 +101,11 @@ func (f *upFlags) up(cmd *cobra.Command, args []string) error {
 		return f.uninstallUp(cmd)
 	}
 	if f.check {
-		return checkUp(cmd.OutOrStdout(), path)
+		general, err := f.keptOrChosen()
+		if err != nil {
+			return err
+		}
+		return checkUp(cmd.OutOrStdout(), path, general...)
 	}
 	if f.confirm != "" {
 		return confirmUp(cmd, path, f.confirm, f.consent)
@@ -199,7 +203,7 @@ func (f *upFlags) serveFile(cmd *cobra.Command, path string) error {
 	o := f.options(c)
 	o.Front, o.Addr = f.front, listener.Addr()
 	o.Front.Tokens = chosen
-	o.Pinned = pinnedTokens
+	o.Pinned = func(file *upfile.File) (map[string]string, error) { return file.Pinned(os.Getenv, chosen) }
 	o.Front.Metrics = metrics.New(versionText(), c.servers)
 	sayDashboard, closeDashboard := f.mountDashboard(&o.Front, listener.Addr())
 	defer closeDashboard()
@@ -247,9 +251,6 @@ func serveHub(ctx context.Context, h *hub.Hub, l net.Listener, others func()) er
 
 // maxUpConns is how many connections may be open at the same time.
 const maxUpConns = 8192
-
-// pinnedTokens returns the profile of each token of a file, by the token.
-func pinnedTokens(file *upfile.File) (map[string]string, error) { return file.Pinned(os.Getenv) }
 
 // serveAttached serves the clients of gauze connect.
 func (f *upFlags) serveAttached(ctx, hurried context.Context, h *hub.Hub, path string) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -20,8 +21,8 @@ const (
 )
 
 // checkUp reads the file of gauze up, by default the user's own, and prints what is in it, or
-// everything that is wrong with it. No server is started.
-func checkUp(w io.Writer, path string) error {
+// everything that is wrong with it. general are the tokens of gauze up itself. No server is started.
+func checkUp(w io.Writer, path string, general ...string) error {
 	fl, err := fleet.Here(versionText())
 	if err != nil {
 		return err
@@ -40,19 +41,19 @@ func checkUp(w io.Writer, path string) error {
 	if _, err := io.WriteString(w, upText(path, f)); err != nil {
 		return err
 	}
-	return upFaults(w, f)
+	return upFaults(w, f, general)
 }
 
 // upFaults prints what keeps a valid file from being used in full, and returns an exit status if there
 // is such a thing.
-func upFaults(w io.Writer, f *upfile.File) (err error) {
+func upFaults(w io.Writer, f *upfile.File, general []string) (err error) {
 	if len(f.Missing) > 0 {
 		fmt.Fprintf(w, "\n%s\n\n", plaintext.UpperFirst(missingText))
 		upProblems(w, f.Missing)
 		err = exitStatus(1)
 	}
 	var problems upfile.Problems
-	if _, wrong := pinnedTokens(f); errors.As(wrong, &problems) {
+	if _, wrong := f.Pinned(os.Getenv, general); errors.As(wrong, &problems) {
 		fmt.Fprint(w, "\ngauze connect can use the file, but gauze up cannot serve it over HTTP:\n\n")
 		upProblems(w, problems)
 		err = exitStatus(1)

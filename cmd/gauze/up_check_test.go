@@ -150,6 +150,18 @@ func TestCheckUpNamesMissingTokens(t *testing.T) {
 	}
 }
 
+// A token of gauze up itself is for every server, so it cannot be that of a profile.
+func TestCheckUpNamesATokenThatIsNotItsOwn(t *testing.T) {
+	upHome(t)
+	var out bytes.Buffer
+	if err := checkUp(&out, "up.yaml", os.Getenv("UP_TOKEN")); err != exitStatus(1) {
+		t.Error(err)
+	}
+	if got := out.String(); !strings.Contains(got, "up.yaml:8: tokens.ci.env: the token in UP_TOKEN is also that of gauze up itself, which is for every server: set it to") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // A server is confirmed by the hash of what was shown, and by nothing else.
 func TestConfirmUp(t *testing.T) {
 	upHome(t)

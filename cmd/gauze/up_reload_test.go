@@ -1,12 +1,14 @@
 package main
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/hub"
+	"github.com/gauze-mcp/gauze/internal/hub/upfile"
 )
 
 // A new version of a file is used unless it, or what it includes, is broken; whatever it depends on is
@@ -90,6 +92,33 @@ func TestReload(t *testing.T) {
 	failed("mended", "")
 	write(path, "include: [./other.json, ./none.json]\n")
 	expect("an include without its file", "notes theirs more web")
+}
+
+// A token that is no longer its own keeps the previous version in use, and so its clients as they are.
+func TestReloadWithATokenOfGauzeUp(t *testing.T) {
+	_, project := upHome(t)
+	path := filepath.Join(project, "up.yaml")
+	r := newReloader(path)
+	file, err := r.read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := hub.New(file, hub.Options{Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, Pinned: func(file *upfile.File) (map[string]string, error) {
+		return file.Pinned(os.Getenv, []string{"pQ7mX2vR9tK4bW8nZ3cL"})
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.End()
+	r.use(h)
+	t.Setenv("UP_OTHER", "pQ7mX2vR9tK4bW8nZ3cL")
+	if err := os.WriteFile(path, []byte("servers: {web: {command: [web]}}\ntokens: {me: {env: UP_OTHER}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const want = "up.yaml:2: tokens.me.env: the token in UP_OTHER is also that of gauze up itself"
+	if _, err := r.reload(); err == nil || !strings.Contains(err.Error(), want) || h.File() != file || !strings.Contains(r.file().Error, want) {
+		t.Errorf("%v, and %d servers", err, len(h.File().Servers))
+	}
 }
 
 func TestConnectCompletesKeys(t *testing.T) {

@@ -24,17 +24,30 @@ type face struct {
 	end     func()
 }
 
-// changeFaces makes a face for each profile of the file. That of a profile that is gone rejects everything. The caller holds the lock.
+// changeFaces makes a face for each profile of the file, and ends those of profiles that are gone, after the calls that
+// they have. The caller holds the lock.
 func (h *Hub) changeFaces() {
 	if h.options.Addr == nil {
 		return
 	}
-	for _, name := range append([]string{""}, profileNames(h)...) {
+	names := append([]string{""}, profileNames(h)...)
+	for _, name := range names {
 		if h.faces[name] == nil {
 			h.faces[name] = h.newFace(name)
 		}
+		h.removed[profilePath+name] = false
+	}
+	for name, f := range h.faces {
+		if !slices.Contains(names, name) {
+			h.removed[profilePath+name] = true
+			delete(h.faces, name)
+			h.retired.Go(f.end)
+		}
 	}
 }
+
+// profilePath precedes the name of a profile in paths below gateway.Path, and in Hub.removed.
+const profilePath = "p/"
 
 // addr returns the address that clients reach. Without one, no request arrives.
 func (h *Hub) addr() net.Addr {
@@ -118,21 +131,45 @@ func (h *Hub) accepting() func() {
 func (h *Hub) notFound(path string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	key, found := strings.CutPrefix(path, gateway.Path+"/")
-	if !found || key == "" || strings.Contains(key, "/") {
-		return "not found: the endpoints are " + gateway.Path + ", " + gateway.Path + "/SERVER and " + gateway.Path + "/p/PROFILE"
+	one := func(name string) bool { return name != "" && !strings.Contains(name, "/") }
+	if profile, found := strings.CutPrefix(path, gateway.Path+"/"+profilePath); found && one(profile) {
+		return h.missingProfile(profile)
 	}
-	s, name := h.servers[key], redact.Quote(plaintext.Clean(key))
+	for _, endpoint := range []string{gateway.Path, gateway.ReadyPath} {
+		if key, found := strings.CutPrefix(path, endpoint+"/"); found && one(key) && (key != "p" || h.servers[key] != nil) {
+			return h.missingServer(key)
+		}
+	}
+	return "not found: the endpoints are " + gateway.Path + ", " + gateway.Path + "/SERVER and " + gateway.Path + "/p/PROFILE"
+}
+
+// missingProfile says why a profile does not exist. The caller holds the lock.
+func (h *Hub) missingProfile(name string) string {
+	shown := redact.Quote(plaintext.Clean(name))
+	switch {
+	case h.removed[profilePath+name]:
+		return fmt.Sprintf("the profile %q was removed from the file of gauze up", shown)
+	case h.servers[name] != nil:
+		return fmt.Sprintf("the file of gauze up does not have a profile %q, but a server: use %s/%s", shown, gateway.Path, shown)
+	}
+	return fmt.Sprintf("the file of gauze up does not have a profile %q%s", shown, didYouMean(name, profileNames(h)))
+}
+
+// missingServer says why a server does not exist, or cannot be reached alone. The caller holds the lock.
+func (h *Hub) missingServer(key string) string {
+	s, shown := h.servers[key], redact.Quote(plaintext.Clean(key))
 	switch {
 	case s == nil && h.removed[key]:
-		return fmt.Sprintf("the server %q was removed from the file of gauze up", name)
+		return fmt.Sprintf("the server %q was removed from the file of gauze up", shown)
+	case s == nil && h.faces[key] != nil:
+		return fmt.Sprintf("the file of gauze up does not have a server %q, but a profile: use %s/%s%s", shown, gateway.Path, profilePath, shown)
 	case s == nil:
 		p, _ := h.profile("")
-		return fmt.Sprintf("the file of gauze up does not have a server %q%s", name, didYouMean(key, p.Servers))
+		return fmt.Sprintf("the file of gauze up does not have a server %q%s", shown, didYouMean(key, p.Servers))
 	case s.Pending != "":
-		return fmt.Sprintf("the server %q is not started: %s", name, s.Pending)
+		return fmt.Sprintf("the server %q is not started: %s", shown, s.Pending)
 	}
-	return fmt.Sprintf("only some tools of the server %q are allowed, and %s/%s would have all of them: use %s or %s/p/PROFILE", name, gateway.Path, name, gateway.Path, gateway.Path)
+	return fmt.Sprintf("only some tools of the server %q are allowed, and %s/%s would have all of them: use %s or %s/p/PROFILE", shown, gateway.Path, shown, gateway.Path, gateway.Path)
 }
 
 // faceView returns the session of a client of HTTP. If the profile is gone it has no servers.

@@ -59,7 +59,7 @@ type Hub struct {
 	faces   map[string]*face            // what clients of HTTP see, by profile; "" is everything
 	open    map[*view.View]*viewSession // sessions of clients with several servers
 	ones    map[*gateway.Joined]*one    // sessions of clients with one server, which do not come over HTTP
-	removed map[string]bool             // keys of servers that earlier files had
+	removed map[string]bool             // what earlier files had: keys of servers, and p/PROFILE
 	made    int                         // servers so far
 	ended   bool
 	tokens  map[string]string // of the file, and their profiles

@@ -1,9 +1,11 @@
 package upfile
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,6 +80,41 @@ cursor/theirs: it belongs to the project
 `)
 	if again, _ := p.gathers(); again != text {
 		t.Errorf("a second time, the file becomes\n%s", again)
+	}
+}
+
+// No name of a server is special: all are in a new file.
+func TestGatherKeepsEveryName(t *testing.T) {
+	p := newPerson(t)
+	names := []string{"example", "Example", "servers", "include", "null", "true", "1.5", "-", "~", "a: b", "#x", "gauze", "mcp", "日本", "a.b", "__proto__"}
+	var entries []string
+	for i, name := range names {
+		entries = append(entries, fmt.Sprintf("%q: {\"command\": \"c%d\"}", name, i))
+	}
+	p.write(".cursor/mcp.json", `{"mcpServers": {`+strings.Join(entries, ",")+`}}`)
+	before, _ := os.ReadFile(filepath.Join(p.dir, ".cursor", "mcp.json"))
+	text, stay := p.gathers()
+	var commands []string
+	for _, s := range p.mustRead("up.yaml").Servers {
+		commands = append(commands, s.Spec.Command)
+	}
+	for i, name := range names {
+		if !slices.Contains(commands, fmt.Sprintf("c%d", i)) {
+			t.Errorf("%q is not in\n%s\nwhat stays is %q", name, text, stay)
+		}
+	}
+	changes, err := p.fleet.Store.List()
+	if err != nil || len(changes) != 2 {
+		t.Fatal(changes, err)
+	}
+	if _, err := p.fleet.Revert(changes[0].ID, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, "up.yaml")); err == nil {
+		t.Error("after the undo, there is a file of gauze up")
+	}
+	if after, _ := os.ReadFile(filepath.Join(p.dir, ".cursor", "mcp.json")); string(after) != string(before) {
+		t.Errorf("after the undo, the client has\n%s", after)
 	}
 }
 
@@ -248,7 +285,7 @@ func TestAdd(t *testing.T) {
 		p.write("up.yaml", string(text))
 		return string(text)
 	}
-	head := strings.TrimSuffix(fresh, "  example:\n    command: [example]\n")
+	head := strings.TrimSuffix(fresh, "  SAMPLE:\n    command: [sample]\n")
 	expect(t, "the new file", add(false, "clock"), head+"  my-clock:\n    command: [clock]\n")
 	expect(t, "the same again", add(false, "clock"), head+"  my-clock:\n    command: [clock]\n")
 	if runtime.GOOS != "windows" { // which has another separator

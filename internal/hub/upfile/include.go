@@ -98,35 +98,56 @@ func (r *reader) includes(n *document.Node) {
 	}
 }
 
+// looked is what a client or a file has: each is read once.
+type looked struct {
+	view    *fleet.View
+	broken  []string // why not all servers could be read
+	unknown error    // there is no such client
+}
+
 // look returns the servers of a client or a file, as far as they can be read, and why not all can be. The
 // view is nil if there is no such client.
 func (r *reader) look(ref reference, at document.Position) (view *fleet.View, broken string) {
+	from := ref.client + ref.path // one of them is empty
+	l, known := r.looked[from]
+	if !known {
+		l = r.lookOnce(ref)
+		r.looked[from] = l
+	}
+	if l.unknown != nil {
+		r.Report(at, "%v", l.unknown)
+		r.partial = true
+		return nil, ""
+	}
+	for _, broken = range l.broken {
+		r.miss(at, "cannot include %s: %s", redact.Quote(ref.client+ref.file), broken)
+	}
+	return l.view, broken
+}
+
+func (r *reader) lookOnce(ref reference) (l looked) {
 	if ref.path != "" {
 		r.watch(ref.path)
 		view, err := r.fleet.LookAt(ref.path)
 		if err != nil {
-			r.miss(at, "cannot include %s: %v", redact.Quote(ref.file), err)
-			return &fleet.View{}, err.Error()
+			return looked{view: &fleet.View{}, broken: []string{err.Error()}}
 		}
-		return view, ""
+		return looked{view: view}
 	}
 	clients, err := fleet.Clients([]string{ref.client})
 	if err != nil {
-		r.Report(at, "%v", err)
-		r.partial = true
-		return nil, ""
+		return looked{unknown: err}
 	}
 	for _, file := range r.fleet.Home.Places(clients...) {
 		r.watch(file.Path)
 	}
-	view = r.fleet.Look(clients...)
-	for _, c := range view.Configs {
+	l.view = r.fleet.Look(clients...)
+	for _, c := range l.view.Configs {
 		if why := c.Unread(); why != "" && c.Place.Old == "" {
-			broken = fmt.Sprintf("%s: %s", r.fleet.Tilde(c.Path), why)
-			r.miss(at, "cannot include %s: %s", ref.client, broken)
+			l.broken = append(l.broken, fmt.Sprintf("%s: %s", r.fleet.Tilde(c.Path), why))
 		}
 	}
-	return view, broken
+	return l
 }
 
 // miss reports that something in another file is missing.
@@ -192,10 +213,10 @@ func (r *reader) includeAll(view *fleet.View, ref reference) {
 	}
 }
 
-// notServed returns why an entry is not a server of gauze up.
+// notServed returns why an entry is not a server of gauze up, in any environment.
 func notServed(entry *fleet.Server) string {
-	if spec := entry.Real(); runsConnect(append([]string{spec.Command}, spec.Args...)) {
-		return "it runs gauze connect"
+	if spec := entry.Written(); runsConnect(append([]string{spec.Command}, spec.Args...)) {
+		return errConnect.Error()
 	}
 	return entry.Unusable()
 }

@@ -2,6 +2,7 @@ package upfile
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,16 +21,22 @@ type origin struct {
 	file     string         // of gauze up
 	where    string         // the directory of the file, if the file is part of a project
 	policies *document.Node // nil: none
+	limits   []string       // which tools are allowed, and what happens if they change
 
 	entry    *fleet.Server // in a client's file; nil: in the file itself, as follows, or missing
 	unusable string        // why the entry cannot be used
 	proposed string        // the key that the name of an included entry proposes
+	target   string        // of a project's entry: what it starts or reaches in the environment of gauze
+	resolved string        // the same, if variables decide it
 
 	given     task.Server
 	headers   []launch.Header
 	login     launch.Login
 	secretEnv string // the variable with the secret of the client
 }
+
+// errConnect is why an entry is not served.
+var errConnect = errors.New("it runs gauze connect")
 
 // missing reports whether a client's file does not have the entry, or cannot be read.
 func (o *origin) missing() bool { return o.entry == nil && o.unusable != "" }
@@ -43,6 +50,14 @@ func (s *Server) At(dir string, environ []string) (launch.Spec, error) {
 		spec.Others = setBy(entry, spec)
 		if entry.Config.InProject() {
 			dir = entry.Config.Home.Project
+		}
+		switch {
+		case spec.Command+spec.URL == "":
+			return spec, fmt.Errorf("%s cannot be started: the variables that its command or URL refers to are not set", s.Key)
+		case runsConnect(append([]string{spec.Command}, spec.Args...)):
+			return launch.Spec{}, fmt.Errorf("%s cannot be started: %w", s.Key, errConnect)
+		case s.origin.target != "" && target(spec) != s.origin.target:
+			return launch.Spec{}, fmt.Errorf("%s is not started: it belongs to a project, and variables make another command or URL of its entry for this client than for gauze up, which is what you confirm; start gauze up with the same variables", s.Key)
 		}
 		return spec.In(dir), nil
 	}
@@ -62,10 +77,10 @@ func (o *origin) entryAt(dir string, environ []string) launch.Spec {
 	if dir != "" && !c.InProject() {
 		there := home
 		there.Project = dir
-		again = there.ReadText(c.File, c.Text).At(o.entry.Path)
+		again = c.Again(there, o.entry.Entry)
 	}
 	if again == nil { // it is an entry for one project
-		again = home.ReadText(c.File, c.Text).At(o.entry.Path)
+		again = c.Again(home, o.entry.Entry)
 	}
 	switch {
 	case again == nil:
@@ -169,13 +184,10 @@ func (o *origin) unset(environ []string) (names []string) {
 // sameAs reports whether two entries of clients are the same server with the same settings.
 func (o *origin) sameAs(other *origin) bool { return o.identity() == other.identity() }
 
-// identity is equal only for entries that start or reach the same server, whichever client has them.
+// identity is equal only for entries that start or reach the same server in every environment, whichever client has them:
+// the keys of servers do not depend on where the file is read.
 func (o *origin) identity() string {
-	s := o.entry.Real()
-	s.Header = slices.Clone(s.Header)
-	for i := range s.Header {
-		s.Header[i].Source = ""
-	}
+	s := plainly(o.entry.Config.OneForm(o.entry.Entry))
 	s.Env = setBy(o.entry, s)
 	return s.Fingerprint()
 }

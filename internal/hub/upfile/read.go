@@ -84,6 +84,7 @@ type reader struct {
 	file    *File
 	told    func(path string) // Options.Watch
 
+	looked  map[string]looked // by the client or the path
 	written map[string]int    // the lines of the section servers, by key
 	claimed map[string]bool   // entries that have a key of their own in servers
 	tried   []string          // keys of servers, also of those with problems
@@ -100,7 +101,7 @@ func parse(path, full string, text []byte, o Options) (*File, error) {
 	}
 	r := &reader{
 		Reader: document.Reader{Problems: problems}, told: o.Watch, fleet: o.Fleet.At(filepath.Dir(full)), foreign: o.Fleet.InRepository(full),
-		file: &File{Path: full, Watch: []string{full}, shown: path, tokensAt: map[string]document.Position{}}, written: map[string]int{}, claimed: map[string]bool{}, left: map[string]string{},
+		file: &File{Path: full, Watch: []string{full}, shown: path, tokensAt: map[string]document.Position{}}, looked: map[string]looked{}, written: map[string]int{}, claimed: map[string]bool{}, left: map[string]string{},
 	}
 	r.sections(root)
 	if len(r.Problems) > 0 {

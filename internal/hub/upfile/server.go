@@ -1,6 +1,7 @@
 package upfile
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -124,9 +125,33 @@ func (r *reader) complete(s *Server) {
 		s.origin.where = filepath.Dir(r.file.Path)
 	}
 	s.Unset = s.origin.unset(environ)
-	s.Spec, _ = s.At("", environ) // Unset has what is missing
+	spec, err := s.At("", environ) // Unset has what is missing
+	if s.Spec = spec; errors.Is(err, errConnect) {
+		s.origin.unusable = errConnect.Error()
+	}
+	s.origin.limits = s.limits()
+	if entry := s.origin.entry; entry != nil && entry.Config.InProject() && err == nil {
+		s.origin.target = target(s.origin.entryAt("", environ))
+		if target(s.origin.entryAt("", nil)) != s.origin.target {
+			s.origin.resolved = s.origin.target
+		}
+	}
 	if len(s.origin.things()) > 0 {
 		r.watch(r.fleet.Seen.Dir(trust.ServerEntry))
 	}
 	s.Pending = r.pending(s)
+}
+
+// limits returns what a file allows of the server's tools, as the user sees it.
+func (s *Server) limits() (all []string) {
+	if len(s.Tools.Allow) > 0 {
+		all = append(all, fmt.Sprintf("tools.allow=%q", s.Tools.Allow))
+	}
+	if len(s.Tools.Deny) > 0 {
+		all = append(all, fmt.Sprintf("tools.deny=%q", s.Tools.Deny))
+	}
+	if s.Lock != "" {
+		all = append(all, "lock="+s.Lock)
+	}
+	return all
 }

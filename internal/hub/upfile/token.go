@@ -2,6 +2,7 @@ package upfile
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/access/httpguard"
@@ -66,17 +67,20 @@ func (r *reader) unknownProfile(at document.Position, name string) {
 }
 
 // Pinned returns the profile of each token of the file, by the token; "" is every server. getenv returns
-// a variable of the environment. If a token is missing or weak, the error is of type Problems and has
-// all that are.
-func (f *File) Pinned(getenv func(string) string) (map[string]string, error) {
+// a variable of the environment, and general are the tokens of gauze up itself. If a token is missing, weak or
+// not the only one of its kind, the error is of type Problems and has all that are.
+func (f *File) Pinned(getenv func(string) string, general []string) (map[string]string, error) {
 	var r document.Reader
-	profiles, known := map[string]string{}, map[string]string{} // by the token: its profile, its name
+	profiles, known := map[string]string{}, map[string]string{} // by the token: its profile, whose it is
+	for _, token := range general {
+		known[token] = "gauze up itself, which is for every server"
+	}
 	for _, t := range f.Tokens {
 		token := strings.TrimSpace(getenv(t.Env))
 		if why := wrongToken(token, redact.Quote(t.Env), known[token]); why != "" {
 			r.Report(f.tokensAt[t.Name], "%s", why)
 		}
-		profiles[token], known[token] = t.Profile, t.Name
+		profiles[token], known[token] = t.Profile, strconv.Quote(redact.Quote(t.Name))
 	}
 	if len(r.Problems) > 0 {
 		return nil, Problems(r.Problems.In(f.shown))
@@ -85,7 +89,7 @@ func (f *File) Pinned(getenv func(string) string) (map[string]string, error) {
 }
 
 // wrongToken returns what is wrong with the token in a variable without showing it, or "". other is
-// which token it also is.
+// whose token it also is.
 func wrongToken(token, env, other string) string {
 	const better = "set it to a random value, such as the output of openssl rand -hex 32"
 	switch {
@@ -96,7 +100,7 @@ func wrongToken(token, env, other string) string {
 	case strings.ContainsAny(token, " \t\r\n"):
 		return fmt.Sprintf("the token in %s contains spaces: remove them", env)
 	case other != "":
-		return fmt.Sprintf("the token in %s is also that of %q: %s", env, redact.Quote(other), better)
+		return fmt.Sprintf("the token in %s is also that of %s: %s", env, other, better)
 	}
 	return ""
 }

@@ -17,7 +17,8 @@ func TestAFileIsValidWithoutTheTokensThemselves(t *testing.T) {
 
 func TestPinned(t *testing.T) {
 	const own = "servers:\n  notes: {command: [notes]}\nprofiles: {p: {servers: [notes]}}\ntokens:\n"
-	values := map[string]string{"GOOD": token, "SAME": " " + token + "\n", "SHORT": "kZ3n0Qw9xT7vL2mB8rH", "GUESS": strings.Repeat("a", 40), "SPACE": token + " " + token[3:], "EMPTY": ""}
+	const general = "pQ7mX2vR9tK4bW8nZ3cL"
+	values := map[string]string{"GENERAL": general + "\n", "GOOD": token, "SAME": " " + token + "\n", "SHORT": "kZ3n0Qw9xT7vL2mB8rH", "GUESS": strings.Repeat("a", 40), "SPACE": token + " " + token[3:], "EMPTY": ""}
 	for name, test := range map[string]struct{ tokens, want string }{
 		"none":      {"  {}\n", ""},
 		"one":       {"  ci: {env: GOOD, profile: p}\n", ""},
@@ -27,13 +28,15 @@ func TestPinned(t *testing.T) {
 		"guessable": {"  ci: {env: GUESS}\n", "5: tokens.ci.env: the token in GUESS is weak: it must have at least 20 random characters; set it to a random value, such as the output of openssl rand -hex 32"},
 		"spaces":    {"  ci: {env: SPACE}\n", "5: tokens.ci.env: the token in SPACE contains spaces: remove them"},
 		"twice":     {"  ci: {env: GOOD}\n  me: {env: SAME}\n", `6: tokens.me.env: the token in SAME is also that of "ci": set it to a random value, such as the output of openssl rand -hex 32`},
+		"general":   {"  ci: {env: GENERAL, profile: p}\n", "5: tokens.ci.env: the token in GENERAL is also that of gauze up itself, which is for every server: set it to a random value, such as the output of openssl rand -hex 32"},
+		"no name":   {"  \"\": {env: GOOD, profile: p}\n  me: {env: GOOD}\n", `6: tokens.me.env: the token in GOOD is also that of "": set it to a random value, such as the output of openssl rand -hex 32`},
 		"all of them": {"  ci: {env: NOT_SET}\n  me: {env: SPACE}\n", "5: tokens.ci.env: the environment variable NOT_SET is not set: set it to a random value, such as the output of openssl rand -hex 32\n" +
 			"6: tokens.me.env: the token in SPACE contains spaces: remove them"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPerson(t)
 			path := p.write("up.yaml", own+test.tokens)
-			pinned, err := p.mustRead("up.yaml").Pinned(func(name string) string { return values[name] })
+			pinned, err := p.mustRead("up.yaml").Pinned(func(name string) string { return values[name] }, []string{general})
 			if test.want == "" {
 				if profile, has := pinned[token]; err != nil || has != (name == "one") || has && profile != "p" {
 					t.Errorf("%v, %v", pinned, err)

@@ -3,25 +3,48 @@ package upfile
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/text/shell"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 	"github.com/gauze-mcp/gauze/internal/workshop/trust"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
-// things returns what the user must have seen before the server is started: the entry of a project, and
-// what a file says that is part of a project.
+// things returns what the user must have seen before the server is started: the entry of a project, what a file says that
+// is part of a project, and the program or URL that variables make of an entry.
 func (o *origin) things() (all []trust.Thing) {
-	if o.entry != nil && o.entry.Config.InProject() {
+	inProject := o.entry != nil && o.entry.Config.InProject()
+	switch {
+	case o.where != "" && (o.entry == nil || o.policies != nil || inProject):
+		all = append(all, trust.Thing{Kind: trust.ServerEntry, Where: o.where, Bytes: o.seen().Fingerprint()})
+	case inProject: // not also in the case above: a user who has seen it with limits has not seen it without
 		all = append(all, o.entry.Thing())
 	}
-	if o.where != "" && (o.entry == nil || o.policies != nil) {
-		all = append(all, trust.Thing{Kind: trust.ServerEntry, Where: o.where, Bytes: o.written().Fingerprint()})
+	if o.resolved != "" {
+		all = append(all, trust.Thing{Kind: trust.ServerEntry, Where: all[0].Where, Bytes: all[0].Bytes + " resolves to " + o.resolved})
 	}
 	return all
+}
+
+// seen returns the server as the user sees it: as it is written, and which of its tools a project's file allows.
+func (o *origin) seen() launch.Spec {
+	spec := o.written()
+	if o.where != "" {
+		spec.Others = slices.Concat(spec.Others, o.limits)
+	}
+	return spec
+}
+
+// target returns what decides which program is started, or which address is reached.
+func target(s launch.Spec) string {
+	if s.URL != "" {
+		return s.URL
+	}
+	return strings.TrimSpace(s.Command + " in " + s.Dir)
 }
 
 // confirmed reports whether the user has seen the server as it is now, or need not.
@@ -68,10 +91,13 @@ func (s *Server) command(flags ...string) string {
 // confirmation. One that is too long to review is an error.
 func (s *Server) Whole() (string, error) {
 	o := &s.origin
-	if o.entry != nil && o.policies == nil {
+	if o.entry != nil && o.policies == nil && (o.where == "" || len(o.limits) == 0) && (o.resolved == "" || s.Spec.URL != "") {
 		return o.entry.Whole()
 	}
-	text, err := fleet.Whole(o.written(), o.uses()...)
+	text, err := fleet.Whole(o.seen(), o.uses()...)
+	if o.resolved != "" && err == nil {
+		text += fleet.Fold("\n  currently resolves to " + plaintext.Visible(redact.MaskAddress(o.resolved)))
+	}
 	if stored := o.fleet.StoredLogin(s.Spec); stored != "" && err == nil {
 		text += fleet.Fold("\n  may use " + stored)
 	}

@@ -144,6 +144,70 @@ func TestConfirmedUntilItChanges(t *testing.T) {
 	}
 }
 
+// What keeps tools of a project's server from being called is part of what the user has seen.
+func TestConfirmedWithItsLimits(t *testing.T) {
+	p := newPerson(t)
+	p.write("project/.git/HEAD", "")
+	p.write("project/.mcp.json", `{"mcpServers": {"theirs": {"command": "theirs"}}}`)
+	const limits = ", tools: {allow: [\"get_*\"], deny: [get_x]}, lock: block"
+	for key, entry := range map[string]string{"here": "command: [here]", "theirs": "from: ./.mcp.json#theirs"} {
+		read := func(limits string) *Server {
+			p.write("project/up.yaml", "servers:\n  "+key+": {"+entry+limits+"}\n")
+			return p.mustRead("project/up.yaml").Server(key)
+		}
+		s := read(limits)
+		whole, err := s.Whole()
+		if want := "\n  with the field tools.allow: [\"get_*\"]\n  with the field tools.deny: [\"get_x\"]\n  with the field lock: block"; err != nil || !strings.Contains(whole, want) {
+			t.Errorf("%s: %v\n%s", key, err, whole)
+		}
+		s.Confirm()
+		if s := read(limits); s.Pending != "" {
+			t.Errorf("%s, confirmed: %s", key, s.Pending)
+		}
+		for _, other := range []string{"", ", lock: block", ", tools: {allow: [\"get_*\"], deny: [get_x]}", ", tools: {allow: [\"*\"], deny: [get_x]}, lock: block", ", tools: {allow: [\"get_*\"]}, lock: block",
+			", tools: {allow: [\"get_*\"], deny: [get_x]}, lock: warn"} {
+			if s := read(other); s.Pending == "" {
+				t.Errorf("%s with %q is not asked about again", key, other)
+			}
+		}
+	}
+}
+
+// The program or URL that a variable makes of a project's entry is confirmed as well, and a client with another one does
+// not start it.
+func TestConfirmedAsItResolves(t *testing.T) {
+	for name, c := range map[string]struct{ entry, shown string }{
+		"program": {`{"command": "${TOOL}", "args": ["--key", "${KEY}"]}`, "currently resolves to one in"},
+		"address": {`{"url": "https://${TOOL}.example.com/mcp"}`, "currently resolves to https://one.example.com/mcp"},
+		"default": {`{"command": "${TOOL:-two}"}`, "currently resolves to one in"},
+	} {
+		p := newPerson(t, "TOOL=one")
+		p.write("project/.git/HEAD", "")
+		p.write("project/.mcp.json", `{"mcpServers": {"theirs": `+c.entry+`}}`)
+		p.write("project/up.yaml", "include: [./.mcp.json]\n")
+		s := p.mustRead("project/up.yaml").Server("theirs")
+		if whole, err := s.Whole(); err != nil || !strings.Contains(whole, c.shown) {
+			t.Errorf("%s: %v\n%s", name, err, whole)
+		}
+		s.Confirm()
+		if s = p.mustRead("project/up.yaml").Server("theirs"); s.Pending != "" {
+			t.Errorf("%s: %s", name, s.Pending)
+		}
+		if _, err := s.At(p.dir, []string{"TOOL=one", "KEY=any"}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, environ := range [][]string{{"TOOL=three"}, nil} {
+			if spec, err := s.At(p.dir, environ); err == nil || spec.Command+spec.URL != "" && !strings.Contains(err.Error(), "not set") {
+				t.Errorf("%s with %v: %+v, %v", name, environ, spec, err)
+			}
+		}
+		p.fleet.Home.Environ = []string{"TOOL=three"}
+		if p.mustRead("project/up.yaml").Server("theirs").Pending == "" {
+			t.Errorf("%s: another one is not asked about", name)
+		}
+	}
+}
+
 func TestDiff(t *testing.T) {
 	p := newPerson(t, "KEY=1")
 	p.write(".cursor/mcp.json", `{"mcpServers": {"live": {"command": "a"}, "still": {"command": "s"}}}`)

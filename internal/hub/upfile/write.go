@@ -20,12 +20,15 @@ type Given struct {
 	Tools Filter
 }
 
+// sample is a key that no server can have.
+const sample = "SAMPLE"
+
 // fresh is a file without servers. The server in it shows how others are written, and is removed.
 const fresh = `# The servers of gauze up, for all clients that run gauze connect.
 # gauze up --check shows what is in this file.
 servers:
-  example:
-    command: [example]
+  ` + sample + `:
+    command: [sample]
 `
 
 // extend returns the text of a file with more servers. Every other byte of it stays. No text is a file
@@ -42,7 +45,7 @@ func extend(text []byte, servers []Given) ([]byte, error) {
 		}
 	}
 	if err == nil && isNew {
-		d, err = d.Remove([]any{"servers", "example"})
+		d, err = d.Remove([]any{"servers", sample})
 	}
 	for _, s := range servers {
 		if err == nil {

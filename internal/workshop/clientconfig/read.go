@@ -96,15 +96,22 @@ func (c *Config) parse() {
 // unparsed reports whether the client cannot parse the file.
 func (c *Config) unparsed() bool { return c.Strict != nil || c.Doc == nil }
 
-// findServers reads the servers at the first of their places in the file.
+// findServers reads the servers of the file.
 func (c *Config) findServers() {
+	if key, n := c.place(); key != nil {
+		c.servers = key
+		c.readServers(n)
+	}
+}
+
+// place returns the first of the places in the file that has servers, or nil.
+func (c *Config) place() (key []any, servers splice.Node) {
 	for _, key := range c.keys() {
 		if n, ok := c.Doc.At(key...); ok && (len(key) == 1 || holdsServers(n)) {
-			c.servers = key
-			c.readServers(n)
-			return
+			return key, n
 		}
 	}
+	return nil, servers
 }
 
 // rejected returns why the client rejects a file that is valid JSON with comments.
@@ -163,7 +170,7 @@ func (c *Config) readServers(servers splice.Node) {
 		if _, known := c.index[step]; !known {
 			c.index[step] = len(c.Entries)
 		}
-		c.Entries = append(c.Entries, c.readEntry(name, below(c.servers, step), n))
+		c.Entries = append(c.Entries, c.readEntry(name, below(c.servers, step), n, c.ours))
 	}
 	for name, n := range servers.Members() {
 		if name != "$schema" && !strings.HasPrefix(name, "//") {
@@ -188,7 +195,20 @@ func (c *Config) At(path []any) *Entry {
 	return &c.Entries[i]
 }
 
-func (c *Config) readEntry(name string, at []any, n splice.Node) Entry {
+// Again returns an entry of the file as its client reads it with another environment or in another project, or nil if it
+// does not have it there. The file is not parsed again, and nothing is read from the disk.
+func (c *Config) Again(h Home, e *Entry) *Entry {
+	there := *c
+	there.Home = h
+	if key, _ := there.place(); !slices.Equal(key, c.servers) {
+		return nil
+	}
+	again := there.readEntry(e.Name, e.Path, e.src.outer, func(*Entry, []string) bool { return e.Wrapped || !c.InProject() })
+	return &again
+}
+
+// readEntry reads one entry. ours reports whether the gauze that it runs is this one.
+func (c *Config) readEntry(name string, at []any, n splice.Node, ours func(e *Entry, inherited []string) bool) Entry {
 	e := Entry{Name: name, Client: c.Client, Scope: c.Place.Scope, File: c.Path, Path: at, src: source{n, n, c.fields}}
 	e.Line, _ = n.Place()
 	if inner, ok := member(n, c.fields.Nest); ok && inner.Kind() == splice.MapKind {
@@ -208,7 +228,7 @@ func (c *Config) readEntry(name string, at []any, n splice.Node) Entry {
 		}
 		return "", false
 	})
-	if c.ours(&e, r.inherited()) {
+	if ours(&e, r.inherited()) {
 		e.Wrapped, e.Inner = true, e.wrap.runs
 	}
 	return e

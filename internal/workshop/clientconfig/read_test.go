@@ -123,3 +123,36 @@ func TestAFileIsReadTheSameByListLintAndWrap(t *testing.T) {
 		}
 	}
 }
+
+// An entry that is read again is the one that its whole file would have, in every client.
+func TestAnEntryIsReadAgainWithoutItsFile(t *testing.T) {
+	compared := 0
+	for _, a := range archives(t, "testdata/*/*.txtar") {
+		home := homeOf(a.Archive)
+		other := home
+		other.Environ = []string{"PATH=/other", "HOME=/home/me", "TOKEN=other"}
+		elsewhere := other
+		elsewhere.Project = "/elsewhere"
+		for _, f := range home.Find() {
+			c := home.Read(f)
+			for i := range c.Entries {
+				for _, h := range []Home{other, elsewhere} {
+					want, got := h.ReadText(f, c.Text).At(c.Entries[i].Path), c.Again(h, &c.Entries[i])
+					if (want == nil) != (got == nil) {
+						t.Fatalf("%s, %s: got %v, want %v", a.name(), c.Entries[i].Name, got, want)
+					}
+					if want == nil {
+						continue
+					}
+					compared++
+					if got, want := fmt.Sprintf("%#v %+v %v", got.Spec, got.Inner, got.Unset), fmt.Sprintf("%#v %+v %v", want.Spec, want.Inner, want.Unset); got != want {
+						t.Errorf("%s, %s: got\n%s\nwant\n%s", a.name(), c.Entries[i].Name, got, want)
+					}
+				}
+			}
+		}
+	}
+	if compared < 20 {
+		t.Errorf("only %d entries were compared", compared)
+	}
+}

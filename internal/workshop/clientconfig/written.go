@@ -3,8 +3,10 @@ package clientconfig
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig/reference"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
@@ -29,6 +31,35 @@ func (c *Config) Written(e *Entry) launch.Spec {
 		spec.Others = append(spec.Others, name+"="+others[name])
 	}
 	return spec
+}
+
+// OneForm is Written with references in one form, whichever the client has, and without Others: ${NAME}, or ${NAME:-VALUE}
+// with a default, while $${ is a literal ${. Two entries have the same one if they are the same in every environment.
+func (c *Config) OneForm(e *Entry) launch.Spec {
+	plain := *e
+	plain.Spec = launch.Spec{}
+	dialect := e.Client.Dialect.On(c.Home.OS)
+	literal := func(text string) string { return strings.ReplaceAll(text, "${", "$${") }
+	r := reader{home: c.Home, Entry: &plain, written: true, spell: func(text string, in reference.Part) string {
+		var b strings.Builder
+		last := 0
+		for _, ref := range reference.Find(text) {
+			if ref.Form&dialect.Forms == 0 || dialect.In&in == 0 {
+				continue
+			}
+			if ref.Form&reference.Variables&^reference.Default != 0 {
+				ref.Form = reference.Braces
+			}
+			b.WriteString(literal(text[last:ref.From]) + ref.String())
+			last = ref.To
+		}
+		return b.String() + literal(text[last:])
+	}}
+	r.spec()
+	if e.Wrapped {
+		return *e.wrap.inner(plain.Spec, r.variable)
+	}
+	return plain.Spec
 }
 
 // Sends returns the names of the variables of the user's environment whose values are sent to the

@@ -271,16 +271,19 @@ func (c *Checked) WhyNot() string {
 	return c.Verdict().Cause
 }
 
-// Unusable returns why a server cannot be started or reached without its client, or "".
+// noServer is why an entry starts and reaches nothing.
+const noServer = "the entry has neither a command nor a URL"
+
+// Unusable returns why a server cannot be started or reached without its client in any environment, or "".
 func (s *Server) Unusable() string {
-	spec := s.Real()
+	spec := s.Written()
 	switch {
 	case s.Builtin != "":
 		return "the server is built into the client"
 	case s.Disabled:
 		return "the server is disabled"
 	case spec.Command == "" && spec.URL == "":
-		return "the entry has neither a command nor a URL"
+		return noServer
 	case s.Config.Place.Old != "":
 		return "the client no longer reads this file"
 	case len(s.Waiting) > 0:
@@ -294,7 +297,9 @@ func (s *Server) whyNotTried(o CheckOptions) string {
 	if why := s.Unusable(); why != "" {
 		return why
 	}
-	switch {
+	switch real := s.Real(); {
+	case real.Command == "" && real.URL == "": // a variable has no value
+		return noServer
 	case !s.Foreign():
 		return ""
 	case o.Ask == nil:

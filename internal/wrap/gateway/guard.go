@@ -2,12 +2,14 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
 
 	"github.com/gauze-mcp/gauze/internal/access/httpguard"
+	"github.com/gauze-mcp/gauze/internal/text/redact"
 )
 
 // principal identifies who sent a request. Two principals share nothing.
@@ -116,9 +118,13 @@ func (g *guard) check(r *http.Request) *refusal {
 	case nil:
 		return nil
 	case httpguard.ForeignHost:
-		return plain(refused.Status, refused.Text+": to allow it, use gauze serve --allow-host")
+		return plain(refused.Status, fmt.Sprintf("the Host header %q is not allowed: if clients may reach gauze by this name, start it with --allow-host and the name", redact.Quote(r.Host)))
 	case httpguard.ForeignOrigin:
-		return plain(refused.Status, refused.Text+": to allow it, use gauze serve --allow-origin")
+		origins := r.Header.Values("Origin")
+		if len(origins) != 1 {
+			return plain(refused.Status, "a browser sent this request for a page of another site: a page may connect only with one Origin header, which --allow-origin names")
+		}
+		return plain(refused.Status, fmt.Sprintf("the Origin header %q is not allowed: if this page may connect, start gauze with --allow-origin and its origin", redact.Quote(origins[0])))
 	default:
 		return plain(refused.Status, refused.Text)
 	}
@@ -154,7 +160,11 @@ func (g *guard) holder(r *http.Request) (principal, *refusal) {
 		refused.header("Retry-After", "1")
 		return principal{}, refused
 	}
-	refused := plain(http.StatusUnauthorized, "a token is required: send it as Authorization: Bearer TOKEN")
+	text := "a token is required: send it as Authorization: Bearer TOKEN"
+	if len(given) > 0 {
+		text = "the Authorization header has no token that is accepted at this address: send one as Authorization: Bearer TOKEN"
+	}
+	refused := plain(http.StatusUnauthorized, text)
 	refused.header("WWW-Authenticate", "Bearer")
 	return principal{}, refused
 }
