@@ -116,6 +116,7 @@ func acceptAll(all []*fleet.Checked) {
 	for _, c := range all {
 		if c.Tried && c.Report.Healthy {
 			proxy.Accept(acceptedTools(dir), c.Real(), c.Attempt.Found.Tools)
+			proxy.Accept(acceptedTools(dir), c.Written(), c.Attempt.Found.Tools) // as gauze up knows it
 		}
 	}
 }

@@ -85,3 +85,21 @@ func TestRunLock(t *testing.T) {
 	w.succeeds("echo", `{"text":"x"}`)
 	end(w)
 }
+
+// A call that waits while the server is restarted was judged by what the one before listed.
+func TestALockHoldsForACallThatWaitsForARestart(t *testing.T) {
+	t.Parallel()
+	w := startRun(t, []string{"GAUZE_STATE_DIR=" + lazyDir(t)}, "--quiet", "--lock", "block", "--",
+		"faultyserver", "-era", "legacy", "-tools-change=describe", "-slow-start=after=300ms,skip=1", "-state", filepath.Join(t.TempDir(), "state"))
+	w.initialize()
+	w.request("tools/list", `{}`)
+	w.until(`"name":"echo"`)
+	id := w.call("die", `{}`)
+	w.until(fmt.Sprintf(`"id":%d,`, id), "outcome-unknown")
+	id = w.call("echo", `{"text":"x"}`)
+	if line := w.until(fmt.Sprintf(`"id":%d,`, id)); !strings.Contains(line, "changed") || strings.Contains(line, `"text":"x"`) {
+		t.Errorf("it was sent: %s", line)
+	}
+	w.in.Close()
+	w.wantEnd(0)
+}

@@ -78,7 +78,7 @@ func acceptUp(cmd *cobra.Command, f *upfile.File, s *upfile.Server, consent stri
 		return fmt.Errorf("the tools of %s were not accepted, because it did not list them: %s", s.Key, r.Stopped)
 	}
 	out := cmd.OutOrStdout()
-	fresh := proxy.NotAccepted(acceptedTools(dir), s.Spec, r.Found.Tools)
+	fresh := proxy.NotAccepted(acceptedTools(dir), s.Written(), r.Found.Tools)
 	if len(fresh) == 0 {
 		_, err := fmt.Fprintf(out, "The tools of %s are those that you accepted.\n", s.Key)
 		return err
@@ -98,10 +98,10 @@ func acceptUp(cmd *cobra.Command, f *upfile.File, s *upfile.Server, consent stri
 		fmt.Fprintf(cmd.ErrOrStderr(), "%sTo accept them as they are:\n\n    %s\n\n", shown, plaintext.Clean(line))
 		return exitStatus(1)
 	case !ask(shown + "Accept them? You will be asked again when they change."):
-		proxy.Reject(acceptedTools(dir), s.Spec)
+		proxy.Reject(acceptedTools(dir), s.Written())
 		return fmt.Errorf("you did not accept the tools of %s, so calls of those above are not sent", s.Key)
 	}
-	proxy.Accept(acceptedTools(dir), s.Spec, r.Found.Tools)
+	proxy.Accept(acceptedTools(dir), s.Written(), r.Found.Tools)
 	_, err = fmt.Fprintf(out, "Accepted %s of %s.\n", plaintext.Count(len(fresh), "tool"), s.Key)
 	return err
 }

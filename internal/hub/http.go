@@ -70,7 +70,7 @@ func (h *Hub) newFace(profile string) *face {
 	front.Session.Name = "gauze"
 	front.NotFound = h.notFound
 	front.View = func(o proxy.Options) gateway.Peer { return h.faceView(profile, o) }
-	front.Tokens = h.tokensAt(profile)
+	front.Tokens, front.Users = h.tokensAt(profile), h.users()
 	if profile != "" {
 		front.Dashboard, front.Metrics = nil, nil
 	}
@@ -98,13 +98,32 @@ func (h *Hub) tokensAt(profile string) []string {
 	return all
 }
 
-// changeTokens makes gateways accept the tokens of the file, and no others. The caller holds the lock.
-func (h *Hub) changeTokens() {
+// users returns how many tokens there are, at whatever address. The caller holds the lock.
+func (h *Hub) users() int {
+	all := map[string]bool{}
+	for _, token := range h.options.Front.Tokens {
+		all[token] = true
+	}
+	for token := range h.tokens {
+		all[token] = true
+	}
+	return len(all)
+}
+
+// accepting returns what makes gateways accept the tokens of the file, and no others; it is called without the lock. The
+// caller holds the lock.
+func (h *Hub) accepting() func() {
+	users, accepted := h.users(), map[*gateway.Gateway][]string{}
 	for _, s := range h.servers {
-		s.gateway.SetTokens(h.tokensAt(""))
+		accepted[s.gateway] = h.tokensAt("")
 	}
 	for profile, f := range h.faces {
-		f.gateway.SetTokens(h.tokensAt(profile))
+		accepted[f.gateway] = h.tokensAt(profile)
+	}
+	return func() {
+		for g, tokens := range accepted {
+			g.SetTokens(tokens, users)
+		}
 	}
 }
 

@@ -51,7 +51,9 @@ type Hub struct {
 	options Options
 	retired sync.WaitGroup // servers that are no longer in the file
 
-	mu      sync.Mutex // guards everything below
+	changing sync.Mutex // held during a change, and not by who answers clients
+
+	mu      sync.Mutex // guards everything below; not held while a face is called, which may need it with its own lock held
 	file    *upfile.File
 	servers map[string]*server          // by key
 	faces   map[string]*face            // what clients of HTTP see, by profile; "" is everything
@@ -76,14 +78,25 @@ func New(file *upfile.File, o Options) (*Hub, error) {
 // Change uses another file. Servers that stay the same keep their processes and sessions; the others get no new
 // calls and end after those they have. No session of a client with several servers ends. On error nothing changes.
 func (h *Hub) Change(file *upfile.File) error {
+	h.changing.Lock()
+	defer h.changing.Unlock()
+	accept, err := h.change(file)
+	if err == nil {
+		accept()
+	}
+	return err
+}
+
+// change is Change without the tokens, which accept makes those that gateways accept. It is called without the lock.
+func (h *Hub) change(file *upfile.File) (accept func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ended {
-		return errors.New("gauze is stopping")
+		return nil, errors.New("gauze is stopping")
 	}
 	tokens, err := h.tokensOf(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	before := h.tokens
 	h.tokens = tokens
@@ -108,7 +121,7 @@ func (h *Hub) Change(file *upfile.File) error {
 				s.end()
 				s.hide()
 			}
-			return fmt.Errorf("server %s (%s): %w", s.Key, s.Source, err)
+			return nil, fmt.Errorf("server %s (%s): %w", s.Key, s.Source, err)
 		}
 		servers[s.Key] = one
 		added = append(added, one)
@@ -123,7 +136,6 @@ func (h *Hub) Change(file *upfile.File) error {
 		servers[s.Key].Server = s // other tools may be listed, and it may be on another line
 	}
 	h.changeFaces()
-	h.changeTokens()
 	for v, s := range h.open {
 		p, _ := h.profile(s.profile)
 		v.Change(h.members(s.profile, s.client), p.List)
@@ -134,7 +146,7 @@ func (h *Hub) Change(file *upfile.File) error {
 			h.retired.Go(s.retire)
 		}
 	}
-	return nil
+	return h.accepting(), nil
 }
 
 // File returns the file that is used.

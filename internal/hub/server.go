@@ -33,7 +33,7 @@ func (h *Hub) newServer(in upfile.Server) (*server, error) {
 	s := &server{Server: in, version: h.made, reached: in.Spec.Fingerprint(), joined: new(sync.WaitGroup)}
 	front := h.options.Front
 	front.View, front.Dashboard, front.Metrics = nil, nil, nil
-	front.Tokens = h.tokensAt("")
+	front.Tokens, front.Users = h.tokensAt(""), h.users()
 	o := h.sessionOptions(in)
 	closeRemote := func() {}
 	if in.Spec.URL != "" {
@@ -60,6 +60,7 @@ func (h *Hub) sessionOptions(in upfile.Server) proxy.Options {
 	o := h.options.Session
 	o.Name, o.Spec, o.Tools = in.Key, in.Spec, in.Policies
 	o.Lazy, o.Idle, o.Known.Lock = true, h.idle(in), in.Lock
+	o.Known.Written = in.Written()
 	o.Timing.FinishGrace = -1 // a client that has closed its side gets all responses, as from a view: Serve ends if it is gone
 	if in.MaxInFlight > 0 {
 		o.Limits.Window = in.MaxInFlight

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -56,10 +57,24 @@ func (h *Hub) serveOne(ctx context.Context, from Client, key string, in io.Reade
 		return err
 	}
 	defer s.joined.Done()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	leave := func() { end(errChanged) }
+	if client, ok := in.(leaver); ok {
+		leave = client.Leave
+	}
 	with := s.open(spec, from.Principal, nil)
-	defer h.follow(key, s.version, from, with)()
-	return with.Serve(ctx, in, out)
+	defer h.follow(&one{key, from, s.version, leave}, with)()
+	if err = with.Serve(ctx, in, out); context.Cause(ctx) == errChanged {
+		return errChanged
+	}
+	return err
 }
+
+var errChanged = errors.New("what the file of gauze up says about the server has changed: connect again")
+
+// leaver is a client that can be asked to disconnect and come again, with its session. It does not block.
+type leaver interface{ Leave() }
 
 // joinOne returns a server, which stays until the client's session has ended, and how it is started for the client.
 func (h *Hub) joinOne(from Client, key string) (*server, launch.Spec, error) {

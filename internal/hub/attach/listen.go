@@ -216,6 +216,15 @@ type (
 func (s *session) in() io.Reader  { return reader{s} }
 func (s *session) out() io.Writer { return writer{s} }
 
+// Leave asks the client to end its stream and to come again: its session continues with what is there then. It does not block.
+func (r reader) Leave() {
+	go func() { // it may not read; then the end of the connection ends this
+		if r.reply("") == nil {
+			r.conn.leave()
+		}
+	}()
+}
+
 func (r reader) Read(p []byte) (int, error) {
 	if err := r.reply(""); err != nil {
 		return 0, err

@@ -52,7 +52,7 @@ func Relay(ctx context.Context, conn *Conn, again func(context.Context) (*Conn, 
 		}
 		if conn, l, err = r.resume(ctx, again); err != nil {
 			r.abandon(ErrLost)
-			return fmt.Errorf("gauze up exited, and the session could not be continued: %w", err)
+			return fmt.Errorf("gauze up ended the session, which could not be continued: %w", err)
 		}
 	}
 }

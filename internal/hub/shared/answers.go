@@ -46,7 +46,9 @@ func (one *call) finish() {
 
 // cancel ends a call of which the server may not know yet that it is cancelled. The caller holds the lock.
 func (one *call) cancel() {
-	one.process.unsure[one.client] = true
+	if p := one.process; len(p.unsure) < 2 { // of more it is not known either
+		p.unsure[one.client] = true
+	}
 	one.finish()
 }
 

@@ -25,7 +25,7 @@ type process struct {
 	calls   map[string]*call // by the raw id at the server
 	lasting map[string]*call // calls whose task goes on, by the raw id they had at the server
 	tasks   map[string]*Client
-	unsure  map[*Client]bool // have cancelled a call, which the server may still ask about
+	unsure  map[*Client]bool // have cancelled a call, which the server may still ask about; at most two
 
 	waiting []greeting    // initialize of clients, unanswered
 	outcome chan struct{} // closed when the server has answered initialize and can be used; nil: it was not sent

@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 	"github.com/gauze-mcp/gauze/internal/wrap/wire"
@@ -12,6 +13,7 @@ type question struct {
 	member *member
 	id     []byte // raw, at the server
 	token  []byte // the server's raw progress token; may be nil
+	about  []byte // the client's raw id of the request that it belongs to; nil: none
 }
 
 // told handles a message of a server, and does not keep it. Messages of one server come one at a time.
@@ -39,7 +41,7 @@ func (v *View) response(m *member, msg *wire.Message, t proxy.Told) {
 		return // cancelled
 	}
 	v.finish(c)
-	if c.tool && v.owners.learn(msg.Result, c.member) && c.token != nil && len(v.lasting) < maxOwned {
+	if c.method == "tools/call" && v.owners.learn(msg.Result, c.member) && c.token != nil && len(v.lasting) < maxOwned {
 		v.lasting[string(c.sent)] = c // the task goes on, and so does its progress
 	}
 	v.mu.Unlock()
@@ -74,13 +76,17 @@ func (v *View) about(t proxy.Told) []byte {
 // question passes a request of a server on to the client, under an id that no other server can use.
 func (v *View) question(m *member, msg *wire.Message, t proxy.Told) {
 	v.mu.Lock()
-	if v.emptied != nil { // the client has left, and will not answer
-		line := unanswered(msg.ID)
+	if v.emptied != nil || m.over { // nobody will answer
+		why := notUsed
+		if v.emptied != nil {
+			why = clientLeft
+		}
+		line := unanswered(msg.ID, why)
 		v.running.Go(func() { m.reply(line) }) // the session that asks holds a lock
 		v.mu.Unlock()
 		return
 	}
-	q := &question{member: m, id: bytes.Clone(msg.ID)}
+	q := &question{member: m, id: bytes.Clone(msg.ID), about: v.about(t)}
 	id := v.nextID()
 	edits := []wire.Edit{{Old: msg.ID, New: id}}
 	meta, _ := wire.Field(msg.Params, "_meta")
@@ -89,9 +95,8 @@ func (v *View) question(m *member, msg *wire.Message, t proxy.Told) {
 		edits = append(edits, wire.Edit{Old: token, New: id})
 	}
 	v.questions[string(id)] = q
-	about := v.about(t)
 	v.mu.Unlock()
-	v.out.pass(proxy.Told{Line: wire.Replace(nil, msg.Raw, edits...), About: about, Question: true})
+	v.out.pass(proxy.Told{Line: wire.Replace(nil, msg.Raw, edits...), About: q.about, Question: true})
 }
 
 // news handles a notification of a server.
@@ -117,6 +122,10 @@ func (v *View) news(m *member, msg *wire.Message, t proxy.Told) {
 	case "notifications/cancelled":
 		line = v.withdrawn(m, msg)
 	default:
+		if m.gone && (announced[msg.Method] != nil || msg.Method == "notifications/resources/updated") {
+			line = nil // the client has nothing to do with that any more
+			break
+		}
 		if methods := announced[msg.Method]; methods != nil {
 			line = nil
 			for _, method := range methods {
@@ -131,11 +140,13 @@ func (v *View) news(m *member, msg *wire.Message, t proxy.Told) {
 	}
 }
 
-// unanswered is the answer to a question of a server whose client has left.
-func unanswered(id []byte) []byte {
-	line := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
-	return append(line, `,"error":{"code":-32603,"message":"the client has left"}}`...)
+// unanswered is the answer to a question of a server that the client will not answer.
+func unanswered(id []byte, why string) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":%q}}`, id, why)
 }
+
+// clientLeft is why no question is answered any more.
+const clientLeft = "the client has left"
 
 // withdrawn returns the line that withdraws a question of a server, or nil. The caller holds the lock.
 func (v *View) withdrawn(m *member, msg *wire.Message) []byte {

@@ -1,9 +1,15 @@
 package view
 
-import "slices"
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
+)
 
 // Change replaces the servers of the view. Those that stay the same keep their sessions. The others get no new
-// requests, and end when their last one is answered; the client's session goes on.
+// requests, and end when the last call of the client is answered; the client's session goes on.
 func (v *View) Change(members []Member, list string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -35,19 +41,10 @@ func (v *View) Change(members []Member, list string) {
 		return
 	}
 	v.decided = false
-	for _, m := range old {
-		m.gone = true
-		m.listen(nil)
-		v.owners.forget(m)
-		for _, next := range v.members {
-			if next.Key == m.Key && len(m.subscribed) > 0 { // the next one of it gets them
-				next.subscribed = m.subscribed
-				next.open()
-			}
-		}
-		m.endIfUnused()
+	retire(old)
+	for _, w := range v.modern.listeners {
+		v.modern.locate(w)
 	}
-	v.modern.listenAll()
 	for notification := range announced {
 		v.announce(announced[notification][0], true)
 	}
@@ -61,20 +58,101 @@ func (m *member) filter(o Member) {
 	}
 }
 
-// endIfUnused ends the session with a server that left the view, once it has no request. The caller holds the lock.
-func (m *member) endIfUnused() {
-	if m.stop == nil {
-		return
+// retire ends the part of servers in the view, whose members are the new ones already. Those with the same keys take their
+// places: they get the subscriptions, what waits for lists, and what is asked of resources that results have named. The
+// caller holds the lock.
+func retire(old []*member) {
+	for _, m := range old {
+		v := m.view
+		m.listen(nil)
+		m.gone = true
+		if m.stream.rest != nil {
+			m.stream.rest.Stop()
+		}
+		if i := slices.IndexFunc(v.members, func(next *member) bool { return next.Key == m.Key }); i >= 0 {
+			m.next = v.members[i]
+		}
+		v.owners.leave(m)
+		maps.DeleteFunc(v.lasting, func(_ string, c *call) bool { return c.member == m })
+		if m.next != nil && len(m.subscribed) > 0 {
+			m.next.subscribed = m.subscribed
+			if m.next.Closed == "" {
+				m.next.open()
+			}
+		}
+		m.subscribed = nil
 	}
-	for _, q := range m.view.questions {
-		if q.member == m {
-			return // its call is still open
+	for _, m := range old { // when nothing is sent to any of them any more
+		m.release()
+		m.endIfUnused()
+	}
+}
+
+// heir returns the member itself, or the one that has its place now; nil: none has. The caller holds the lock.
+func (m *member) heir() *member {
+	for m != nil && m.gone {
+		m = m.next
+	}
+	return m
+}
+
+// release ends what waits for lists or server/discover of a server that will not answer, or lets it wait for those of the one
+// that has its place. The caller holds the lock.
+func (m *member) release() {
+	next := m.heir()
+	for method, l := range m.lists {
+		for _, w := range l.waiters {
+			if next != nil {
+				next.load(method, w)
+			}
+		}
+		l.waiters.served()
+	}
+	for _, w := range m.intro.waiters {
+		if next != nil {
+			next.meet(w)
 		}
 	}
-	for _, c := range m.view.calls {
-		if c.member == m {
+	m.intro.waiters.served()
+}
+
+// endIfUnused ends the session with a server that left the view, once it has no call of the client. Its questions are
+// answered for the client, which need not answer them any more. The caller holds the lock.
+func (m *member) endIfUnused() {
+	v := m.view
+	if m.over || v.life.Err() != nil {
+		return
+	}
+	for _, c := range v.calls {
+		if c.member == m && c.id != nil {
 			return
 		}
 	}
-	m.stop()
+	m.over = true
+	if m.server == nil {
+		return
+	}
+	answers := m.withdraw()
+	v.running.Go(func() { // the session that tells of its last answer holds a lock
+		for _, line := range answers {
+			m.reply(line)
+		}
+		m.stop()
+	})
 }
+
+// withdraw withdraws the questions of the server at the client, and returns the answers to them. The caller holds the lock.
+func (m *member) withdraw() (answers [][]byte) {
+	v := m.view
+	for id, q := range v.questions {
+		if q.member == m {
+			delete(v.questions, id)
+			answers = append(answers, unanswered(q.id, notUsed))
+			v.out.put(proxy.Told{About: q.about, Line: fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":%q}}`, id, notUsed)})
+		}
+	}
+	return answers
+}
+
+// notUsed is why a question of a server whose session ends is not answered.
+const notUsed = "the server is not used any more"

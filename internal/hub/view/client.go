@@ -18,7 +18,8 @@ type call struct {
 	sent   []byte                // raw id and progress token at the server
 	token  []byte                // the client's raw progress token; may be nil
 	done   func(m *wire.Message) // receives the response to a request of ours; without the lock
-	tool   bool                  // it calls a tool
+	method string                // of a request of the client that its server has
+	wait   *wait                 // for what has to be known first; nil: nothing has
 }
 
 // FromClient handles one message from the client, and does not keep it. It may block while the server that the message
@@ -109,8 +110,8 @@ func (v *View) begin(m *wire.Message) {
 	if !slices.Contains(wire.LegacyVersions, version) {
 		version = wire.NewestLegacy
 	}
-	v.modern.withSessions()
 	v.initialize = m.Params
+	v.modern.withSessions()
 	v.out.answer(m.ID, v.modern.introduction(m.Params, version))
 }
 
@@ -207,16 +208,19 @@ func (v *View) sendTo(m *wire.Message, to target, p *problem) {
 		v.out.reject(m.ID, to.unknown, to.uri)
 		return
 	case to.member.Closed != "":
-		v.refuse(m, to.member, fault.ServerUnavailable, to.member.Closed)
+		v.refuse(m.ID, m.Method, to.member, fault.ServerUnavailable, to.member.Closed)
+		return
+	case to.member.over:
+		v.refuse(m.ID, m.Method, to.member, fault.Stopping, "")
 		return
 	case to.member.otherEra():
-		v.refuse(m, to.member, fault.ServerUnavailable, "the server has only protocol versions with sessions, up to "+wire.NewestLegacy+", and this client uses "+wire.FirstModern)
+		v.refuse(m.ID, m.Method, to.member, fault.ServerUnavailable, "the server has only protocol versions with sessions, up to "+wire.NewestLegacy+", and this client uses "+wire.FirstModern)
 		return
 	case to.member.waiting > maxWaiting:
-		v.refuse(m, to.member, fault.ServerBusy, fmt.Sprintf("%d bytes are waiting for the server, which does not read them", to.member.waiting))
+		v.refuse(m.ID, m.Method, to.member, fault.ServerBusy, fmt.Sprintf("%d bytes are waiting for the server, which does not read them", to.member.waiting))
 		return
 	}
-	c := &call{id: m.ID, member: to.member, sent: v.nextID(), tool: m.Method == "tools/call"}
+	c := &call{id: m.ID, member: to.member, sent: v.nextID(), method: m.Method}
 	all := [3]wire.Edit{{Old: m.ID, New: c.sent}, to.edit}
 	edits := all[:1]
 	if to.edit.Old != nil {
@@ -234,19 +238,22 @@ func (v *View) sendTo(m *wire.Message, to target, p *problem) {
 	to.member.send(wire.Replace(nil, m.Raw, edits...))
 }
 
-// refuse answers a request that is not sent to its server. The caller holds the lock.
-func (v *View) refuse(m *wire.Message, of *member, code fault.Code, why string) {
-	f := &fault.Fault{Code: code, Delivery: fault.Unsent, Name: of.Key, Server: of.Key, Method: m.Method, At: time.Now(), Detail: why}
-	if m.Method == "tools/call" {
-		v.out.answerWith(m.ID, f.ToolResult(v.initialize == nil))
+// refuse answers a request that has not reached its server. The caller holds the lock.
+func (v *View) refuse(id []byte, method string, of *member, code fault.Code, why string) {
+	f := &fault.Fault{Code: code, Delivery: fault.Unsent, Name: of.Key, Server: of.Key, Method: method, At: time.Now(), Detail: why}
+	if method == "tools/call" {
+		v.out.answerWith(id, f.ToolResult(v.initialize == nil))
 		return
 	}
-	v.out.fail(m.ID, f.RPCError())
+	v.out.fail(id, f.RPCError())
 }
 
 // finish ends a call: it gets no answer any more. The caller holds the lock.
 func (v *View) finish(c *call) {
 	delete(v.calls, string(c.sent))
+	if c.wait != nil {
+		c.wait.end()
+	}
 	if m := c.member; m != nil && m.gone {
 		m.endIfUnused()
 	}

@@ -49,8 +49,14 @@ func (e *modern) listenTo(m *wire.Message) {
 	granted, _ := json.Marshal(w) // cannot fail: strings
 	v.out.put(proxy.Told{About: m.ID, Line: fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{%q:%s},"notifications":%s}}`,
 		wire.MetaSubscription, m.ID, granted)})
-	if len(w.URIs) > 0 { // which server has them
-		v.loadAll(announced["notifications/resources/list_changed"], answered, e.listenAll)
+	e.locate(w)
+}
+
+// locate lets the servers announce what a stream of the client has, once it is known which of them has its resources. The
+// caller holds the lock.
+func (e *modern) locate(w *wanted) {
+	if len(w.URIs) > 0 {
+		e.view.loadAll(announced["notifications/resources/list_changed"], answered, e.listenAll)
 		return
 	}
 	e.listenAll()
@@ -125,7 +131,7 @@ func (m *member) listen(to *wanted) {
 	if string(filter) == "{}" {
 		filter = nil
 	}
-	if string(filter) == m.stream.filter {
+	if m.over || string(filter) == m.stream.filter {
 		return
 	}
 	v, before := m.view, m.stream.call

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/hub/names"
@@ -34,22 +35,21 @@ type list struct {
 	presume bool              // it has not, and items are those that it listed for a different client
 	none    bool              // it has no such list
 	loading bool
-	version int      // of the server's announcements
-	again   bool     // it is loaded once more because it changed while it was loaded
-	failure []byte   // the error with which it was last answered; nil: none
-	waiters []func() // called when it was loaded, or could not be; with the lock
+	version int     // of the server's announcements
+	again   bool    // it is loaded once more because it changed while it was loaded
+	failure []byte  // the error with which it was last answered; nil: none
+	waiters waiters // for it to be loaded, or not
 	fresh   freshness
 	given   []byte // what the client got; nil: it never asked
 }
 
-// load asks the server for its list; then is called when it has answered. The caller holds the lock.
-func (m *member) load(method string, then func()) {
+// load asks the server for its list, for which w waits, unless there is none to wait for. The caller holds the lock.
+func (m *member) load(method string, w *wait) {
 	l := m.lists[method]
-	if m.Closed != "" || m.otherEra() {
-		then()
+	if m.Closed != "" || m.over || m.otherEra() {
 		return
 	}
-	l.waiters = append(l.waiters, then)
+	l.waiters.add(w)
 	if !l.loading {
 		l.loading = true
 		m.page(method, &pages{version: l.version, fresh: freshness{-1, true}})
@@ -86,6 +86,9 @@ func (m *member) page(method string, p *pages) {
 		v := m.view
 		v.mu.Lock()
 		defer v.mu.Unlock()
+		if m.gone {
+			return
+		}
 		var next []byte
 		if r.Error == nil {
 			array, _ := wire.Field(r.Result, lists[method])
@@ -126,10 +129,9 @@ func (m *member) loaded(method string, p *pages, failure []byte) {
 		m.page(method, &pages{version: l.version, fresh: freshness{-1, true}})
 		return
 	}
-	waiters := l.waiters
-	l.waiters = nil
-	for _, then := range waiters {
-		then()
+	l.waiters.served()
+	if strings.HasPrefix(method, "resources/") {
+		m.view.modern.listenAll() // it may be late
 	}
 	if notification := announcement(method); m.view.outdated(notification) {
 		m.view.announce(method, false)
@@ -207,58 +209,34 @@ func (v *View) collect(m *wire.Message) {
 func (v *View) once(request []byte, methods []string, enough func(*list) bool, then func()) {
 	c := &call{id: request}
 	v.asked[string(request)] = c
-	v.loadAll(methods, enough, func() {
-		if v.asked[string(request)] == c {
-			then() // first: while something follows, the client is not done
-			v.finish(c)
-		}
+	c.wait = v.loadAll(methods, enough, func() {
+		then() // first: while something follows, the client is not done
+		v.finish(c)
 	})
 }
 
 // loadAll asks all servers for these lists and calls then, once, when it is time to go on: all have answered, what is there is
 // enough, or they were waited for. The caller holds the lock.
-func (v *View) loadAll(methods []string, enough func(*list) bool, then func()) {
-	due := map[*list]bool{}
-	var soon, late *time.Timer
-	over := false
-	finish := func() {
-		if over {
-			return
-		}
-		over = true
-		soon.Stop()
-		late.Stop()
-		then()
-	}
-	after := func(wait time.Duration, enough func(*list) bool) *time.Timer {
-		return time.AfterFunc(wait, func() {
-			v.mu.Lock()
-			defer v.mu.Unlock()
-			for l := range due {
-				if !enough(l) {
-					return
+func (v *View) loadAll(methods []string, enough func(*list) bool, then func()) *wait {
+	w := newWait(&v.mu, then)
+	w.after(v.options.Merge, func() bool {
+		for _, m := range v.members {
+			for _, method := range methods {
+				if l := m.lists[method]; w.due[&l.waiters] && !enough(l) {
+					return false
 				}
 			}
-			finish()
-		})
-	}
-	soon = after(v.options.Merge, enough)
-	late = after(v.options.ListWait, func(*list) bool { return true })
-	asking := true
+		}
+		return true
+	})
+	w.after(v.options.ListWait, always)
 	for _, m := range v.members {
 		for _, method := range methods {
-			l := m.lists[method]
-			due[l] = true
-			m.load(method, func() {
-				if delete(due, l); len(due) == 0 && !asking {
-					finish()
-				}
-			})
+			m.load(method, w)
 		}
 	}
-	if asking = false; len(due) == 0 {
-		finish()
-	}
+	w.check()
+	return w
 }
 
 // merged returns the result of a list. The caller holds the lock.

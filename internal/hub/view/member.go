@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/gauze-mcp/gauze/fault"
 	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 	"github.com/gauze-mcp/gauze/internal/wrap/wire"
 )
@@ -21,6 +22,8 @@ type member struct {
 	ready   bool     // the server has answered initialize
 	asking  bool     // it was sent initialize and has not answered
 	gone    bool     // no longer part of the view
+	next    *member  // has its place, if it is gone; nil: none has
+	over    bool     // nothing is sent any more: its session ends, or has ended
 	queue   [][]byte // lines for it, in order
 	waiting int      // bytes in queue, and of what is being passed
 	passing bool     // a goroutine is passing lines, and no other may
@@ -62,8 +65,8 @@ func (m *member) subscribe(r *wire.Message) {
 // send queues a line for the server, after what is queued already. The caller holds the lock.
 func (m *member) send(line []byte) {
 	v := m.view
-	if v.life.Err() != nil {
-		return // leave answers what is not sent
+	if m.over || v.life.Err() != nil {
+		return // ended and leave answer what is not sent
 	}
 	m.open()
 	m.waiting += len(line)
@@ -121,6 +124,9 @@ func (m *member) passed(bytes int) {
 // ask sends a request of ours; done gets the response, without the lock. The caller holds the lock. The goroutine that
 // brought a message of the client does not carry it: the client need not wait for this server.
 func (m *member) ask(method string, params []byte, done func(*wire.Message)) {
+	if m.over {
+		return
+	}
 	m.view.carrier.free = false
 	c := &call{member: m, sent: m.view.nextID(), done: done}
 	m.view.calls[string(c.sent)] = c
@@ -142,15 +148,44 @@ func (m *member) open() {
 		var life context.Context
 		life, m.stop = context.WithCancel(m.view.life)
 		m.server = m.Open(m.told)
-		m.view.running.Go(func() { m.server.Attend(life) })
+		m.view.opened[m] = true
+		m.view.running.Go(func() {
+			m.server.Attend(life)
+			m.ended()
+		})
 		m.view.running.Go(func() { m.feed(life) })
 	}
 	m.introduce()
 }
 
+// ended notes that the session with the server has ended: nothing is sent any more. It has answered what reached it before,
+// and the rest is answered now.
+func (m *member) ended() {
+	v := m.view
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	m.over = true
+	delete(v.opened, m)
+	if v.life.Err() != nil {
+		return // leave answers the rest
+	}
+	for _, c := range v.calls {
+		if c.member != m {
+			continue
+		}
+		v.finish(c)
+		if c.id != nil {
+			v.refuse(c.id, c.method, m, fault.Stopping, "")
+		}
+	}
+	m.withdraw() // nobody reads the answers
+	m.stream.call, m.stream.filter = nil, ""
+	m.release()
+}
+
 // introduce sends the client's own initialize. Nothing else is sent before it was answered. The caller holds the lock.
 func (m *member) introduce() {
-	if m.ready || m.asking {
+	if m.ready || m.asking || m.over {
 		return
 	}
 	m.asking = true
@@ -212,7 +247,7 @@ func (m *member) introduced(r *wire.Message) {
 // do is a result, which models read.
 func (v *View) unavailable(c *call, problem []byte) {
 	raw, _ := wire.Field(problem, "message")
-	if text, ok := wire.Text(raw); ok && c.tool {
+	if text, ok := wire.Text(raw); ok && c.method == "tools/call" {
 		v.out.answer(c.id, failedResult(text))
 		return
 	}

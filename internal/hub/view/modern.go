@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gauze-mcp/gauze/internal/wrap/wire"
 )
@@ -30,9 +29,9 @@ type modern struct {
 
 // introduced is what a server says about the versions without sessions. The view's lock guards it.
 type introduced struct {
-	result  []byte   // of server/discover; nil: none yet
-	refused bool     // the server has only the versions with sessions
-	waiters []func() // called when it has answered, or could not; with the lock
+	result  []byte  // of server/discover; nil: none yet
+	refused bool    // the server has only the versions with sessions
+	waiters waiters // for it to answer, or not
 }
 
 // request handles a request of a client that has not sent initialize. The caller holds the lock.
@@ -67,10 +66,7 @@ func (e *modern) agree(m *wire.Message, meta, rawVersion []byte, version string)
 	}
 	c := &call{id: m.ID}
 	v.asked[string(m.ID)] = c
-	e.meet(func() {
-		if v.asked[string(m.ID)] != c {
-			return // cancelled
-		}
+	c.wait = e.meet(func() {
 		defer v.finish(c) // last: while something follows, the client is not done
 		switch all := e.isModern(); {
 		case !all && m.Method == discover:
@@ -94,37 +90,26 @@ func (e *modern) begun() {
 
 // meet asks every server for server/discover, and calls then when all have answered, when one has refused, or after
 // ListWait. The caller holds the lock.
-func (e *modern) meet(then func()) {
+func (e *modern) meet(then func()) *wait {
 	v := e.view
-	over := false
-	var late *time.Timer
-	finish := func() {
-		if !over {
-			over = true
-			late.Stop()
-			then()
-		}
-	}
-	late = time.AfterFunc(v.options.ListWait, func() {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		finish()
-	})
-	due := 1 // this function
-	answered := func() {
-		refused := func(m *member) bool { return m.intro.refused }
-		if due--; due == 0 || slices.ContainsFunc(v.members, refused) {
-			finish()
-		}
-	}
+	w := newWait(&v.mu, then)
+	w.after(v.options.ListWait, always)
 	for _, m := range v.members {
-		if m.Closed == "" && m.intro.result == nil && !m.intro.refused {
-			due++
-			m.intro.waiters = append(m.intro.waiters, answered)
-			m.open()
-		}
+		m.meet(w)
 	}
-	answered()
+	if slices.ContainsFunc(v.members, func(m *member) bool { return m.intro.refused }) {
+		w.finish()
+	}
+	w.check()
+	return w
+}
+
+// meet asks the server for server/discover, for which w waits, unless it has answered. The caller holds the lock.
+func (m *member) meet(w *wait) {
+	if m.Closed == "" && !m.over && m.intro.result == nil && !m.intro.refused {
+		m.intro.waiters.add(w)
+		m.open()
+	}
 }
 
 // discovered handles the response to server/discover.
@@ -142,11 +127,12 @@ func (m *member) discovered(r *wire.Message) {
 		m.wake.Broadcast()
 	}
 	m.intro.refused = r.Error != nil && isUnsupported(r.Error)
-	waiters := m.intro.waiters
-	m.intro.waiters = nil
-	for _, answered := range waiters {
-		answered()
+	if m.intro.refused { // one is enough
+		for _, w := range slices.Clone(m.intro.waiters) {
+			w.finish()
+		}
 	}
+	m.intro.waiters.served()
 	v.mu.Unlock()
 	if r.Error != nil {
 		m.introduced(r)
@@ -216,14 +202,14 @@ func (e *modern) withSessions() {
 	v := e.view
 	e.agreed, v.out.stamp = false, nil
 	clear(e.listeners)
+	var old []*member
 	for i, m := range v.members {
 		if m.intro.result != nil {
 			v.members[i] = newMember(v, m.Member)
-			m.gone = true
-			m.listen(nil)
-			m.endIfUnused()
+			old = append(old, m)
 		}
 	}
+	retire(old)
 }
 
 // listParams returns the params of a request of ours for a list.

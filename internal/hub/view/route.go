@@ -44,20 +44,31 @@ func keep(in map[string]*member, key string, of *member) {
 	in[key] = of
 }
 
-// forget forgets what a server has.
-func (o *owners) forget(of *member) {
-	gone := func(_ string, owner *member) bool { return owner == of }
-	maps.DeleteFunc(o.links, gone)
-	maps.DeleteFunc(o.tasks, gone)
+// leave gives the links of a server that left to the one that has its place, and forgets its tasks.
+func (o *owners) leave(of *member) {
+	maps.DeleteFunc(o.tasks, func(_ string, owner *member) bool { return owner == of })
+	for uri, owner := range o.links {
+		if owner == of {
+			delete(o.links, uri)
+			o.linked(uri, of)
+		}
+	}
 }
 
-// learn reads what the result of a call says about owners, and reports whether a task has begun.
+// linked notes that a result of a server has named a resource.
+func (o *owners) linked(uri string, of *member) {
+	if of = of.heir(); of != nil {
+		keep(o.links, uri, of)
+	}
+}
+
+// learn reads what the result of a call says about owners, and reports whether a task has begun that can be asked for.
 func (o *owners) learn(result []byte, of *member) (task bool) {
 	if bytes.Contains(result, []byte(`"taskId"`)) {
 		began, _ := wire.Field(result, "task")
 		raw, _ := wire.Field(began, "taskId")
-		var id string
-		if id, task = wire.Text(raw); task {
+		id, named := wire.Text(raw)
+		if task = named && !of.gone; task {
 			o.began(id, of)
 		}
 	}
@@ -70,7 +81,7 @@ func (o *owners) learn(result []byte, of *member) (task bool) {
 		for _, object := range [][]byte{item, resource} {
 			raw, _ := wire.Field(object, "uri")
 			if uri, ok := wire.Text(raw); ok {
-				keep(o.links, uri, of)
+				o.linked(uri, of)
 			}
 		}
 	})

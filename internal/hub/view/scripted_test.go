@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,13 +20,29 @@ type scripted struct {
 
 	notified []string // notifications
 	answer   func(s *scripted, m wire.Message) string
+	exit     chan struct{} // closed to end the session, as its gateway does
+	over     atomic.Bool   // its session has ended
+	late     atomic.Int32  // messages that came after that; none of them is answered
+	hurried  atomic.Bool
 }
 
-func (s *scripted) Attend(ctx context.Context) error { <-ctx.Done(); return nil }
-func (s *scripted) Flush()                           {}
-func (s *scripted) Hurry()                           {}
+func (s *scripted) Attend(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+	case <-s.exit:
+	}
+	s.over.Store(true)
+	return nil
+}
+
+func (s *scripted) Flush() {}
+func (s *scripted) Hurry() { s.hurried.Store(true) }
 
 func (s *scripted) FromClient(line []byte) {
+	if s.over.Load() {
+		s.late.Add(1)
+		return
+	}
 	m, _, err := wire.Scan(line)
 	if err != nil || m.Kind != wire.Request {
 		s.notified = append(s.notified, string(line))
@@ -56,7 +73,7 @@ type stage struct {
 // member returns a server that is opened on the stage.
 func (s *stage) member(key string, answer func(*scripted, wire.Message) string) Member {
 	return Member{Key: key, Open: func(tell func(proxy.Told)) Server {
-		s.servers[key] = &scripted{tell: tell, answer: answer}
+		s.servers[key] = &scripted{tell: tell, answer: answer, exit: make(chan struct{})}
 		return s.servers[key]
 	}}
 }

@@ -9,6 +9,7 @@
 //	route.go    which server a request is for: by name, URI or task
 //	member.go   one server: opened at its first use, introduced, fed in order
 //	lists.go    lists of all servers as one
+//	waits.go    requests that wait for answers of servers
 //	search.go   a few tools that find and call the others, instead of a long list
 //	answers.go  messages from the servers
 //	outbox.go   messages to the client
@@ -28,7 +29,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -86,8 +89,9 @@ type View struct {
 
 	mu         sync.Mutex // guards everything below
 	members    []*member
-	carrier    carrier // the goroutine that holds the lock
-	initialize []byte  // the client's params; nil: it has not initialized
+	opened     map[*member]bool // with a session that runs, also those that left
+	carrier    carrier          // the goroutine that holds the lock
+	initialize []byte           // the client's params; nil: it has not initialized
 	modern     modern
 	level      []byte               // the log level that the client asked for, params of logging/setLevel
 	last       uint64               // number of the latest id of ours
@@ -110,7 +114,7 @@ func New(o Options) *View {
 	if o.Merge == 0 {
 		o.Merge = 250 * time.Millisecond
 	}
-	v := &View{options: o, last: proxy.RandomID(), calls: map[string]*call{}, asked: map[string]*call{}, questions: map[string]*question{},
+	v := &View{options: o, opened: map[*member]bool{}, last: proxy.RandomID(), calls: map[string]*call{}, asked: map[string]*call{}, questions: map[string]*question{},
 		owners: newOwners(), lasting: map[string]*call{}, searching: o.List == ListSearch, changed: map[string]*change{}}
 	v.modern = modern{view: v, listeners: map[string]*wanted{}}
 	v.out.tell = o.Tell
@@ -184,21 +188,12 @@ func (v *View) leave() {
 
 // Hurry makes an end that is in progress skip its waits.
 func (v *View) Hurry() {
-	for _, m := range v.opened() {
+	v.mu.Lock()
+	opened := slices.Collect(maps.Keys(v.opened))
+	v.mu.Unlock()
+	for _, m := range opened {
 		m.server.Hurry()
 	}
-}
-
-// opened returns the members that have a session.
-func (v *View) opened() (all []*member) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, m := range v.members {
-		if m.server != nil {
-			all = append(all, m)
-		}
-	}
-	return all
 }
 
 // whenEmpty returns a channel that is closed when no request of the client is in progress.
@@ -210,7 +205,7 @@ func (v *View) whenEmpty() <-chan struct{} {
 	v.checkEmpty()
 	v.mu.Unlock()
 	for _, q := range open {
-		q.member.reply(unanswered(q.id))
+		q.member.reply(unanswered(q.id, clientLeft))
 	}
 	return v.emptied
 }

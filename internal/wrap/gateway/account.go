@@ -22,7 +22,7 @@ type account struct {
 // the login of one must not be used for the others. Credentials that the operator chose for all, such
 // as a header or the login of a program, are used for all.
 func (o Options) OwnLogins() bool {
-	several := o.OAuth != nil || len(o.Tokens) > 1
+	several := o.OAuth != nil || max(len(o.Tokens), o.Users) > 1
 	l := o.Session.Spec.Login
 	return several && o.Session.Spec.LogsIn() && l.Mode != launch.LoginShared && l.Grant == ""
 }
@@ -31,13 +31,18 @@ func (o Options) OwnLogins() bool {
 // it is not known who the user is.
 func (g *guard) accountOf(r *http.Request, sender principal) string {
 	if g.oauth == nil {
-		return launch.ClientAccount("token " + hex.EncodeToString(sender[:16]))
+		return tokenAccount(string(sender[:]))
 	}
 	who, _ := r.Context().Value(identityKey{}).(bearer.Identity)
 	if who.Person() == "" {
 		return ""
 	}
 	return launch.ClientAccount(who.Person())
+}
+
+// tokenAccount is the account of who has a token.
+func tokenAccount(principal string) string {
+	return launch.ClientAccount("token " + hex.EncodeToString([]byte(principal[:16])))
 }
 
 // optionsFor returns the options of a session of the user who sent a request, and a function to call
@@ -48,17 +53,22 @@ func (t *table) optionsFor(r *http.Request, who principal) (o proxy.Options, end
 	if !t.ownLogins {
 		return o, ended
 	}
-	name := t.guard.accountOf(r, who)
+	return o, t.useAccount(&o, t.guard.accountOf(r, who))
+}
+
+// useAccount makes o those of a session with an account, or without a login if the account has no name, and returns a
+// function to call when the session has ended. The caller holds t.mu.
+func (t *table) useAccount(o *proxy.Options, name string) (ended func()) {
 	if o.Remote = nil; name == "" {
 		o.Spec.Login = launch.Login{Mode: launch.LoginOff}
-		return o, ended
+		return func() {}
 	}
 	o.Spec.Login.Account, o.Spec.Login.Mode = name, launch.LoginAsk // the browser of this machine is the operator's
 	a := t.accounts[name]
 	if a == nil {
 		remote, err := upstream.NewRemote(o.Spec)
 		if err != nil {
-			return o, ended // the session will report it
+			return func() {} // the session will report it
 		}
 		if len(t.accounts) >= t.options.MaxSessions {
 			t.forgetUnused()
@@ -68,7 +78,7 @@ func (t *table) optionsFor(r *http.Request, who principal) (o proxy.Options, end
 	}
 	a.sessions++
 	o.Remote = a.remote
-	return o, func() {
+	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		a.sessions--

@@ -79,6 +79,8 @@ type Options struct {
 	// Tokens are the accepted bearer tokens. Each is a principal of its own. If empty, every
 	// program on this machine has access.
 	Tokens []string
+	// Users is how many tokens there are, if some are accepted only at other addresses of this gauze, whose sessions join.
+	Users int
 	// OAuth accepts access tokens of an authorization server, instead of Tokens. Each person with a
 	// client is a principal of its own.
 	OAuth   *OAuth

@@ -40,7 +40,7 @@ func (g *Gateway) get(w http.ResponseWriter, r *http.Request, who principal) {
 	how := s.streamOptions(l)
 	// A comment immediately: a proxy may hold back headers that nothing follows.
 	how.at, how.preamble = true, ": listening\n\n"
-	r, stop := whileValid(r)
+	r, stop := g.guard.whileValid(r, who)
 	defer stop()
 	g.writeStream(w, r, out, how)
 	s.detach(l, out)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -17,32 +18,82 @@ type principal = httpguard.Principal
 // guard decides which requests are accepted.
 type guard struct {
 	httpguard.Names
-	tokens *atomic.Pointer[httpguard.Tokens]
+	tokens *atomic.Pointer[tokens]
 	oauth  *resource // instead of tokens; nil: there is none
 }
 
+// tokens are the accepted bearer tokens. A stream for messages that belong to no request ends when the token that it
+// was asked for with is removed.
+type tokens struct {
+	httpguard.Tokens
+	valid map[principal]validity
+}
+
+type validity struct {
+	ctx context.Context // ends when the token is removed
+	end context.CancelFunc
+}
+
+// newTokens returns tokens of which those that were accepted before stay valid.
+func newTokens(all []string, before *tokens) *tokens {
+	t := &tokens{httpguard.NewTokens(all), map[principal]validity{}}
+	holders := t.All
+	if len(all) == 0 {
+		holders = []principal{{}}
+	}
+	for _, who := range holders {
+		v, known := before.valid[who]
+		if !known {
+			v.ctx, v.end = context.WithCancel(context.Background())
+		}
+		t.valid[who] = v
+	}
+	return t
+}
+
 func newGuard(o Options, addr net.Addr) guard {
-	g := guard{httpguard.NewNames(addr, o.Hosts, o.Origins), new(atomic.Pointer[httpguard.Tokens]), newResource(o.OAuth)}
-	tokens := httpguard.NewTokens(o.Tokens)
-	g.tokens.Store(&tokens)
+	g := guard{httpguard.NewNames(addr, o.Hosts, o.Origins), new(atomic.Pointer[tokens]), newResource(o.OAuth)}
+	g.tokens.Store(newTokens(o.Tokens, &tokens{}))
 	return g
 }
 
-// SetTokens makes other bearer tokens the accepted ones, from the next request on. Sessions stay with the tokens that
-// they began with.
-func (g *Gateway) SetTokens(all []string) {
-	tokens := httpguard.NewTokens(all)
-	tokens.Guesses = g.guard.tokens.Load().Guesses
-	g.guard.tokens.Store(&tokens)
+// SetTokens makes other bearer tokens the accepted ones, from the next request on, and sets Options.Users. Sessions stay
+// with the tokens that they began with; a client whose token is removed hears nothing more.
+func (g *Gateway) SetTokens(all []string, users int) {
+	before := g.guard.tokens.Load()
+	now := newTokens(all, before)
+	now.Guesses = before.Guesses
+	g.guard.tokens.Store(now)
+	for who, v := range before.valid {
+		if _, stays := now.valid[who]; !stays {
+			v.end()
+		}
+	}
 	g.bodies.mu.Lock()
-	g.bodies.reserve(tokens.All)
+	g.bodies.reserve(now.All)
 	g.bodies.mu.Unlock()
 	g.table.mu.Lock()
 	defer g.table.mu.Unlock()
-	g.Tokens = all
+	g.Tokens, g.Users = all, users
 	g.table.ownLogins = g.OwnLogins()
-	g.table.places.reserve(tokens.All)
-	g.table.processes.reserve(tokens.All)
+	g.table.places.reserve(now.All)
+	g.table.processes.reserve(now.All)
+}
+
+// whileValid returns the request of a client that listens, with a context that ends when its token expires or is removed:
+// the client connects again with a new one. A call is not cut off: it was permitted when it began.
+func (g *guard) whileValid(r *http.Request, who principal) (*http.Request, context.CancelFunc) {
+	if g.oauth != nil {
+		return untilExpired(r)
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	v, known := g.tokens.Load().valid[who]
+	if !known { // it was removed since the request arrived
+		cancel()
+		return r.WithContext(ctx), cancel
+	}
+	stop := context.AfterFunc(v.ctx, cancel)
+	return r.WithContext(ctx), func() { stop(); cancel() }
 }
 
 // quota returns a limit that the principals share.

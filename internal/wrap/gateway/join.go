@@ -10,14 +10,20 @@ import (
 )
 
 // Join returns a session with the server for a client that does not come over this gateway's HTTP; change sets what is
-// different for it. The session is seen, looked at, restarted and ended with the gateway's own.
+// different for it, such as the Principal of a client that has a token. The session is seen, looked at, restarted and
+// ended with the gateway's own.
 func (g *Gateway) Join(change func(o *proxy.Options)) *Joined {
+	j := &Joined{table: g.table, gateway: g, ended: func() {}}
 	g.table.mu.Lock()
+	defer g.table.mu.Unlock()
 	o := g.Session
-	g.table.mu.Unlock()
 	o.Writes = &g.table.writes
 	change(&o)
-	return &Joined{session: proxy.New(o), table: g.table, gateway: g}
+	if g.table.ownLogins && o.Principal != "" {
+		j.ended = g.table.useAccount(&o, tokenAccount(o.Principal))
+	}
+	j.session = proxy.New(o)
+	return j
 }
 
 // Renew makes the server another command. Sessions of this gateway's own clients go on with it as soon as their calls
@@ -46,6 +52,7 @@ type Joined struct {
 	gateway *Gateway
 	table   *table
 	life    life
+	ended   func() // called when the session has ended
 }
 
 // Gateway returns the gateway that has the session.
@@ -88,6 +95,7 @@ func (j *Joined) run(ctx context.Context, session func(context.Context) error) e
 	t.enter(&j.life)
 	t.mu.Unlock()
 	t.housekeeper.wakeUp()
+	defer j.ended()
 	defer t.exit(&j.life)
 	return session(ctx)
 }

@@ -66,7 +66,7 @@ func (g *Gateway) modern(w http.ResponseWriter, r *http.Request, who principal, 
 	}
 	if m.Method == "subscriptions/listen" {
 		var stop context.CancelFunc
-		r, stop = whileValid(r)
+		r, stop = g.guard.whileValid(r, who)
 		defer stop()
 	} else {
 		if refused := g.table.beginRequest([]message{*m}); refused != nil {

@@ -82,10 +82,8 @@ func metadataOf(o *OAuth) []byte {
 // identityKey is the key of a request's context for the bearer.Identity that its access token names.
 type identityKey struct{}
 
-// whileValid returns the request of a client that listens, with a context that ends when its access
-// token expires: the client connects again with a new one. A call is not cut off: it was permitted
-// when it began.
-func whileValid(r *http.Request) (*http.Request, context.CancelFunc) {
+// untilExpired returns a request with a context that ends when its access token expires.
+func untilExpired(r *http.Request) (*http.Request, context.CancelFunc) {
 	who, _ := r.Context().Value(identityKey{}).(bearer.Identity)
 	if who.Expires.IsZero() {
 		return r, func() {}

@@ -19,6 +19,7 @@ type catalog struct {
 	remembered bool   // tools is from the shelf or an earlier connection: the live server has not listed it yet
 	listedOn   int    // the generation that was last asked for its tools by gauze
 
+	exact bool                              // Options.Sure: a tool is another one if anything in its definition differs
 	read  func(item []byte, before any) any // Options.ReadTool
 	ready func([]any)                       // is told about some of these; may be nil
 }
@@ -33,7 +34,7 @@ type list struct {
 
 // tool is what decisions need to know about a tool.
 type tool struct {
-	shape   uint64 // hash of name, schema and annotations
+	shape   uint64 // hash of name, schema and annotations; of everything if the catalog is exact
 	class   Class
 	mirrors []wire.Mirror // arguments that HTTP repeats in headers
 	data    any           // what stages have to know of it
@@ -52,7 +53,7 @@ func newCatalog() catalog { return catalog{lists: map[string]*list{}, tools: map
 // fresh returns a catalog of which nothing is known yet.
 func (k *catalog) fresh() catalog {
 	other := newCatalog()
-	other.read, other.ready = k.read, k.ready
+	other.exact, other.read, other.ready = k.exact, k.read, k.ready
 	return other
 }
 
@@ -84,6 +85,9 @@ func (k *catalog) learn(method, cursor string, result []byte) (next string) {
 			if name, t, ok := readTool(item); ok {
 				if k.read != nil {
 					t.data = k.read(item, k.tools[name].data)
+				}
+				if k.exact {
+					t.shape = k.tools[name].shape + maphash.Bytes(signSeed, item) // also of those before it with the same name
 				}
 				k.tools[name] = t
 			}

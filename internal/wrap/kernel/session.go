@@ -88,7 +88,7 @@ func New(o Options) *Session {
 		o.Writes = new(atomic.Uint64)
 	}
 	s := &Session{config: o, check: checkInTests, catalog: newCatalog()}
-	s.catalog.read, s.catalog.ready = o.ReadTool, o.Listed
+	s.catalog.exact, s.catalog.read, s.catalog.ready = o.Sure, o.ReadTool, o.Listed
 	s.memory.subscriptions = map[string][]byte{}
 	s.quarantine = quarantine{last: map[uint64]bool{}, barred: map[uint64]time.Time{}}
 	if o.Limits.RetryBudget > 0 {

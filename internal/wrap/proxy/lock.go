@@ -45,7 +45,11 @@ type lock struct {
 
 // newLock returns the stage. What gauze remembers of the server is accepted, unless something else was before.
 func newLock(o *Options, label string) *lock {
-	l := &lock{label: label, asks: o.Known.Lock == LockAsk, kept: o.Known.Accepted, whose: []string{acceptedBy(o.Spec, o.Principal), acceptedBy(o.Spec, "")}}
+	of := o.Known.Written
+	if of.URL == "" && of.Command == "" {
+		of = o.Spec
+	}
+	l := &lock{label: label, asks: o.Known.Lock == LockAsk, kept: o.Known.Accepted, whose: []string{acceptedBy(of, o.Principal), acceptedBy(of, "")}}
 	if o.Known.Shelf != nil && o.Principal == "" {
 		if list := Remembered(o.Known.Shelf, o.Spec); len(list) > 0 {
 			l.accepted(hashes(probe.ReadTools(list)))

@@ -110,6 +110,9 @@ type Known struct {
 	Shelf    Shelf  // keeps what the server said about itself, for sessions that begin while it is down; may be nil
 	Accepted Shelf  // keeps which tools the user accepted; may be nil
 	Lock     string // what happens to calls of others: LockWarn, the default, LockAsk or LockBlock
+	// Written is the server that they were accepted of, if it is written with references: it stays the same whatever these
+	// stand for. Default: the server itself.
+	Written launch.Spec
 }
 
 // Waits says what the response to a call that failed may wait for.
