@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bufio"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -17,7 +18,7 @@ func TestARemovedProfile(t *testing.T) {
 	t.Parallel()
 	one := faulty(t, "one")
 	with := file(t, one, "profiles:\n  look: {servers: [one]}\n  other: {servers: [one]}\n")
-	h, base := serveHTTP(t, Options{Front: gateway.Options{Drain: time.Second}}, with)
+	h, base := serveHTTP(t, Options{Front: gateway.Options{Drain: patience.Limit()}}, with)
 	client := &web{t: t, url: base + "/mcp/p/look"}
 	client.open()
 	pid := client.call("one__pid")
@@ -25,8 +26,18 @@ func TestARemovedProfile(t *testing.T) {
 		t.Fatal(pid)
 	}
 	stream := listenTo(t, client)
+	busy := (&web{t: t, url: client.url, id: client.id}).send(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"one__progress","arguments":{"n":3,"interval_ms":50},"_meta":{"progressToken":1}}}`)
+	defer busy.Body.Close()
+	lines := bufio.NewScanner(busy.Body)
+	for lines.Scan() && !strings.Contains(lines.Text(), "notifications/progress") {
+	}
 	if err := h.Change(file(t, one, "profiles:\n  other: {servers: [one]}\n")); err != nil {
 		t.Fatal(err)
+	}
+	for lines.Scan() && !strings.Contains(lines.Text(), `"result"`) {
+	}
+	if !strings.Contains(lines.Text(), `"id":7`) {
+		t.Errorf("the call that it had: %q", lines.Text())
 	}
 	for name, c := range map[string]*web{"a session that it has": client, "a new client": {t: t, url: client.url}} {
 		status, text := c.post(`{"jsonrpc":"2.0","id":1,` + callOf("one__pid") + `}`)
