@@ -178,7 +178,7 @@ func (m *member) ended() {
 			v.refuse(c.id, c.method, m, fault.Stopping, "")
 		}
 	}
-	m.withdraw() // nobody reads the answers
+	m.withdraw() // the answers have no reader
 	m.stream.call, m.stream.filter = nil, ""
 	m.release()
 }

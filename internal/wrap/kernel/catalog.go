@@ -19,7 +19,7 @@ type catalog struct {
 	remembered bool   // tools is from the shelf or an earlier connection: the live server has not listed it yet
 	listedOn   int    // the generation that was last asked for its tools by gauze
 
-	exact bool                              // Options.Sure: a tool is another one if anything in its definition differs
+	exact bool                              // Options.Sure: a tool has changed if anything in its definition has
 	read  func(item []byte, before any) any // Options.ReadTool
 	ready func([]any)                       // is told about some of these; may be nil
 }

@@ -322,11 +322,18 @@ func TestARestartFailsIfTheServerDoesNotStartAgain(t *testing.T) {
 func TestARestartEndsAPauseOfTheRestarts(t *testing.T) {
 	t.Parallel()
 	s, _ := crashLoop(t, unprobed(), time.Hour)
-	s.await(event.Opened, 1)
+	pauses := func(generation int) {
+		t.Helper()
+		s.until("the session knows that the restarts pause", func() bool {
+			now := s.session.Trouble()
+			return now != nil && now.Open && now.Generation == generation
+		})
+	}
+	pauses(6)
 	if err := s.session.Restart(t.Context()); err != nil && !strings.Contains(err.Error(), "it failed 7 times") {
 		t.Errorf("%v", err) // it crashes once it is restored, or a moment before that
 	}
-	s.await(event.Opened, 2)
+	pauses(7)
 	if err := s.session.Restart(t.Context()); err != nil {
 		t.Errorf("%v", err)
 	}
