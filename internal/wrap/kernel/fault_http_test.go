@@ -108,8 +108,8 @@ func (s *webStory) wantOneOf(id string) {
 	}
 }
 
-// beyondBuffers is more than the buffers of a connection hold to a server that does not read.
-const beyondBuffers = 5 << 20
+// beyondBuffers is more than the buffers of a connection hold to a server that reads no more than 1 MiB.
+const beyondBuffers = 16 << 20
 
 func TestFaultW06ResetInTheBody(t *testing.T) {
 	t.Parallel()
