@@ -22,6 +22,16 @@ var up = sync.OnceValue(func() *Client {
 	return c
 })
 
+// UpProblem returns a problem of the file of gauze up. One that makes the whole file useless is an Error.
+func (f File) UpProblem(severity Severity, line, column int, what string) Problem {
+	p := Problem{Code: "broken-syntax", Severity: severity, Client: f.Client, File: f.Path, Line: line, Column: column, What: what, Consent: Person}
+	p.Why, p.Next = "gauze up does not use a file with an error", "correct the file; to see everything that is wrong with it: gauze up --check"
+	if severity == Warning {
+		p.Code, p.Why, p.Next = "not-readable", "gauze up cannot use everything that the file names", "gauze up --check"
+	}
+	return p
+}
+
 // Up returns the file of gauze up at a path, whether it exists or not.
 func (h Home) Up(path string) File {
 	return h.look(path, up(), Place{Scope: User, Keys: [][]string{{"servers"}}})
