@@ -53,7 +53,7 @@ func namesInHistory(server string) (names []string) {
 func recordedNames(servers []*fleet.Server) (names []string) {
 	for _, s := range servers {
 		names = append(names, s.ID(), redact.Quote(s.Real().Shown()))
-		if s.OfUp() {
+		if fleet.OfUp(s.Entry) {
 			names = append(names, s.Name)
 		}
 		if s.Inner != nil {

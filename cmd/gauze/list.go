@@ -103,7 +103,7 @@ func problemsOf(all []clientconfig.Problem) []problem {
 func listedServerOf(s *fleet.Server) listedServer {
 	return listedServer{
 		Client: s.Client.ID, Name: s.Name, Scope: string(s.Scope), File: s.File, Line: s.Line, Server: s.Shown(),
-		Wrapped: s.Through(), Disabled: s.Disabled, Project: s.Foreign(), Standing: append([]string{}, s.Standing()...), Problems: problemsOf(s.Problems),
+		Wrapped: fleet.Through(s.Entry), Disabled: s.Disabled, Project: s.Foreign(), Standing: append([]string{}, s.Standing()...), Problems: problemsOf(s.Problems),
 	}
 }
 

@@ -114,7 +114,7 @@ func acceptAll(all []*fleet.Checked) {
 		return
 	}
 	for _, c := range all {
-		if c.Tried && c.Report.Healthy && !c.OfUp() { // those of gauze up --confirm are shown before
+		if c.Tried && c.Report.Healthy && !fleet.OfUp(c.Entry) { // those of gauze up --confirm are shown before
 			proxy.Accept(acceptedTools(dir), c.Real(), c.Attempt.Found.Tools)
 			proxy.Accept(acceptedTools(dir), c.Written(), c.Attempt.Found.Tools) // as gauze up knows it
 		}

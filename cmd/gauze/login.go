@@ -199,8 +199,8 @@ func oneRemote(word redact.Foreign, servers []*fleet.Server) (r remote, err erro
 		if r.spec.URL == "" || !r.spec.LogsIn() && spec.LogsIn() {
 			r.name, r.spec, r.account = word, spec, spec.Login.Account
 		}
-		r.up = s.OfUp()
-		if !s.Through() {
+		r.up = fleet.OfUp(s.Entry)
+		if !fleet.Through(s.Entry) {
 			r.unwrapped = append(r.unwrapped, s.ID())
 		}
 	}

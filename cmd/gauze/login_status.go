@@ -12,6 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/text/terminal"
 	"github.com/gauze-mcp/gauze/internal/views/timeline"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
@@ -102,12 +103,12 @@ func namesByLogin() (wrapped, unwrapped map[login.Key][]string) {
 		return wrapped, unwrapped
 	}
 	for _, s := range fl.Look().Servers {
-		if notToWrap := s.Foreign() || s.Disabled || s.Config.Place.Old != ""; notToWrap && !s.Through() {
+		if notToWrap := s.Foreign() || s.Disabled || s.Config.Place.Old != ""; notToWrap && !fleet.Through(s.Entry) {
 			continue
 		}
 		if spec := s.Real(); spec.URL != "" && spec.LogsIn() {
 			names := unwrapped
-			if s.Through() {
+			if fleet.Through(s.Entry) {
 				names = wrapped
 			}
 			key := login.Key{Resource: login.Resource(spec.URL), Account: spec.Login.Account}

@@ -81,7 +81,7 @@ func severalNamed(server string, names []string) error {
 
 // notLogged says why nothing is known about a configured server.
 func notLogged(s *fleet.Server) error {
-	if s.Through() {
+	if fleet.Through(s.Entry) {
 		return fmt.Errorf("%s runs through gauze, but it is not running now, and gauze has no record of it", redact.Quote(s.ID()))
 	}
 	return fmt.Errorf("%s is not wrapped, so gauze does not see its output. To wrap it:\n\n    gauze wrap %s", redact.Quote(s.ID()), redact.Quote(shell.Here().Quote(s.ID())))

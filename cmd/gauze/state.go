@@ -80,7 +80,7 @@ func stateHere(cmd *cobra.Command) (s state) {
 func (s *state) configured(fl *fleet.Fleet, view *fleet.View) {
 	clients := map[string]bool{}
 	for _, server := range view.Servers {
-		if server.OfUp() {
+		if fleet.OfUp(server.Entry) {
 			s.Up++
 		} else {
 			clients[server.Client.ID] = true
@@ -92,7 +92,7 @@ func (s *state) configured(fl *fleet.Fleet, view *fleet.View) {
 		switch {
 		case server.Disabled:
 			s.Disabled++
-		case server.Through():
+		case fleet.Through(server.Entry):
 			s.Wrapped++
 		}
 		if len(server.Errors()) > 0 {
@@ -132,7 +132,7 @@ func configuredAs(name string, view *fleet.View) (id string) {
 		return ""
 	}
 	for _, s := range view.Servers {
-		if s.Through() && slices.Contains(recordedNames([]*fleet.Server{s}), name) {
+		if fleet.Through(s.Entry) && slices.Contains(recordedNames([]*fleet.Server{s}), name) {
 			if id != "" {
 				return ""
 			}

@@ -148,7 +148,7 @@ func (f *wrapFlags) run(cmd *cobra.Command, args []string,
 			return fleet.Plan{}, err
 		}
 		if f.all { // of clients
-			servers = slices.DeleteFunc(servers, (*fleet.Server).OfUp)
+			servers = slices.DeleteFunc(servers, func(s *fleet.Server) bool { return fleet.OfUp(s.Entry) })
 		}
 		return plan(view, servers), nil
 	}, true)

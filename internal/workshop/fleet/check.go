@@ -121,8 +121,8 @@ func (r *round) try(c *Checked) {
 		tested = c.asClient(tested)
 	}
 	c.Attempt, c.Report = c.examine(r.ctx, machine, tested, doctor.ExamineOptions{
-		Heal:  r.Heal || c.Through(), // as gauze run and gauze up do
-		Hurry: len(c.Errors()) > 0 || c.Through() && !r.Heal,
+		Heal:  r.Heal || Through(c.Entry), // as gauze run and gauze up do
+		Hurry: len(c.Errors()) > 0 || Through(c.Entry) && !r.Heal,
 		Agree: agreeing(c.Written(), c.started, agree),
 		Model: r.Model, Secrets: c.view.secrets,
 		Timeout: c.timeout(r.Timeout), Version: r.Version, Tell: func(is string) {
@@ -188,13 +188,13 @@ func (s *Server) timeout(asked time.Duration) time.Duration {
 // key returns a string that is equal only for servers that are started or reached in exactly the
 // same way. It contains hashes of secrets.
 func (s *Server) key() string {
-	return fmt.Sprint(s.Real().Fingerprint(), s.Through(), s.Config.InProject(), len(s.Errors()) > 0)
+	return fmt.Sprint(s.Real().Fingerprint(), Through(s.Entry), s.Config.InProject(), len(s.Errors()) > 0)
 }
 
 // examine tests the server. Its results contain none of the entry's secrets.
 func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec launch.Spec, o doctor.ExamineOptions) (probe.Result, doctor.Report) {
 	last, report := doctor.Examine(ctx, m, spec, o)
-	if report.Healthy && len(report.Steps) > 0 && !s.Through() {
+	if report.Healthy && len(report.Steps) > 0 && !Through(s.Entry) {
 		report.Spec = minimal(ctx, m, spec, report.Spec, o)
 	}
 	hide := func(texts ...*string) {

@@ -98,7 +98,7 @@ type Server struct {
 func (f *Fleet) Look(clients ...*clientconfig.Client) *View {
 	isUp := func(c *clientconfig.Client) bool { return c.ID == clientconfig.UpID }
 	if f.Up != nil && (len(clients) == 0 || slices.ContainsFunc(clients, isUp)) {
-		return f.lookUp(f.read(clients))
+		return f.Up.Read(f).beside(f, f.read(clients))
 	}
 	return f.view(f.read(clients))
 }

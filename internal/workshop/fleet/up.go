@@ -22,9 +22,8 @@ type UpServers struct {
 	Problems []clientconfig.Problem // of the file
 }
 
-// lookUp adds the servers of gauze up to those of clients.
-func (f *Fleet) lookUp(configs []*clientconfig.Config) *View {
-	up := f.Up.Read(f)
+// beside returns the servers of gauze up with those of clients.
+func (up UpServers) beside(f *Fleet, configs []*clientconfig.Config) *View {
 	if up.Config != nil {
 		configs = append(configs, up.Config)
 	}
@@ -38,15 +37,15 @@ func (f *Fleet) lookUp(configs []*clientconfig.Config) *View {
 	return v
 }
 
-// OfUp reports whether the server is one of gauze up, and not in a client's file.
-func (s *Server) OfUp() bool { return s.Client.ID == clientconfig.UpID }
+// OfUp reports whether an entry is one of the file of gauze up, and not of a client's.
+func OfUp(e *clientconfig.Entry) bool { return e.Client.ID == clientconfig.UpID }
 
-// Through reports whether clients reach the server through gauze: by gauze run or gauze up.
-func (s *Server) Through() bool { return s.Wrapped || s.OfUp() }
+// Through reports whether clients reach the server of an entry through gauze: by gauze run or gauze up.
+func Through(e *clientconfig.Entry) bool { return e.Wrapped || OfUp(e) }
 
-// through returns the command through which clients reach the server.
-func (s *Server) through() string {
-	if s.OfUp() {
+// through returns the command through which clients reach the server of an entry.
+func through(e *clientconfig.Entry) string {
+	if OfUp(e) {
 		return "gauze up"
 	}
 	return "gauze run"

@@ -73,7 +73,7 @@ func (c *Checked) Verdict() Verdict {
 		if c.Report.Todo != "" {
 			v.Next, v.Command = c.hideValues(c.Report.Todo), c.Report.Command
 		}
-		if d.Cause == doctor.LoginRequired && c.Through() && c.Real().LogsIn() {
+		if d.Cause == doctor.LoginRequired && Through(c.Entry) && c.Real().LogsIn() {
 			v.Next, v.Command = launch.LogIn(launch.LoginCommand(c.ID(), c.Real().Login.Account)), ""
 		}
 		if d.Category == doctor.Unknown {
@@ -92,8 +92,8 @@ func (c *Checked) Verdict() Verdict {
 		return v
 	case c.Tried && c.otherTransport() != "":
 		return command(Broken, fmt.Sprintf("the server uses %s, but the entry says %s", c.otherTransport(), c.Transport), Repair)
-	case c.Tried && len(c.healedBy()) > 0 && c.Through() && !c.agreed():
-		return command(Works, "with a fix that "+c.through()+" applies: "+c.healedBy()[0].About, Nothing)
+	case c.Tried && len(c.healedBy()) > 0 && Through(c.Entry) && !c.agreed():
+		return command(Works, "with a fix that "+through(c.Entry)+" applies: "+c.healedBy()[0].About, Nothing)
 	case c.Tried && len(c.healedBy()) > 0:
 		return command(Warned, "works only with this fix: "+c.healedBy()[0].About, Repair)
 	case c.Tried && c.Recalled != nil:
@@ -134,7 +134,7 @@ func (c *Checked) Health() string {
 	switch {
 	case !c.Tried:
 		return "not_tried"
-	case c.WorksInClient() && (c.Through() && !c.agreed() || len(c.Report.Steps) == 0): // gauze applies the fix at every start
+	case c.WorksInClient() && (Through(c.Entry) && !c.agreed() || len(c.Report.Steps) == 0): // gauze applies the fix at every start
 		return "healthy"
 	case c.Report.Healthy:
 		return "degraded"
@@ -167,7 +167,7 @@ func agreedTo(steps []doctor.Step) bool {
 // different one.
 func (c *Checked) otherTransport() clientconfig.Transport {
 	found := clientconfig.Transport(c.Attempt.Found.Transport)
-	if c.Report.Healthy && !c.Through() && (c.Transport == clientconfig.HTTP || c.Transport == clientconfig.SSE) && found != c.Transport {
+	if c.Report.Healthy && !Through(c.Entry) && (c.Transport == clientconfig.HTTP || c.Transport == clientconfig.SSE) && found != c.Transport {
 		return found
 	}
 	return ""
