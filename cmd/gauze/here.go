@@ -120,7 +120,7 @@ func fleetHere() (*fleet.Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	if path, err := upFile(""); err == nil { // or there is no directory for such a file
+	if path, err := upFile(""); err == nil { // or it has no place
 		fl.Up = upfile.InFleet(path)
 	}
 	return fl, nil

@@ -24,8 +24,9 @@ var up = sync.OnceValue(func() *Client {
 
 // UpProblem returns a problem of the file of gauze up. One that makes the whole file useless is an Error.
 func (f File) UpProblem(severity Severity, line, column int, what string) Problem {
-	p := Problem{Code: "broken-syntax", Severity: severity, Client: f.Client, File: f.Path, Line: line, Column: column, What: what, Consent: Person}
-	p.Why, p.Next = "gauze up does not use a file with an error", "correct the file; to see everything that is wrong with it: gauze up --check"
+	p := Problem{Severity: severity, Client: f.Client, File: f.Path, Line: line, Column: column, What: what, Consent: Person}
+	p.Code, p.Why = "broken-syntax", "gauze up does not use a file with an error"
+	p.Next = "correct the file; to see everything that is wrong with it: gauze up --check"
 	if severity == Warning {
 		p.Code, p.Why, p.Next = "not-readable", "gauze up cannot use everything that the file names", "gauze up --check"
 	}
