@@ -18,7 +18,7 @@ servers:
   given:
     command: [given]
     cwd: sub
-    env: {A: "${KEY}", B: "$${KEY}"}
+    env: {A: "${KEY}", B: "$${KEY}", C: 80}
   far: {url: "https://example.com/mcp", login: work}
   short: cursor/notes
   other: {from: cursor/time}
@@ -35,7 +35,7 @@ tokens:
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	given := up.Config.Entry("given")
-	if env := strings.Join(given.Spec.Env, " "); given.Line != 4 || !strings.HasSuffix(env, "A=value B=${KEY}") {
+	if env := strings.Join(given.Spec.Env, " "); given.Line != 4 || !strings.HasSuffix(env, "A=value B=${KEY} C=80") {
 		t.Errorf("%d %q", given.Line, env)
 	}
 	var problems []string
@@ -46,7 +46,7 @@ tokens:
 		t.Errorf("%s", all)
 	}
 	view := p.fleet.Look()
-	if s := view.Named("far"); s == nil || s.ID() != "gauze/far" || view.Named("short") != nil {
+	if s := view.Named("far"); s == nil || s.ID() != "gauze/far" || len(view.Named("given").Problems) > 0 || view.Named("short") != nil {
 		t.Errorf("%+v", view.Servers)
 	}
 }
