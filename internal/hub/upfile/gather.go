@@ -95,9 +95,9 @@ func (path InFleet) Read(fl *fleet.Fleet) (up fleet.UpServers) {
 		return up
 	}
 	up.Config, up.Pending = e.config, map[string]string{}
-	up.Config.Entries = slices.DeleteFunc(up.Config.Entries, func(entry clientconfig.Entry) bool {
+	up.Config.Keep(func(entry clientconfig.Entry) bool {
 		s := e.file.Server(entry.Name)
-		return s == nil || s.origin.entry != nil || s.origin.missing()
+		return s != nil && s.origin.entry == nil && !s.origin.missing()
 	})
 	for i := range up.Config.Entries {
 		entry := &up.Config.Entries[i]

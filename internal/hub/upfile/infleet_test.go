@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // Other commands see the servers that the file itself describes, as gauze up starts or reaches them.
@@ -15,12 +16,12 @@ func TestReadInAFleet(t *testing.T) {
 	path := p.write("up.yaml", `
 include: [cursor, ./gone.json]
 servers:
+  short: cursor/notes
   given:
     command: [given]
     cwd: sub
     env: {A: "${KEY}", B: "$${KEY}", C: 80}
   far: {url: "https://example.com/mcp", login: work}
-  short: cursor/notes
   other: {from: cursor/time}
 tokens:
   ci: {env: NO_TOKEN}
@@ -35,7 +36,7 @@ tokens:
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	given := up.Config.Entry("given")
-	if env := strings.Join(given.Spec.Env, " "); given.Line != 4 || !strings.HasSuffix(env, "A=value B=${KEY} C=80") {
+	if env := strings.Join(given.Spec.Env, " "); given.Line != 5 || !strings.HasSuffix(env, "A=value B=${KEY} C=80") {
 		t.Errorf("%d %q", given.Line, env)
 	}
 	var problems []string
@@ -48,6 +49,10 @@ tokens:
 	view := p.fleet.Look()
 	if s := view.Named("far"); s == nil || s.ID() != "gauze/far" || len(view.Named("given").Problems) > 0 || view.Named("short") != nil {
 		t.Errorf("%+v", view.Servers)
+	}
+	plan := view.Remove([]*fleet.Server{view.Named("far")})
+	if len(plan.Changes) != 1 || !strings.Contains(plan.Diff(), "\n-  far:") || strings.Count(plan.Diff(), "\n-") != 1 {
+		t.Errorf("%+v\n%s", plan.Skipped, plan.Diff())
 	}
 }
 
