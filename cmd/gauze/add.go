@@ -73,7 +73,7 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.parse(cmd, args); err != nil {
 		return err
 	}
-	fl, err := fleet.Here(versionText())
+	fl, err := fleetHere()
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (f *addFlags) parse(cmd *cobra.Command, args []string) error {
 	if f.Timeout < 0 {
 		return fmt.Errorf("invalid --timeout %v: must be a positive duration, such as 30s", time.Duration(f.Timeout))
 	}
-	f.Wrap, f.Heal, f.Up = !f.noWrap, true, addUp
+	f.Wrap, f.Heal = !f.noWrap, true
 	return nil
 }
 

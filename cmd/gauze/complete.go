@@ -13,7 +13,7 @@ import (
 // completeServers completes the names of configured servers, as NAME and CLIENT/NAME. It only reads
 // files.
 func completeServers(cmd *cobra.Command, args []string, prefix string) (names []string, _ cobra.ShellCompDirective) {
-	fl, err := fleet.Here(versionText())
+	fl, err := fleetHere()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -34,6 +34,9 @@ func completeClients(cmd *cobra.Command, _ []string, prefix string) (lists []str
 		if list := before + c.ID; strings.HasPrefix(list, prefix) {
 			lists = append(lists, list+"\t"+c.Name)
 		}
+	}
+	if strings.HasPrefix(clientconfig.UpID, prefix) && cmd.Flags().Lookup("up") == nil {
+		lists = append(lists, clientconfig.UpID+"\tgauze up")
 	}
 	if name := cmd.Name(); (name == "add" || name == "remove") && strings.HasPrefix(fleet.AllClients, prefix) {
 		lists = append(lists, fleet.AllClients+"\tall clients in use")

@@ -28,7 +28,7 @@ func addWork(o *dashboard.Options) (finish func()) {
 
 // userFleet returns the servers of this user's clients.
 func userFleet() (*fleet.Fleet, error) {
-	f, err := fleet.Here(versionText())
+	f, err := fleetHere()
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/hub/upfile"
 	"github.com/gauze-mcp/gauze/internal/text/shell"
 	"github.com/gauze-mcp/gauze/internal/text/terminal"
 	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
@@ -109,7 +108,7 @@ func specsOf(args []string) (specs []launch.Spec, names []string, err error) {
 
 // runFleet checks the servers of clients.
 func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
-	fl, err := fleet.Here(versionText())
+	fl, err := fleetHere()
 	if err != nil {
 		return err
 	}
@@ -183,18 +182,18 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	return nil
 }
 
-// chosen returns the servers to check. Those of the file of gauze up are among them if a client has gauze connect.
+// chosen returns the servers to check.
 func (f *doctorFlags) chosen(fl *fleet.Fleet, names []string) (*fleet.View, []*fleet.Server, error) {
-	path, err := upFile("")
-	if err != nil || len(f.clients) > 0 || !fl.Look().Connected() {
-		return chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
+	c := fleet.Choice{Names: names, Clients: f.clients}
+	if len(names) > 0 {
+		return chosen(fl, c)
 	}
-	up, err := upfile.Own(fl, path)
-	if err != nil { // which is reported with the differences
-		return chosen(fl, fleet.Choice{Names: names})
+	clients, err := fleet.Clients(f.clients)
+	if err != nil {
+		return nil, nil, err
 	}
-	view := fl.LookWith(up)
-	servers, err := view.Choose(fleet.Choice{Names: names})
+	view := fl.Look(clients...) // all problems of files are reported
+	servers, err := view.Choose(c)
 	return view, servers, err
 }
 
@@ -249,9 +248,5 @@ func (f *doctorFlags) plan(fl *fleet.Fleet, view *fleet.View, h fleet.Health) (f
 		review = view.WithoutReview
 	}
 	plan := view.FixAndKeep(h.Servers, h.Whole, review)
-	path, err := upFile("")
-	if err != nil {
-		return plan, nil // without a file of gauze up
-	}
-	return plan, upfile.Check(fl, path, plan)
+	return plan, checkUpPlan(fl, plan)
 }

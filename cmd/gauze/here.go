@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
+	"github.com/gauze-mcp/gauze/internal/hub/upfile"
 	"github.com/gauze-mcp/gauze/internal/text/terminal"
 	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
@@ -112,6 +114,35 @@ func checkProgram(path string) error {
 	return nil
 }
 
+// fleetHere returns the fleet of the current user, with the servers of gauze up.
+func fleetHere() (*fleet.Fleet, error) {
+	fl, err := fleet.Here(versionText())
+	if err != nil {
+		return nil, err
+	}
+	if path, err := upFile(""); err == nil { // or it has no place
+		fl.Up = upfile.InFleet(path)
+	}
+	return fl, nil
+}
+
+var toldUp sync.Once
+
+// tellUp says, once, that the servers of gauze up are not known because its file has an error. err is what is
+// reported anyway.
+func tellUp(f *fleet.Fleet, view *fleet.View, err error) {
+	if notFound, ok := errors.AsType[*fleet.NotFoundError](err); ok && notFound.Mistake != "" {
+		return // which may be this one
+	}
+	for _, p := range view.Problems {
+		if p.Client.ID == clientconfig.UpID && p.Severity == clientconfig.Error {
+			toldUp.Do(func() {
+				fmt.Fprintf(os.Stderr, "gauze: the servers of gauze up are not known, because its file has an error: %s:%d: %s\n", f.Tilde(p.File), p.Line, p.What)
+			})
+		}
+	}
+}
+
 // chosen reads the files of the chosen clients, or of all, and returns the chosen servers.
 func chosen(f *fleet.Fleet, c fleet.Choice) (*fleet.View, []*fleet.Server, error) {
 	clients, err := fleet.Clients(c.Clients)
@@ -120,6 +151,7 @@ func chosen(f *fleet.Fleet, c fleet.Choice) (*fleet.View, []*fleet.Server, error
 	}
 	view := f.Look(clients...)
 	servers, err := view.Choose(c)
+	tellUp(f, view, err)
 	return view, servers, err
 }
 

@@ -38,11 +38,11 @@ func (f *historyFlags) chosen(names []string, selects func(name string) bool) ([
 // namesInHistory returns the names under which events of the servers are recorded that clients know
 // as NAME or CLIENT/NAME: CLIENT/NAME by a task, --name or else the command line by gauze run.
 func namesInHistory(server string) (names []string) {
-	here, err := fleet.Here(versionText())
+	here, err := fleetHere()
 	if err != nil {
 		return nil // recorded names still match
 	}
-	servers, err := here.Look().Choose(fleet.Choice{Names: []string{server}})
+	_, servers, err := chosen(here, fleet.Choice{Names: []string{server}})
 	if err != nil {
 		return nil
 	}
@@ -53,6 +53,9 @@ func namesInHistory(server string) (names []string) {
 func recordedNames(servers []*fleet.Server) (names []string) {
 	for _, s := range servers {
 		names = append(names, s.ID(), redact.Quote(s.Real().Shown()))
+		if fleet.OfUp(s.Entry) {
+			names = append(names, s.Name)
+		}
 		if s.Inner != nil {
 			names = append(names, givenName(s.Entry.Spec.Args)...)
 		}

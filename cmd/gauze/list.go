@@ -40,7 +40,7 @@ func listCommand() *cobra.Command {
 }
 
 func (f *listFlags) run(cmd *cobra.Command) error {
-	fl, err := fleet.Here(versionText())
+	fl, err := fleetHere()
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func problemsOf(all []clientconfig.Problem) []problem {
 func listedServerOf(s *fleet.Server) listedServer {
 	return listedServer{
 		Client: s.Client.ID, Name: s.Name, Scope: string(s.Scope), File: s.File, Line: s.Line, Server: s.Shown(),
-		Wrapped: s.Wrapped, Disabled: s.Disabled, Project: s.Foreign(), Standing: append([]string{}, s.Standing()...), Problems: problemsOf(s.Problems),
+		Wrapped: fleet.Through(s.Entry), Disabled: s.Disabled, Project: s.Foreign(), Standing: append([]string{}, s.Standing()...), Problems: problemsOf(s.Problems),
 	}
 }
 
@@ -143,7 +143,11 @@ func showList(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client,
 		if i == 0 {
 			b.WriteString(blankLine(last))
 		}
-		fmt.Fprintf(&b, "%s %s\n", p.Red("✗"), terminal.FoldAfter(fl.Tilde(problem.File).String()+": "+problem.What, "\n  "))
+		where := fl.Tilde(problem.File).String()
+		if problem.Client.ID == clientconfig.UpID && problem.Line > 0 {
+			where += fmt.Sprintf(":%d", problem.Line)
+		}
+		fmt.Fprintf(&b, "%s %s\n", p.Red("✗"), terminal.FoldAfter(where+": "+problem.What, "\n  "))
 	}
 	switch {
 	case len(view.Servers) > 0:

@@ -54,7 +54,7 @@ func lockCommand() *cobra.Command {
 }
 
 func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
-	fl, err := fleet.Here(versionText())
+	fl, err := fleetHere()
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func acceptAll(all []*fleet.Checked) {
 		return
 	}
 	for _, c := range all {
-		if c.Tried && c.Report.Healthy {
+		if c.Tried && c.Report.Healthy && !fleet.OfUp(c.Entry) { // those of gauze up --confirm are shown before
 			proxy.Accept(acceptedTools(dir), c.Real(), c.Attempt.Found.Tools)
 			proxy.Accept(acceptedTools(dir), c.Written(), c.Attempt.Found.Tools) // as gauze up knows it
 		}

@@ -112,6 +112,7 @@ type remote struct {
 	name      redact.Foreign // that of a configured server, "" if the user gave a URL
 	spec      launch.Spec
 	account   string   // the one that the entry of the server uses
+	up        bool     // the server is one of gauze up
 	unwrapped []string // the servers of the name whose clients connect without gauze, as CLIENT/NAME
 }
 
@@ -148,6 +149,10 @@ func (r remote) toChoose() string {
 	if r.name == "" || account == r.account {
 		return ""
 	}
+	if r.up {
+		return "\n" + terminal.Fold(fmt.Sprintf("The entry of %s uses %s. To use this login there, set its login: in the file of gauze up to %s.",
+			r.name, accountWords(r.account), redact.Foreign(account))) + "\n"
+	}
 	return "\n" + terminal.Fold(fmt.Sprintf("The entry of %s uses %s. To use this login there, add --account=%s to its arguments, after run.",
 		r.name, accountWords(r.account), redact.Foreign(account))) + "\n"
 }
@@ -161,7 +166,7 @@ func remoteServer(word string) (r remote, err error) {
 		}
 		return r, nil
 	}
-	fl, err := fleet.Here(versionText())
+	fl, err := fleetHere()
 	if err != nil {
 		return r, err
 	}
@@ -194,7 +199,8 @@ func oneRemote(word redact.Foreign, servers []*fleet.Server) (r remote, err erro
 		if r.spec.URL == "" || !r.spec.LogsIn() && spec.LogsIn() {
 			r.name, r.spec, r.account = word, spec, spec.Login.Account
 		}
-		if !s.Wrapped {
+		r.up = fleet.OfUp(s.Entry)
+		if !fleet.Through(s.Entry) {
 			r.unwrapped = append(r.unwrapped, s.ID())
 		}
 	}

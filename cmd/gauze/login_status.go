@@ -98,17 +98,17 @@ func storedIn(store *login.Store, l login.Login) string {
 // they were wrapped. The keys have no issuer. It only reads files, and none is needed.
 func namesByLogin() (wrapped, unwrapped map[login.Key][]string) {
 	wrapped, unwrapped = map[login.Key][]string{}, map[login.Key][]string{}
-	fl, err := fleet.Here(versionText())
+	fl, err := fleetHere()
 	if err != nil {
 		return wrapped, unwrapped
 	}
 	for _, s := range fl.Look().Servers {
-		if notToWrap := s.Foreign() || s.Disabled || s.Config.Place.Old != ""; notToWrap && !s.Wrapped {
+		if notToWrap := s.Foreign() || s.Disabled || s.Config.Place.Old != ""; notToWrap && !fleet.Through(s.Entry) {
 			continue
 		}
 		if spec := s.Real(); spec.URL != "" && spec.LogsIn() {
 			names := unwrapped
-			if s.Wrapped {
+			if fleet.Through(s.Entry) {
 				names = wrapped
 			}
 			key := login.Key{Resource: login.Resource(spec.URL), Account: spec.Login.Account}

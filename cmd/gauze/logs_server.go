@@ -21,9 +21,10 @@ type nameMatch struct {
 
 // matchName returns what a name, or a CLIENT/NAME, stands for among the names of running and recorded servers.
 func matchName(server string, names []string) (m nameMatch) {
-	if here, err := fleet.Here(versionText()); err == nil { // names that are recorded still match
+	if here, err := fleetHere(); err == nil { // names that are recorded still match
 		m.view = here.Look()
 		m.configured, _ = m.view.Choose(fleet.Choice{Names: []string{server}})
+		tellUp(here, m.view, nil)
 	}
 	m.own = append(recordedNames(m.configured), server)
 	m.near = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.Contains(name, server) })
@@ -80,8 +81,8 @@ func severalNamed(server string, names []string) error {
 
 // notLogged says why nothing is known about a configured server.
 func notLogged(s *fleet.Server) error {
-	if s.Wrapped {
-		return fmt.Errorf("%s is wrapped, but it is not running, and gauze has no record of it", redact.Quote(s.ID()))
+	if fleet.Through(s.Entry) {
+		return fmt.Errorf("%s runs through gauze, but it is not running now, and gauze has no record of it", redact.Quote(s.ID()))
 	}
 	return fmt.Errorf("%s is not wrapped, so gauze does not see its output. To wrap it:\n\n    gauze wrap %s", redact.Quote(s.ID()), redact.Quote(shell.Here().Quote(s.ID())))
 }

@@ -86,7 +86,7 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 
 // fleet returns the servers of this user and project.
 func (f *mcpFlags) fleet() (*fleet.Fleet, error) {
-	all, err := fleet.Here(versionText())
+	all, err := fleetHere()
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/hub/upfile"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
@@ -17,7 +16,7 @@ func removeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "remove [flags] SERVER...",
 		Short:   "Remove servers from clients",
-		Long:    "Remove servers from client configuration files. SERVER is CLIENT/NAME, or just NAME to\nremove the server from every client that has it. gauze shows the diff first; gauze undo\nrestores the files. With --client all, the server is also removed from the file of gauze up.",
+		Long:    "Remove servers from client configuration files and from the file of gauze up. SERVER is\nCLIENT/NAME, gauze/NAME for gauze up, or just NAME to remove the server wherever it is.\ngauze shows the diff first; gauze undo restores the files.",
 		Example: "gauze remove cursor/notes\ngauze remove notes --client cursor,codex\ngauze remove notes --client all",
 		Args:    cobra.ArbitraryArgs,
 	}
@@ -28,7 +27,7 @@ func removeCommand() *cobra.Command {
 		if err := consent.check(); err != nil {
 			return err
 		}
-		fl, err := fleet.Here(versionText())
+		fl, err := fleetHere()
 		if err != nil {
 			return err
 		}
@@ -40,7 +39,8 @@ func removeCommand() *cobra.Command {
 			if err != nil {
 				return fleet.Plan{}, err
 			}
-			return view.Remove(servers), nil
+			plan := view.Remove(servers)
+			return plan, checkUpPlan(fl, plan)
 		}, true)
 	}
 	clientFlag(cmd, &clients)
@@ -59,5 +59,13 @@ func removeEverywhere(fl *fleet.Fleet, names []string) (fleet.Plan, error) {
 		return fleet.Plan{}, err
 	}
 	plan := view.Remove(servers)
-	return plan, upfile.Check(fl, path, plan)
+	return plan, checkUpPlan(fl, plan)
+}
+
+// checkUpPlan returns what would be wrong with the file of gauze up after a plan, or nil.
+func checkUpPlan(fl *fleet.Fleet, plan fleet.Plan) error {
+	if fl.Up == nil {
+		return nil
+	}
+	return fl.Up.Check(fl, plan)
 }

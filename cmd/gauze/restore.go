@@ -33,7 +33,7 @@ func restoreCommand() *cobra.Command {
 		if lock, err = lock.Only(choice); err != nil {
 			return err
 		}
-		fl, err := fleet.Here(versionText())
+		fl, err := fleetHere()
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,8 @@ import (
 // running: no server is started, and nothing is sent over the network.
 type state struct {
 	Servers  int `json:"servers"`
-	Clients  int `json:"clients"` // that have servers
+	Clients  int `json:"clients"`      // that have servers
+	Up       int `json:"up,omitempty"` // those of Servers that are in the file of gauze up
 	Wrapped  int `json:"wrapped"`
 	Disabled int `json:"disabled"`
 	Faulty   int `json:"faulty"` // whose entries have errors
@@ -62,7 +63,7 @@ func showState(cmd *cobra.Command) error {
 func stateHere(cmd *cobra.Command) (s state) {
 	s.Files, s.Down = []string{}, []down{}
 	var view *fleet.View
-	if fl, err := fleet.Here(versionText()); err == nil {
+	if fl, err := fleetHere(); err == nil {
 		view = fl.Look()
 		s.configured(fl, view)
 	}
@@ -79,12 +80,19 @@ func stateHere(cmd *cobra.Command) (s state) {
 func (s *state) configured(fl *fleet.Fleet, view *fleet.View) {
 	clients := map[string]bool{}
 	for _, server := range view.Servers {
-		clients[server.Client.ID] = true
+		if fleet.OfUp(server.Entry) {
+			s.Up++
+		} else {
+			clients[server.Client.ID] = true
+		}
+		if server.Connects() {
+			continue // it stands for those of gauze up
+		}
 		s.Servers++
 		switch {
 		case server.Disabled:
 			s.Disabled++
-		case server.Wrapped:
+		case fleet.Through(server.Entry):
 			s.Wrapped++
 		}
 		if len(server.Errors()) > 0 {
@@ -124,7 +132,7 @@ func configuredAs(name string, view *fleet.View) (id string) {
 		return ""
 	}
 	for _, s := range view.Servers {
-		if s.Wrapped && slices.Contains(recordedNames([]*fleet.Server{s}), name) {
+		if fleet.Through(s.Entry) && slices.Contains(recordedNames([]*fleet.Server{s}), name) {
 			if id != "" {
 				return ""
 			}
@@ -188,7 +196,14 @@ func (s *state) text(p terminal.Paint) string {
 		lines = append(lines, terminal.Short(fmt.Sprintf(format, args...), plaintext.Width))
 	}
 	if s.Servers > 0 {
-		add("%s in %s: %s", plaintext.Count(s.Servers, "server"), plaintext.Count(s.Clients, "client"), s.standing())
+		where := plaintext.Count(s.Clients, "client")
+		switch {
+		case s.Up > 0 && s.Clients == 0:
+			where = "gauze up"
+		case s.Up > 0:
+			where += " and gauze up"
+		}
+		add("%s in %s: %s", plaintext.Count(s.Servers, "server"), where, s.standing())
 	}
 	if len(s.Files) == 1 {
 		add("1 file has an error: %s", s.Files[0])

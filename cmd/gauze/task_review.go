@@ -9,7 +9,6 @@ import (
 	"github.com/gauze-mcp/gauze/internal/tasks/task"
 	"github.com/gauze-mcp/gauze/internal/tasks/taskcli"
 	"github.com/gauze-mcp/gauze/internal/tasks/taskrun"
-	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 )
 
 // reviewPlan returns the review of a plan that would run here.
@@ -18,7 +17,7 @@ func reviewPlan(plan task.Plan) (*taskcli.Review, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := fleet.Here(versionText())
+	f, err := fleetHere()
 	if err != nil {
 		return nil, err
 	}

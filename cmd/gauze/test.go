@@ -143,7 +143,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 // runConfigured tests the servers of clients that have this name. It reports false if there is none
 // but there is a program of that name.
 func (f *testFlags) runConfigured(cmd *cobra.Command, name string, model llm.Model, source registry.Source) (done bool, err error) {
-	fl, err := fleet.Here(versionText())
+	fl, err := fleetHere()
 	if err != nil {
 		return false, err
 	}
@@ -197,7 +197,9 @@ func testedOf(spec, final launch.Spec, a probe.Result, report doctor.Report) tes
 	}
 	if a.Found.Protocol != "" {
 		if a.Found.Toolless {
-			t.Note = "the server does not list any tools"
+			if t.Note = "the server does not list any tools"; fleet.Connects(spec) {
+				t.Note = fleet.ToollessUp
+			}
 		}
 		t.Found = &found{Name: a.Found.Name, Version: a.Found.Version, Protocol: a.Found.Protocol, Transport: a.Found.Transport, Tools: toolsOf(a)}
 	}
@@ -263,6 +265,12 @@ func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bo
 		fmt.Fprintf(&b, "\n  %s %s\n", mark, terminal.FoldAfter(step.Result+": "+step.About, "\n    "))
 	}
 	switch {
+	case report.Healthy && len(report.Steps) == 0 && fleet.Connects(spec):
+		text := "It " + fleet.ForUp + "."
+		if a.Found.Toolless {
+			text = plaintext.UpperFirst(fleet.ToollessUp) + "."
+		}
+		fmt.Fprintf(&b, "\n%s To test them:\n\n    gauze doctor --client gauze\n", text)
 	case report.Healthy && len(report.Steps) == 0 && a.Found.Toolless:
 		b.WriteString("\nThe server responds, but does not list any tools. Many servers list them only after\nthe keys and settings that they require are set.\n")
 		if words := lastOutput(a); len(words) > 0 {

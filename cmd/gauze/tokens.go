@@ -92,9 +92,12 @@ type upCost struct {
 }
 
 func (f *tokensFlags) run(cmd *cobra.Command, names []string) error {
-	fl, err := fleet.Here(versionText())
+	fl, err := fleetHere()
 	if err != nil {
 		return err
+	}
+	if len(names)+len(f.clients) == 0 {
+		fl.Up = nil // it has a part of its own
 	}
 	_, servers, err := chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
 	if err != nil {

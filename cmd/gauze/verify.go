@@ -57,7 +57,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 	if lock, err = lock.Only(choice); err != nil {
 		return err
 	}
-	fl, err := fleet.Here(versionText())
+	fl, err := fleetHere()
 	if err != nil {
 		return err
 	}

@@ -127,7 +127,7 @@ func (f *wrapFlags) run(cmd *cobra.Command, args []string,
 	if err := f.check(); err != nil {
 		return err
 	}
-	fl, err := fleet.Here(versionText())
+	fl, err := fleetHere()
 	if err != nil {
 		return err
 	}
@@ -143,8 +143,12 @@ func (f *wrapFlags) run(cmd *cobra.Command, args []string,
 	err = f.settle(cmd, fl, func(fl *fleet.Fleet) (fleet.Plan, error) {
 		view := look(fl, clients...)
 		servers, err := view.Choose(fleet.Choice{Names: args, Clients: f.clients, All: f.all})
+		tellUp(fl, view, err)
 		if err != nil {
 			return fleet.Plan{}, err
+		}
+		if f.all { // of clients
+			servers = slices.DeleteFunc(servers, func(s *fleet.Server) bool { return fleet.OfUp(s.Entry) })
 		}
 		return plan(view, servers), nil
 	}, true)

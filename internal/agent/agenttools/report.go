@@ -52,7 +52,7 @@ const maxListed = 64 // per list in a result
 func serverOf(s *fleet.Server) Server {
 	shown := Server{
 		ID: redact.Quote(s.ID()), Name: redact.Quote(s.Name), Client: s.Client.ID, Scope: string(s.Scope), File: plaintext.Clean(s.File), Line: s.Line,
-		Wrapped: s.Wrapped, Disabled: s.Disabled, Approved: !s.Foreign(), Problems: problemsOf(s.Problems),
+		Wrapped: fleet.Through(s.Entry), Disabled: s.Disabled, Approved: !s.Foreign(), Problems: problemsOf(s.Problems),
 	}
 	if spec := s.Real(); spec.Command != "" || spec.URL != "" {
 		shown.Starts = redact.Passage(s.Shown())

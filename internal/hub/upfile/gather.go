@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/hub/names"
+	"github.com/gauze-mcp/gauze/internal/text/plaintext"
 	"github.com/gauze-mcp/gauze/internal/text/redact"
 	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
@@ -51,9 +52,12 @@ func edit(fl *fleet.Fleet, path string) (*editor, error) {
 	return e, nil
 }
 
-// Add returns the file at a path, which need not exist, and its text with one more server.
-func Add(fl *fleet.Fleet, path string, s fleet.NewServer) (*clientconfig.Config, []byte, error) {
-	e, err := edit(fl, path)
+// InFleet is the path of the file of gauze up, which need not exist, as a Fleet uses it.
+type InFleet string
+
+// Add returns the file, and its text with one more server.
+func (path InFleet) Add(fl *fleet.Fleet, s fleet.NewServer) (*clientconfig.Config, []byte, error) {
+	e, err := edit(fl, string(path))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,7 +66,7 @@ func Add(fl *fleet.Fleet, path string, s fleet.NewServer) (*clientconfig.Config,
 	case old != nil && old.origin.entry == nil && same(old.origin.bare(), s.Spec):
 		return e.config, e.config.Text, nil
 	case old != nil && !s.Replace:
-		return nil, nil, fmt.Errorf("%s has another server with the key %s; use --replace to overwrite it", fl.Tilde(path), old.Key)
+		return nil, nil, fmt.Errorf("%s has another server with the key %s; use --replace to overwrite it", fl.Tilde(string(path)), old.Key)
 	}
 	e.added = []Given{{Key: names.Key(s.Name), Spec: s.Spec}}
 	text, err := e.text()
@@ -77,17 +81,50 @@ func Config(fl *fleet.Fleet, path string) *clientconfig.Config {
 	return fl.Home.Read(fl.Home.Up(path))
 }
 
-// Own is Config with only the servers that the file itself describes and that may be started.
-func Own(fl *fleet.Fleet, path string) (*clientconfig.Config, error) {
-	e, err := edit(fl, path)
+// Read returns the servers that the file itself describes, as gauze up starts or reaches them.
+func (path InFleet) Read(fl *fleet.Fleet) (up fleet.UpServers) {
+	e, err := edit(fl, string(path))
 	if err != nil {
-		return nil, err
+		at := fl.Home.Up(string(path))
+		if up.Problems = inFleet(at, clientconfig.Error, err); up.Problems == nil {
+			up.Problems = append(up.Problems, at.UpProblem(clientconfig.Error, 0, 0, err.Error()))
+		}
+		return up
 	}
-	e.config.Entries = slices.DeleteFunc(e.config.Entries, func(entry clientconfig.Entry) bool {
+	if !e.config.Exists {
+		return up
+	}
+	up.Config, up.Pending = e.config, map[string]string{}
+	up.Config.Keep(func(entry clientconfig.Entry) bool {
 		s := e.file.Server(entry.Name)
-		return s == nil || s.origin.entry != nil || s.Pending != ""
+		return s != nil && s.origin.entry == nil && !s.origin.missing()
 	})
-	return e.config, nil
+	for i := range up.Config.Entries {
+		entry := &up.Config.Entries[i]
+		s := e.file.Server(entry.Name)
+		entry.Line, up.Pending[s.Key] = s.origin.line, s.Pending
+		if spec := s.Spec; len(s.Unset) == 0 && entry.Inner == nil {
+			spec.Others = entry.Spec.Others
+			entry.Spec = spec
+		}
+	}
+	_, tokens := e.file.Pinned(fl.Home.Getenv, nil)
+	up.Problems = append(inFleet(up.Config.File, clientconfig.Warning, e.file.Missing), inFleet(up.Config.File, clientconfig.Warning, tokens)...)
+	return up
+}
+
+// inFleet returns what is wrong with a file as a Fleet shows it.
+func inFleet(at clientconfig.File, severity clientconfig.Severity, err error) (all []clientconfig.Problem) {
+	var problems Problems
+	errors.As(err, &problems)
+	for _, p := range problems {
+		what := p.Message
+		if p.Key != "" {
+			what = p.Key + ": " + what
+		}
+		all = append(all, at.UpProblem(severity, p.Line, p.Column, plaintext.Clean(what)))
+	}
+	return all
 }
 
 // Apart returns how the servers of a view differ from those of the file at a path, which need not exist.
@@ -99,13 +136,13 @@ func Apart(fl *fleet.Fleet, view *fleet.View, path string) ([]fleet.Difference, 
 	return view.Apart(e.config, e.kept), nil
 }
 
-// Check returns what is wrong with a plan that changes the file at a path, or nil.
-func Check(fl *fleet.Fleet, path string, plan fleet.Plan) error {
+// Check returns what is wrong with a plan that changes the file, or nil.
+func (path InFleet) Check(fl *fleet.Fleet, plan fleet.Plan) error {
 	for _, c := range plan.Changes {
-		if c.Path != path {
+		if c.Path != string(path) {
 			continue
 		}
-		if _, err := parse(path, path, c.New, Options{Fleet: fl}); err != nil {
+		if _, err := parse(c.Path, c.Path, c.New, Options{Fleet: fl}); err != nil {
 			return fmt.Errorf("the file of gauze up would not be valid: %w", err)
 		}
 	}

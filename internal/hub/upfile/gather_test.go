@@ -278,7 +278,7 @@ func TestAdd(t *testing.T) {
 	p := newPerson(t)
 	path := filepath.Join(p.dir, "up.yaml")
 	add := func(replace bool, command string) string {
-		_, text, err := Add(p.fleet, path, fleet.NewServer{Name: "My Clock", Spec: launch.Spec{Command: command}, Replace: replace})
+		_, text, err := InFleet(path).Add(p.fleet, fleet.NewServer{Name: "My Clock", Spec: launch.Spec{Command: command}, Replace: replace})
 		if err != nil {
 			return p.shown(err.Error())
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/hub/names"
 	"github.com/gauze-mcp/gauze/internal/text/document"
 	"github.com/gauze-mcp/gauze/internal/text/redact"
+	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/workshop/fleet"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
@@ -135,6 +136,9 @@ func (r *reader) lookOnce(ref reference) (l looked) {
 		return looked{view: view}
 	}
 	clients, err := fleet.Clients([]string{ref.client})
+	if ref.client == clientconfig.UpID {
+		err = errors.New("the file of gauze up cannot include itself")
+	}
 	if err != nil {
 		return looked{unknown: err}
 	}

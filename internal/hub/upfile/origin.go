@@ -29,6 +29,7 @@ type origin struct {
 	target   string        // of a project's entry: what it starts or reaches in the environment of gauze
 	resolved string        // the same, if variables decide it
 
+	line      int // of the key
 	given     task.Server
 	headers   []launch.Header
 	login     launch.Login

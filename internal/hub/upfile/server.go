@@ -23,6 +23,7 @@ func (r *reader) server(f document.Field) {
 	r.tried = append(r.tried, f.Name)
 	r.checkKey(f)
 	s := Server{Key: f.Name, Source: fmt.Sprintf("%s:%d", filepath.Base(r.file.Path), f.Line)}
+	s.origin.line = f.Line
 	settings := r.settings(&s)
 	switch from, has := r.from(f, settings); {
 	case !has:

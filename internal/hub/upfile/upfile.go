@@ -24,7 +24,7 @@
 //	trust.go    servers that the user has to confirm
 //	filter.go   which tools are listed
 //	diff.go     Diff: what a new version of a file changes
-//	gather.go   Gather, Add: servers of clients in the file; write.go its text
+//	gather.go   Gather: servers of clients in the file; InFleet: its servers among those of clients; write.go its text
 //	problem.go  what is wrong with a file
 //
 // Clients' entries are looked up from the directory of the file, whose project counts: which servers a

@@ -303,8 +303,11 @@ func (f *Fields) complete(all []*Client) error {
 // Clients returns all known clients, the most used first.
 func Clients() []*Client { return slices.Clone(clients()) }
 
-// ByID returns the client with this id.
+// ByID returns the client with this id, or what stands for gauze up.
 func ByID(id string) (*Client, bool) {
+	if id == UpID {
+		return up(), true
+	}
 	i := slices.IndexFunc(clients(), func(c *Client) bool { return c.ID == id })
 	if i < 0 {
 		return nil, false

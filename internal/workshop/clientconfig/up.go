@@ -1,6 +1,7 @@
 package clientconfig
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig/reference"
@@ -21,6 +22,26 @@ var up = sync.OnceValue(func() *Client {
 	}
 	return c
 })
+
+// Keep forgets all entries but some of them.
+func (c *Config) Keep(some func(Entry) bool) {
+	c.Entries = slices.DeleteFunc(c.Entries, func(e Entry) bool { return !some(e) })
+	clear(c.index)
+	for i, e := range c.Entries {
+		c.index[e.Path[len(e.Path)-1]] = i
+	}
+}
+
+// UpProblem returns a problem of the file of gauze up. One that makes the whole file useless is an Error.
+func (f File) UpProblem(severity Severity, line, column int, what string) Problem {
+	p := Problem{Severity: severity, Client: f.Client, File: f.Path, Line: line, Column: column, What: what, Consent: Person}
+	p.Code, p.Why = "broken-syntax", "gauze up does not use a file with an error"
+	p.Next = "correct the file; to see everything that is wrong with it: gauze up --check"
+	if severity == Warning {
+		p.Code, p.Why, p.Next = "not-readable", "gauze up cannot use everything that the file names", "gauze up --check"
+	}
+	return p
+}
 
 // Up returns the file of gauze up at a path, whether it exists or not.
 func (h Home) Up(path string) File {

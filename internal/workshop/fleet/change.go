@@ -16,10 +16,18 @@ import (
 // that stay as they are are in the plan's Skipped with a reason.
 func (v *View) Wrap(servers []*Server, remote bool) Plan {
 	plan := v.together(servers, "wrap", func(c *clientconfig.Config, entries []*clientconfig.Entry) (clientconfig.Edit, []error) {
+		if c.Client.ID == clientconfig.UpID {
+			return stay(entries, "gauze up wraps it already")
+		}
 		return c.WrapAll(entries, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: remote})
 	}, nil)
 	plan.noteLogins(servers)
 	return plan
+}
+
+// stay changes no entry, for this reason.
+func stay(entries []*clientconfig.Entry, why string) (clientconfig.Edit, []error) {
+	return nil, slices.Repeat([]error{clientconfig.Skipped(why)}, len(entries))
 }
 
 // noteLogins notes the servers to which gauze run logs in instead of the client. A login is for a
@@ -51,7 +59,12 @@ func whyNot(s *Server, err error) string {
 
 // Unwrap plans to undo Wrap.
 func (v *View) Unwrap(servers []*Server) Plan {
-	plan := v.together(servers, "unwrap", (*clientconfig.Config).UnwrapAll, (*clientconfig.Config).Unwrap)
+	plan := v.together(servers, "unwrap", func(c *clientconfig.Config, entries []*clientconfig.Entry) (clientconfig.Edit, []error) {
+		if c.Client.ID == clientconfig.UpID {
+			return stay(entries, "gauze up runs it; to restore the entries of clients, undo the change of gauze wrap --up: gauze undo")
+		}
+		return c.UnwrapAll(entries)
+	}, (*clientconfig.Config).Unwrap)
 	plan.Skipped = append(plan.Skipped, v.unread...)
 	return plan
 }

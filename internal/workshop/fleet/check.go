@@ -52,8 +52,8 @@ func (c *Checked) WorksInClient() bool {
 const maxConcurrent = 5
 
 // Check tests servers as their clients would start them, several at a time. Identical servers that
-// need no fix are tested once. Fixes are always tried for a wrapped server, because gauze run does
-// the same.
+// need no fix are tested once. Fixes are always tried for a server that runs through gauze, which
+// does the same.
 func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []*Checked {
 	r := &round{Fleet: f, CheckOptions: o, ctx: ctx, places: make(chan struct{}, maxConcurrent), reports: map[*Checked]doctor.Report{}}
 	r.machines = map[bool]*doctor.Machine{false: f.machine(false), true: f.machine(true)}
@@ -121,8 +121,8 @@ func (r *round) try(c *Checked) {
 		tested = c.asClient(tested)
 	}
 	c.Attempt, c.Report = c.examine(r.ctx, machine, tested, doctor.ExamineOptions{
-		Heal:  r.Heal || c.Wrapped, // as gauze run does
-		Hurry: len(c.Errors()) > 0 || c.Wrapped && !r.Heal,
+		Heal:  r.Heal || Through(c.Entry), // as gauze run and gauze up do
+		Hurry: len(c.Errors()) > 0 || Through(c.Entry) && !r.Heal,
 		Agree: agreeing(c.Written(), c.started, agree),
 		Model: r.Model, Secrets: c.view.secrets,
 		Timeout: c.timeout(r.Timeout), Version: r.Version, Tell: func(is string) {
@@ -188,13 +188,13 @@ func (s *Server) timeout(asked time.Duration) time.Duration {
 // key returns a string that is equal only for servers that are started or reached in exactly the
 // same way. It contains hashes of secrets.
 func (s *Server) key() string {
-	return fmt.Sprint(s.Real().Fingerprint(), s.Wrapped, s.Config.InProject(), len(s.Errors()) > 0)
+	return fmt.Sprint(s.Real().Fingerprint(), Through(s.Entry), s.Config.InProject(), len(s.Errors()) > 0)
 }
 
 // examine tests the server. Its results contain none of the entry's secrets.
 func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec launch.Spec, o doctor.ExamineOptions) (probe.Result, doctor.Report) {
 	last, report := doctor.Examine(ctx, m, spec, o)
-	if report.Healthy && len(report.Steps) > 0 && !s.Wrapped {
+	if report.Healthy && len(report.Steps) > 0 && !Through(s.Entry) {
 		report.Spec = minimal(ctx, m, spec, report.Spec, o)
 	}
 	hide := func(texts ...*string) {
@@ -286,6 +286,8 @@ func (s *Server) Unusable() string {
 		return noServer
 	case s.Config.Place.Old != "":
 		return "the client no longer reads this file"
+	case s.pending != "":
+		return s.pending
 	case len(s.Waiting) > 0:
 		return "only the client can supply " + redact.Quote(s.Waiting[0])
 	}

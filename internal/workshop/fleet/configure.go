@@ -33,7 +33,6 @@ type Request struct {
 	Header  []string // "Name: value"; ${NAME} in the value is a reference
 
 	Clients []string // client ids; empty for the one in use, if there is only one
-	Up      UpWriter // adds a server for clients with gauze connect, if Clients is AllClients; nil does not support it
 	Scope   clientconfig.Scope
 	Wrap    bool // run it through gauze run
 	Replace bool // overwrite an entry with the same name
@@ -150,9 +149,10 @@ func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err err
 	if !serverName.MatchString(r.Name) {
 		return c, fmt.Errorf("invalid server name %q: must be 1 to 64 letters, digits, dots, dashes or underscores", redact.Quote(r.Name))
 	}
-	forAll := r.Up != nil && slices.Contains(r.Clients, AllClients)
-	if forAll && r.Scope == clientconfig.Project {
-		return c, errors.New("--client all cannot be combined with --scope project")
+	forAll := f.Up != nil && slices.Contains(r.Clients, AllClients)
+	forUp := f.Up != nil && slices.Contains(r.Clients, clientconfig.UpID)
+	if (forAll || forUp) && r.Scope == clientconfig.Project {
+		return c, fmt.Errorf("--client %s cannot be combined with --scope project", strings.Join(r.Clients, ","))
 	}
 	clients, err := f.clientsFor(r.Clients, forAll)
 	if err != nil {
@@ -163,8 +163,8 @@ func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err err
 	}
 	c.Again = func(f *Fleet) (Plan, error) {
 		s := NewServer{Name: r.Name, Spec: c.Spec, Wrapped: r.Wrap, Scope: r.Scope, Replace: r.Replace, Transport: transportOf(c), Start: c.Report.Wait}
-		if forAll {
-			return f.Look(clients...).AddForAll(s, clients, r.Up)
+		if forAll || forUp {
+			return f.Look(clients...).AddForAll(s, clients)
 		}
 		return f.Look(clients...).Add(s, clients)
 	}

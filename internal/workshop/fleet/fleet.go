@@ -21,6 +21,7 @@
 //	plan.go       a change to files: shown, confirmed, then applied
 //	change.go     the kinds of change: wrap, unwrap, add, remove, mend
 //	gather.go     moving servers to the file of gauze up
+//	up.go         the servers of gauze up among the others
 //	together.go   one list of servers for all clients, and what differs from it
 //	keep.go       saving the fix that made a server work
 //	configure.go  a new server: resolved, tested, fixed and planned
@@ -70,6 +71,7 @@ type Fleet struct {
 	Copy     *Copy           // makes the binary at Gauze; nil if it is there
 	Version  string          // version of gauze, reported to servers
 
+	Up     UpFile                         // the file of gauze up; nil: its servers are not listed
 	Listed func(launch.Spec) []probe.Tool // the tools that gauze remembers of a server; nil: none
 }
 
@@ -89,10 +91,15 @@ type Server struct {
 	Config   *clientconfig.Config
 	Problems []clientconfig.Problem
 	view     *View
+	pending  string // why gauze up does not start it before the user has confirmed it
 }
 
-// Look reads the files of these clients, by default all.
+// Look reads the files of these clients, by default all, and that of gauze up.
 func (f *Fleet) Look(clients ...*clientconfig.Client) *View {
+	isUp := func(c *clientconfig.Client) bool { return c.ID == clientconfig.UpID }
+	if f.Up != nil && (len(clients) == 0 || slices.ContainsFunc(clients, isUp)) {
+		return f.Up.Read(f).beside(f, f.read(clients))
+	}
 	return f.view(f.read(clients))
 }
 

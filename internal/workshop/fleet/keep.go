@@ -37,8 +37,8 @@ func (v *View) Keep(all []*Checked) Plan {
 			switch {
 			case ok:
 				return edit, nil
-			case e.Wrapped && !one.agreed():
-				return nil, clientconfig.Skipped("gauze run applies the same fix at every start")
+			case Through(one.Entry) && !one.agreed():
+				return nil, clientconfig.Skipped(through(one.Entry) + " applies the same fix at every start")
 			}
 			return nil, clientconfig.Skipped(one.byHand())
 		})
@@ -152,7 +152,7 @@ func withoutSecret(name, value string, environ []string) string {
 // saved returns the edit that makes a server work: by its entry if that can express the whole fix, or
 // else by gauze run, which applies the same fix at every start.
 func (v *View) saved(config *clientconfig.Config, e *clientconfig.Entry, c *Checked) (clientconfig.Edit, bool) {
-	if edit, ok := c.inEntry(config, e); ok || c.Wrapped {
+	if edit, ok := c.inEntry(config, e); ok || Through(c.Entry) {
 		return edit, ok
 	}
 	kept := lasting(launch.Spec{}, c.started, c.Report.Spec, false)
@@ -201,7 +201,7 @@ func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem
 	reviewed := allowed(clientconfig.Problem{File: c.File, Consent: clientconfig.Shown})
 	switch {
 	case !ok && reviewed && v.restate(d, c):
-	case !ok && c.Wrapped && !c.agreed(): // gauze run finds it at every start
+	case !ok && Through(c.Entry) && !c.agreed(): // gauze finds it at every start
 	case !ok && !slices.Equal(commandWords(entry.Spec), commandWords(c.Entry.Spec)): // it was just mended
 	case !ok:
 		if steps := c.healedBy(); len(steps) > 0 && steps[0].Next != "" {

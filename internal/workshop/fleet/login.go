@@ -10,10 +10,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
-// asClient returns how a server is reached as its client does: without the login of gauze, unless the
-// client starts gauze run.
+// asClient returns how a server is reached as its client does: without the login of gauze, unless it
+// runs through gauze.
 func (s *Server) asClient(spec launch.Spec) launch.Spec {
-	if !s.Wrapped && spec.LogsIn() {
+	if !Through(s.Entry) && spec.LogsIn() {
 		spec.Login = launch.Login{Mode: launch.LoginOfClient}
 	}
 	return spec
@@ -24,7 +24,7 @@ func (s *Server) asClient(spec launch.Spec) launch.Spec {
 func (f *Fleet) explainLogin(c *Checked) {
 	d := c.Report.Diagnosis
 	spec := c.Real()
-	if d == nil || c.Wrapped || !spec.LogsIn() || d.Cause != doctor.LoginRequired && d.Cause != doctor.CredentialRequired {
+	if d == nil || Through(c.Entry) || !spec.LogsIn() || d.Cause != doctor.LoginRequired && d.Cause != doctor.CredentialRequired {
 		return
 	}
 	loggedIn := f.StoredLogin(spec) != ""

@@ -144,6 +144,11 @@ func (f *Fleet) Apply(p Plan, consent string) (made []backup.Entry, err error) {
 	if consent != p.Consent() {
 		return nil, ErrConsent
 	}
+	if f.Up != nil {
+		if err := f.Up.Check(f, p); err != nil {
+			return nil, err
+		}
+	}
 	if f.Copy != nil && slices.ContainsFunc(p.Changes, func(c Change) bool { return c.names }) {
 		if _, err := f.Copy.Make(); err != nil {
 			return nil, fmt.Errorf("no file was changed: %w", err)

@@ -30,30 +30,31 @@ func (f *Fleet) LookWith(up *clientconfig.Config, clients ...*clientconfig.Clien
 	return f.view(append(f.read(clients), up))
 }
 
-// UpWriter returns the file of gauze up with one more server.
-type UpWriter func(*Fleet, NewServer) (up *clientconfig.Config, text []byte, err error)
-
-// AddForAll plans a new server for clients: in the file of gauze up for those that have gauze connect, and
-// in their own files for the others.
-func (v *View) AddForAll(s NewServer, clients []*clientconfig.Client, write UpWriter) (Plan, error) {
+// AddForAll plans a new server for clients: in the file of gauze up for itself and for those that have gauze
+// connect, and in their own files for the others.
+func (v *View) AddForAll(s NewServer, clients []*clientconfig.Client) (Plan, error) {
 	connected := v.connected()
 	var direct []*clientconfig.Client
 	var through []string
+	forUp := false
 	for _, c := range clients {
-		if connected[c] {
-			through = append(through, c.Name)
-		} else {
+		switch {
+		case c.ID == clientconfig.UpID:
+			forUp = true
+		case connected[c]:
+			forUp, through = true, append(through, c.Name)
+		default:
 			direct = append(direct, c)
 		}
 	}
 	d := v.fleet.draft()
-	if err := v.add(d, s, direct); err != nil && len(through) == 0 {
+	if err := v.add(d, s, direct); err != nil && !forUp {
 		return Plan{}, err
 	}
-	if len(through) == 0 {
+	if !forUp {
 		return d.finish(), nil
 	}
-	up, text, err := write(v.fleet, s)
+	up, text, err := v.fleet.Up.Add(v.fleet, s)
 	switch {
 	case err != nil:
 		d.skip("gauze up", err.Error())
@@ -61,7 +62,9 @@ func (v *View) AddForAll(s NewServer, clients []*clientconfig.Client, write UpWr
 		d.skip("gauze up", "it has this server already")
 	default:
 		d.replace(up, "gauze up", clientconfig.Shown, "add "+s.Name, text)
-		d.note(up, fmt.Sprintf("The server is added to gauze up for the clients that have gauze connect: %s.", strings.Join(through, ", ")))
+		if len(through) > 0 {
+			d.note(up, fmt.Sprintf("The server is added to gauze up for the clients that have gauze connect: %s.", strings.Join(through, ", ")))
+		}
 	}
 	return d.finish(), nil
 }

@@ -73,7 +73,7 @@ func (c *Checked) Verdict() Verdict {
 		if c.Report.Todo != "" {
 			v.Next, v.Command = c.hideValues(c.Report.Todo), c.Report.Command
 		}
-		if d.Cause == doctor.LoginRequired && c.Wrapped && c.Real().LogsIn() {
+		if d.Cause == doctor.LoginRequired && Through(c.Entry) && c.Real().LogsIn() {
 			v.Next, v.Command = launch.LogIn(launch.LoginCommand(c.ID(), c.Real().Login.Account)), ""
 		}
 		if d.Category == doctor.Unknown {
@@ -92,18 +92,24 @@ func (c *Checked) Verdict() Verdict {
 		return v
 	case c.Tried && c.otherTransport() != "":
 		return command(Broken, fmt.Sprintf("the server uses %s, but the entry says %s", c.otherTransport(), c.Transport), Repair)
-	case c.Tried && len(c.healedBy()) > 0 && c.Wrapped && !c.agreed():
-		return command(Works, "with a fix that gauze run applies: "+c.healedBy()[0].About, Nothing)
+	case c.Tried && len(c.healedBy()) > 0 && Through(c.Entry) && !c.agreed():
+		return command(Works, "with a fix that "+through(c.Entry)+" applies: "+c.healedBy()[0].About, Nothing)
 	case c.Tried && len(c.healedBy()) > 0:
 		return command(Warned, "works only with this fix: "+c.healedBy()[0].About, Repair)
 	case c.Tried && c.Recalled != nil:
 		return c.ofCall(command)
 	case len(c.Problems) > 0:
 		return c.ofProblem(command, Warned, c.Problems[0])
+	case c.Tried && c.Attempt.Found.Toolless && c.Connects():
+		return Verdict{State: Warned, Cause: ToollessUp, Action: ByHand, Next: "Check the servers of gauze up: `gauze doctor --client gauze`"}
 	case c.Tried && c.Attempt.Found.Toolless:
 		return Verdict{State: Warned, Cause: "works, but does not list any tools", Action: ByHand, Next: "Check the server's documentation for the keys and settings that it requires: many servers do not list any tools without them."}
 	case c.Tried:
-		return command(Works, fmt.Sprintf("%s, %s", count(len(c.Attempt.Found.Tools), "tool"), c.Attempt.Took.Round(time.Millisecond)), Nothing)
+		tools := count(len(c.Attempt.Found.Tools), "tool")
+		if c.Connects() {
+			tools += " of the servers of gauze up"
+		}
+		return command(Works, fmt.Sprintf("%s, %s", tools, c.Attempt.Took.Round(time.Millisecond)), Nothing)
 	case c.Foreign() && c.Not == c.NotAgreed().Error():
 		return command(Untried, c.Not, Try)
 	}
@@ -128,7 +134,7 @@ func (c *Checked) Health() string {
 	switch {
 	case !c.Tried:
 		return "not_tried"
-	case c.WorksInClient() && (c.Wrapped && !c.agreed() || len(c.Report.Steps) == 0): // gauze run applies the fix at every start
+	case c.WorksInClient() && (Through(c.Entry) && !c.agreed() || len(c.Report.Steps) == 0): // gauze applies the fix at every start
 		return "healthy"
 	case c.Report.Healthy:
 		return "degraded"
@@ -161,7 +167,7 @@ func agreedTo(steps []doctor.Step) bool {
 // different one.
 func (c *Checked) otherTransport() clientconfig.Transport {
 	found := clientconfig.Transport(c.Attempt.Found.Transport)
-	if c.Report.Healthy && !c.Wrapped && (c.Transport == clientconfig.HTTP || c.Transport == clientconfig.SSE) && found != c.Transport {
+	if c.Report.Healthy && !Through(c.Entry) && (c.Transport == clientconfig.HTTP || c.Transport == clientconfig.SSE) && found != c.Transport {
 		return found
 	}
 	return ""
@@ -202,7 +208,9 @@ func (s *Server) Standing() []string {
 	add(s.Builtin != "", "built in")
 	add(s.Disabled, "disabled")
 	add(s.Wrapped, "wrapped")
+	add(s.Connects(), ForUp)
 	add(s.Foreign(), "comes with the project")
+	add(s.pending != "", "waits for your confirmation")
 	if broken := s.Errors(); len(broken) > 0 {
 		all = append(all, "broken: "+broken[0].What)
 	}
