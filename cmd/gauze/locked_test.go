@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -86,19 +90,88 @@ func TestRunLock(t *testing.T) {
 	end(w)
 }
 
-// A call that waits while the server is restarted was judged by what the one before listed.
+// A call that waits while the server is restarted was judged by what the one before listed, or did not list.
 func TestALockHoldsForACallThatWaitsForARestart(t *testing.T) {
 	t.Parallel()
-	w := startRun(t, []string{"GAUZE_STATE_DIR=" + lazyDir(t)}, "--quiet", "--lock", "block", "--",
-		"faultyserver", "-era", "legacy", "-tools-change=describe", "-slow-start=after=300ms,skip=1", "-state", filepath.Join(t.TempDir(), "state"))
+	for change, tool := range map[string]string{"describe": "echo", "add": "extra"} {
+		t.Run(change, func(t *testing.T) {
+			t.Parallel()
+			w := startRun(t, []string{"GAUZE_STATE_DIR=" + lazyDir(t)}, "--quiet", "--lock", "block", "--",
+				"faultyserver", "-era", "legacy", "-tools-change="+change, "-slow-start=after=300ms,skip=1", "-state", filepath.Join(t.TempDir(), "state"))
+			w.initialize()
+			w.request("tools/list", `{}`)
+			w.until(`"name":"echo"`)
+			id := w.call("die", `{}`)
+			w.until(fmt.Sprintf(`"id":%d,`, id), "outcome-unknown")
+			id = w.call(tool, `{"text":"x"}`)
+			if line := w.until(fmt.Sprintf(`"id":%d,`, id)); !strings.Contains(line, "has not accepted it") || strings.Contains(line, `"text":"x"`) {
+				t.Errorf("it was sent: %s", line)
+			}
+			w.in.Close()
+			w.wantEnd(0)
+		})
+	}
+}
+
+// A server at a URL is used again before it has listed its tools, if it takes its time for that.
+func TestALockHoldsUntilAServerListsItsToolsAgain(t *testing.T) {
+	t.Parallel()
+	var other, executed atomic.Bool // the server is another version; that has executed a call
+	asked := make(chan bool, 1)     // for the tools of the other version
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		session := fmt.Sprint("session ", other.Load())
+		if m.Method != "initialize" && r.Header.Get("Mcp-Session-Id") != session {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		result := `{}`
+		switch m.Method {
+		case "initialize":
+			w.Header().Set("Mcp-Session-Id", session)
+			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`
+		case "tools/list":
+			if other.Load() {
+				select {
+				case asked <- true:
+					<-r.Context().Done() // until gauze does not wait for it any longer
+					return
+				default:
+				}
+			}
+			result = fmt.Sprintf(`{"tools":[{"name":"echo","description":"%v","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`, other.Load())
+		case "tools/call":
+			executed.Store(other.Load())
+			result = `{"content":[{"type":"text","text":"here"}]}`
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, cmp.Or(string(m.ID), "null"), result)
+	}))
+	defer server.Close()
+	w := startRun(t, []string{"GAUZE_STATE_DIR=" + lazyDir(t)}, "--quiet", "--lock", "block", "--url", server.URL)
 	w.initialize()
 	w.request("tools/list", `{}`)
 	w.until(`"name":"echo"`)
-	id := w.call("die", `{}`)
-	w.until(fmt.Sprintf(`"id":%d,`, id), "outcome-unknown")
-	id = w.call("echo", `{"text":"x"}`)
-	if line := w.until(fmt.Sprintf(`"id":%d,`, id)); !strings.Contains(line, "changed") || strings.Contains(line, `"text":"x"`) {
-		t.Errorf("it was sent: %s", line)
+	w.succeeds("echo", `{}`)
+	other.Store(true)
+	first := w.call("echo", `{}`)
+	<-asked
+	asked <- true // the later ones are answered
+	second := w.call("echo", `{}`)
+	for _, id := range []int{first, second} {
+		if line := w.until(fmt.Sprintf(`"id":%d,`, id)); strings.Contains(line, `"text":"here"`) {
+			t.Errorf("it was sent: %s", line)
+		}
+	}
+	if executed.Load() {
+		t.Error("the server got a call of a tool that is not accepted")
 	}
 	w.in.Close()
 	w.wantEnd(0)

@@ -39,7 +39,7 @@ func observeSession(s *proxy.Session, via string, recorded recording) observed {
 
 // observeGateway shows all sessions of gauze serve, or those of one server of gauze up.
 func observeGateway(g *gateway.Gateway, via string, recorded recording) observed {
-	return observed{options: g.Session, via: via, since: time.Now(), recorded: recorded, restart: g.Restart, printed: g.Printed, look: g.Observe}
+	return observed{options: g.Current(), via: via, since: time.Now(), recorded: recorded, restart: g.Restart, printed: g.Printed, look: g.Observe}
 }
 
 // announce makes the wrap visible until end is called. It never delays the wrap, and a wrap that

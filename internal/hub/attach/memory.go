@@ -75,6 +75,35 @@ func (m *memory) sending(said []spoken) {
 	}
 }
 
+// waits reports whether a request of the client is open. A stream stays open.
+func (m *memory) waits() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.open {
+		if r.method != "subscriptions/listen" {
+			return true
+		}
+	}
+	return false
+}
+
+// concerns reports whether what the client says belongs to requests that are open, or only asks whether there is an answer.
+func (m *memory) concerns(said []spoken) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !slices.ContainsFunc(said, func(s spoken) bool {
+		known := s.Method == "ping" || s.Method == "notifications/progress"
+		switch {
+		case s.Kind == wire.Response:
+			known = m.asked[string(wire.PlainID(s.ID))]
+		case s.Method == "notifications/cancelled":
+			id, _ := wire.Field(s.Params, "requestId")
+			_, known = m.open[string(id)]
+		}
+		return !known
+	})
+}
+
 // sent notes how many bytes were sent. A message without the end of its line was not: it is not handled.
 func (m *memory) sent(said []spoken, n int) {
 	m.mu.Lock()

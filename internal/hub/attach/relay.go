@@ -18,11 +18,13 @@ type relay struct {
 	out    io.Writer
 	memory *memory
 
-	mu     sync.Mutex // held while something is sent
-	change sync.Cond  // of what is below
-	conn   *Conn      // takes what the client sends; nil: it has to wait
-	left   bool       // the client has closed its stdin
-	over   bool       // Relay has returned
+	mu      sync.Mutex // held while something is sent
+	change  sync.Cond  // of what is below
+	conn    *Conn      // takes what the client sends; nil: it has to wait
+	leaving *Conn      // still answers the requests that it has, and takes what belongs to them; nil: there is none
+	held    []byte     // lines for the next connection
+	left    bool       // the client has closed its stdin
+	over    bool       // Relay has returned
 }
 
 // Relay carries a client's stdin and stdout over a connection until gauze up ends the session, the client
@@ -67,19 +69,31 @@ func (r *relay) use(conn *Conn) {
 	defer r.mu.Unlock()
 	r.conn = conn
 	r.change.Broadcast()
+	if len(r.held) > 0 {
+		go r.passHeld() // who has to read what gauze up says does not wait until it reads
+	}
 	if conn.ending {
 		conn.leaving()
 	}
 }
 
-// leave ends what is sent over a connection: its gauze up is about to exit, and answers what it has.
+// leave sends new requests over the next connection: this one's gauze up asks for that, and answers what it has.
 func (r *relay) leave(conn *Conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.conn == conn {
-		r.conn = nil
+		r.conn, r.leaving = nil, conn
+		r.settle()
 	}
-	conn.CloseWrite()
+}
+
+// settle ends what is sent over a connection that the client leaves, once it has answered. The caller holds the lock.
+func (r *relay) settle() {
+	if r.leaving != nil && !r.memory.waits() {
+		r.leaving.CloseWrite()
+		r.leaving = nil
+		r.change.Broadcast()
+	}
 }
 
 // fromClient sends what the client says, until it closes its stdin.
@@ -95,8 +109,11 @@ func (r *relay) fromClient(in io.Reader) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.left = true
-	if r.await() {
-		r.conn.CloseWrite()
+	for r.await() {
+		if r.flush(); r.conn != nil {
+			r.conn.CloseWrite()
+			return
+		}
 	}
 }
 
@@ -104,17 +121,68 @@ func (r *relay) fromClient(in io.Reader) {
 func (r *relay) send(text []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	text = r.hold(text)
 	for len(text) > 0 && r.await() {
-		said := scan(text)
-		r.memory.sending(said)
-		n, err := r.conn.Write(text)
-		r.memory.sent(said, n)
-		if err == nil {
-			return
+		if r.flush(); r.conn != nil {
+			text = r.write(text)
 		}
-		r.conn = nil
-		text = text[bytes.LastIndexByte(text[:n], '\n')+1:]
 	}
+}
+
+// flush sends what was held for a connection. The caller holds the lock.
+func (r *relay) flush() {
+	for len(r.held) > 0 && r.conn != nil {
+		r.held = r.write(r.held)
+	}
+}
+
+// passHeld is flush for a caller that does not hold the lock.
+func (r *relay) passHeld() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.flush()
+}
+
+// write sends whole lines, and returns those that were not sent because the connection is lost. The caller holds the lock.
+func (r *relay) write(text []byte) (rest []byte) {
+	said := scan(text)
+	r.memory.sending(said)
+	n, err := r.conn.Write(text)
+	r.memory.sent(said, n)
+	if err == nil {
+		return nil
+	}
+	r.conn = nil
+	return text[bytes.LastIndexByte(text[:n], '\n')+1:]
+}
+
+// maxHeld is how many bytes are held for the next connection before the client has to wait.
+const maxHeld = 8 << 20
+
+// hold keeps lines for the next connection while the client leaves one, except for those that belong to requests which
+// that one still has. It returns the lines that came after the client has left. The caller holds the lock.
+func (r *relay) hold(text []byte) (rest []byte) {
+	for len(text) > 0 && r.leaving != nil && !r.over {
+		end := bytes.IndexByte(text, '\n') + 1
+		if end == 0 {
+			end = len(text)
+		}
+		switch line := text[:end]; {
+		case r.memory.concerns(scan(line)):
+			said := scan(line)
+			r.memory.sending(said)
+			n, _ := r.leaving.Write(line) // if it is lost, so is what this belongs to
+			r.memory.sent(said, n)
+			r.settle()
+		case len(r.held)+end <= maxHeld:
+			r.held = append(r.held, line...)
+		default:
+			r.change.Wait()
+			continue
+		}
+		text = text[end:]
+	}
+	return text
 }
 
 // await waits for a connection, and reports whether there will be one. The caller holds the lock.
@@ -138,7 +206,17 @@ func (r *relay) toClient(ctx context.Context, conn *Conn, l *lines) error {
 		if err != nil {
 			return err
 		}
+		if conn.ending {
+			go r.settled() // who sends has the lock, and may wait for what is read here
+		}
 	}
+}
+
+// settled is settle for a caller that does not hold the lock.
+func (r *relay) settled() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.settle()
 }
 
 // tell writes to the client, if there is something to say.
@@ -156,8 +234,9 @@ func (r *relay) continues(ctx context.Context, conn *Conn, err error) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.conn = nil
-	return !r.left
+	r.conn, r.leaving = nil, nil
+	r.change.Broadcast()
+	return !r.left || len(r.held) > 0
 }
 
 // abandon ends a session that was lost: every request that is open gets an error.

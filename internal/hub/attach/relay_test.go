@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"regexp"
@@ -248,32 +249,59 @@ func TestWhatWasNotSentIsSentOnce(t *testing.T) {
 	}
 }
 
-// A gauze up that is about to exit answers what it has, and the session continues with the next one: nothing is unknown.
+// A gauze up that asks its client to leave answers what it has, and gets what belongs to that. The session continues with the
+// next one: nothing is unknown, and nothing changes its place.
 func TestAGauzeUpThatLeaves(t *testing.T) {
 	s, first := onStage(t)
 	s.begin(first)
-	call, later := `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call"}`
-	s.say(call)
-	first.gets(call)
+	request := func(id int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call"}`, id) }
+	cancel := func(id int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id)
+	}
+	answered := func(id string) {
+		t.Helper()
+		first.say(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
+		s.hears(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
+	}
+	s.say(request(1))
+	first.gets(request(1))
+	first.say(`{"jsonrpc":"2.0","id":"asked","method":"roots/list"}`)
+	s.hears(`{"jsonrpc":"2.0","id":"asked","method":"roots/list"}`)
 	if err := first.conn.Leave(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := first.lines.ReadByte(); err != io.EOF {
-		t.Errorf("the client went on: %v", err)
+	ping, later := `{"jsonrpc":"2.0","id":"ping","method":"ping"}`, 2
+	for ; ; later++ {
+		go s.say(request(later), ping)
+		line, err := first.lines.ReadString('\n')
+		if line = strings.TrimSpace(line); line == ping {
+			break
+		}
+		if line != request(later) {
+			t.Fatal(line, err)
+		}
+		first.gets(ping) // the client does not know yet
+		answered("\"ping\"")
+		answered(fmt.Sprint(later))
 	}
+	answered(`"ping"`)
 	said := make(chan struct{})
 	go func() {
 		defer close(said)
-		s.say(later)
+		s.say(cancel(later), `{"jsonrpc":"2.0","id":"asked","result":{"roots":[]}}`, cancel(1))
 	}()
-	first.say(`{"jsonrpc":"2.0","id":1,"result":{}}`)
-	s.hears(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+	first.gets(`{"jsonrpc":"2.0","id":"asked","result":{"roots":[]}}`)
+	first.gets(cancel(1))
+	<-said
+	if _, err := first.lines.ReadByte(); err != io.EOF {
+		t.Errorf("the client went on: %v", err)
+	}
 	first.conn.CloseWrite()
 	second := s.enter()
 	s.meets(second)
 	s.hears(toolsChanged)
-	second.gets(later)
-	<-said
+	second.gets(request(later))
+	second.gets(cancel(later))
 }
 
 // A client whose initialize was not answered gets one answer, also if the next gauze up does not start immediately.
@@ -371,12 +399,9 @@ func TestClientsAreDrained(t *testing.T) {
 		l.Serve(ctx, func(ctx context.Context, _ attach.Hello, in io.Reader, out io.Writer) error {
 			bufio.NewReader(in).ReadBytes('\n')
 			stop()
-			io.Copy(io.Discard, in)
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
 			_, err := io.WriteString(out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n")
-			return err
+			io.Copy(io.Discard, in) // until the client has left
+			return errors.Join(err, ctx.Err())
 		})
 	}()
 	in, client := io.Pipe()

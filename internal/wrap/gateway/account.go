@@ -48,7 +48,7 @@ func tokenAccount(principal string) string {
 // optionsFor returns the options of a session of the user who sent a request, and a function to call
 // when the session has ended. The caller holds t.mu.
 func (t *table) optionsFor(r *http.Request, who principal) (o proxy.Options, ended func()) {
-	o, ended = t.options.Session, func() {}
+	o, ended = t.session, func() {}
 	o.Principal = string(who[:])
 	if !t.ownLogins {
 		return o, ended

@@ -162,7 +162,7 @@ const maxConns = 8192
 
 // Gateway serves one address.
 type Gateway struct {
-	Options
+	Options     // as it began
 	guard       guard
 	ready       readiness
 	bodies      bodies

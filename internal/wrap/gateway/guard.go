@@ -74,8 +74,7 @@ func (g *Gateway) SetTokens(all []string, users int) {
 	g.bodies.mu.Unlock()
 	g.table.mu.Lock()
 	defer g.table.mu.Unlock()
-	g.Tokens, g.Users = all, users
-	g.table.ownLogins = g.OwnLogins()
+	g.table.ownLogins = Options{Session: g.table.session, Tokens: all, Users: users, OAuth: g.OAuth}.OwnLogins()
 	g.table.places.reserve(now.All)
 	g.table.processes.reserve(now.All)
 }

@@ -16,7 +16,7 @@ func (g *Gateway) Join(change func(o *proxy.Options)) *Joined {
 	j := &Joined{table: g.table, gateway: g, ended: func() {}}
 	g.table.mu.Lock()
 	defer g.table.mu.Unlock()
-	o := g.Session
+	o := g.table.session
 	o.Writes = &g.table.writes
 	change(&o)
 	if g.table.ownLogins && o.Principal != "" {
@@ -32,7 +32,7 @@ func (g *Gateway) Join(change func(o *proxy.Options)) *Joined {
 func (g *Gateway) Renew(o proxy.Options) {
 	t := g.table
 	t.mu.Lock()
-	g.Session.Spec, g.Session.Tools, g.Session.Idle, g.Session.Limits.Window = o.Spec, o.Tools, o.Idle, o.Limits.Window
+	t.session.Spec, t.session.Tools, t.session.Idle, t.session.Limits.Window = o.Spec, o.Tools, o.Idle, o.Limits.Window
 	var own []*proxy.Session
 	for _, s := range t.sessions {
 		own = append(own, s.life.proxy)
@@ -44,6 +44,13 @@ func (g *Gateway) Renew(o proxy.Options) {
 	for _, s := range own {
 		proxy.Renew(o.Spec, s)
 	}
+}
+
+// Current returns the options of new sessions: Options.Session, as Renew has changed it.
+func (g *Gateway) Current() proxy.Options {
+	g.table.mu.Lock()
+	defer g.table.mu.Unlock()
+	return g.table.session
 }
 
 // Joined is a session of a gateway whose client is elsewhere.

@@ -14,7 +14,6 @@ type table struct {
 	options     *Options
 	guard       *guard
 	housekeeper *housekeeper
-	ownLogins   bool // see Options.OwnLogins
 
 	life    context.Context // parent of the contexts of all sessions
 	end     context.CancelFunc
@@ -23,16 +22,18 @@ type table struct {
 	// to.
 	writes atomic.Uint64
 
-	mu       sync.Mutex // guards everything below, and life.open and life.used of each session
-	sessions map[string]*session
-	shared   map[principal]*shared
-	lives    map[*life]bool // all that have not ended
-	lookedAt time.Time      // when servers that no call waits for were last looked at
-	accounts map[string]*account
-	past     proxy.Counters // of the sessions that have ended
-	seen     proxy.Observation
-	began    uint64 // total number of sessions
-	draining bool
+	mu        sync.Mutex    // guards everything below, and life.open and life.used of each session
+	session   proxy.Options // of new sessions: Options.Session, as Renew has changed it
+	ownLogins bool          // see Options.OwnLogins
+	sessions  map[string]*session
+	shared    map[principal]*shared
+	lives     map[*life]bool // all that have not ended
+	lookedAt  time.Time      // when servers that no call waits for were last looked at
+	accounts  map[string]*account
+	past      proxy.Counters // of the sessions that have ended
+	seen      proxy.Observation
+	began     uint64 // total number of sessions
+	draining  bool
 
 	places    quota         // sessions in the table
 	processes quota         // sessions in the table, and those that have not ended
@@ -43,6 +44,7 @@ type table struct {
 func newTable(g *Gateway) *table {
 	t := &table{
 		options:     &g.Options,
+		session:     g.Session,
 		guard:       &g.guard,
 		housekeeper: &g.housekeeper,
 		ownLogins:   g.OwnLogins(),

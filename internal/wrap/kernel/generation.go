@@ -49,6 +49,7 @@ func (v *server) Up(conn *upstream.Conn) {
 		slices.SortStableFunc(v.s.table.queue, inTurn)
 		for _, c := range slices.Clone(v.s.table.queue) {
 			c.past.retryAt = time.Time{}
+			v.s.listing.again(c)
 			v.failIfChanged(c)
 		}
 		v.s.release()
@@ -87,11 +88,12 @@ func (r *restorer) greet(conn *upstream.Conn) {
 
 // failIfChanged fails a queued call that must not be sent again to the server as it is now.
 func (v *server) failIfChanged(c *Call) {
-	licensed := c.past.deaths > 0 && c.class != Unsafe
+	sure := v.s.config.Sure && c.tool != ""
+	licensed := c.past.deaths > 0 && (c.class != Unsafe || sure)
 	switch {
 	case v.toolChanged(c):
 		v.s.fail(c, &fault.Fault{Code: fault.ToolChanged, Delivery: deliveryOf(c)})
-	case v.s.catalog.remembered && licensed && v.s.classNow(c) == Unsafe: // what licensed a repetition is not listed
+	case v.s.catalog.remembered && licensed && (sure || v.s.classNow(c) == Unsafe): // what licensed a repetition is not listed
 		c.class = Unsafe
 		v.s.fail(c, &fault.Fault{Code: fault.OutcomeUnknown, Delivery: fault.Unknown})
 	}
@@ -100,7 +102,7 @@ func (v *server) failIfChanged(c *Call) {
 // toolChanged reports whether a call that was sent or corrected before, or whose response is held, would now reach
 // a different tool of the same name.
 func (v *server) toolChanged(c *Call) bool {
-	return c.shape != 0 && !c.awaitsList && (v.s.config.Sure || c.repeated() || !c.part.again.IsZero() || c.state == held) && v.s.catalog.tools[c.tool].shape != c.shape
+	return (c.shape != 0 || v.s.config.Sure) && !c.awaitsList && (v.s.config.Sure || c.repeated() || !c.part.again.IsZero() || c.state == held) && v.s.catalog.tools[c.tool].shape != c.shape
 }
 
 // deliveryOf returns how far a call that is not in flight got.

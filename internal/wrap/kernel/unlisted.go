@@ -60,10 +60,20 @@ func (l *listing) reset() {
 	}
 }
 
-// listsTool reports whether the list says what there is to know about the tool of a call.
+// again makes a queued call wait that was judged by what a server listed which is no longer there. It matters only if the
+// live server has not listed its tools yet.
+func (l *listing) again(c *Call) {
+	if l.s.config.Sure && c.own == nil && c.state == queued && !c.awaitsList && c.past.deaths == 0 && l.awaitsList(c) {
+		c.awaitsList = true
+		l.waiting++
+	}
+}
+
+// listsTool reports whether the list says what there is to know about the tool of a call. Of a server that is not there, it is
+// not known which one comes next.
 func (l *listing) listsTool(c *Call) bool {
 	_, known := l.s.catalog.tools[c.tool]
-	return (known || l.s.catalog.listed) && !l.s.catalog.stale && !(l.s.config.Sure && l.s.catalog.remembered)
+	return (known || l.s.catalog.listed) && !l.s.catalog.stale && !(l.s.config.Sure && (l.s.catalog.remembered || l.s.link.conn == nil))
 }
 
 // isStrict reports whether a call must not be sent unchecked.
