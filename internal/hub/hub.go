@@ -76,7 +76,8 @@ func New(file *upfile.File, o Options) (*Hub, error) {
 }
 
 // Change uses another file. Servers that stay the same keep their processes and sessions; the others get no new
-// calls and end after those they have. No session of a client with several servers ends. On error nothing changes.
+// calls and end after those they have. No session of a client with several servers ends. On error, which is one of the tokens,
+// nothing changes.
 func (h *Hub) Change(file *upfile.File) error {
 	h.changing.Lock()
 	defer h.changing.Unlock()
@@ -98,38 +99,20 @@ func (h *Hub) change(file *upfile.File) (accept func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	before := h.tokens
 	h.tokens = tokens
-	servers := map[string]*server{}
-	var added []*server
-	var renewed []upfile.Server
+	old, servers := h.servers, map[string]*server{}
 	changes := upfile.Diff(h.file, file)
 	kept := append(changes.Unchanged, changes.Filtered...)
 	for _, s := range file.Servers {
-		if slices.Contains(kept, s.Key) {
-			servers[s.Key] = h.servers[s.Key]
-			continue
+		switch was := old[s.Key]; {
+		case slices.Contains(kept, s.Key):
+			servers[s.Key] = was
+		case was != nil && was.renews(&s):
+			servers[s.Key] = h.renewed(was, s)
+			delete(old, s.Key)
+		default:
+			servers[s.Key] = h.newServer(s)
 		}
-		if was := h.servers[s.Key]; was != nil && was.renews(&s) {
-			renewed = append(renewed, s) // when nothing can fail any more
-			continue
-		}
-		one, err := h.newServer(s)
-		if err != nil {
-			h.tokens = before
-			for _, s := range added {
-				s.end()
-				s.hide()
-			}
-			return nil, fmt.Errorf("server %s (%s): %w", s.Key, s.Source, err)
-		}
-		servers[s.Key] = one
-		added = append(added, one)
-	}
-	old := h.servers
-	for _, s := range renewed {
-		servers[s.Key] = h.renewed(old[s.Key], s)
-		delete(old, s.Key)
 	}
 	h.file, h.servers = file, servers
 	for _, s := range file.Servers {

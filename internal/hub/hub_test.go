@@ -22,7 +22,6 @@ import (
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/wrap/gateway"
-	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
 func TestMain(m *testing.M) {
@@ -337,14 +336,27 @@ func TestAChangedFileEndsNoSession(t *testing.T) {
 	if got := client.call("changes__env"); !strings.Contains(got, "GAUZE_TEST_NEW=yes") {
 		t.Errorf("the changed server is the old one: %s", got)
 	}
-	broken := file(t, "  broken: {url: \"https://example.com/mcp\"}\n")
-	broken.Servers[0].Spec = launch.Spec{URL: "http://exa mple"}
-	err := h.Change(broken)
-	if err == nil || !strings.Contains(err.Error(), "server broken (up.yaml:2)") {
-		t.Errorf("a broken server: %v", err)
+}
+
+// One server that cannot be reached, such as one whose URL lacks the value of a variable, is the trouble of that one.
+func TestABrokenURLStopsNoOtherServer(t *testing.T) {
+	t.Parallel()
+	config := t.TempDir()
+	entry := filepath.Join(config, "servers.json")
+	if err := os.WriteFile(entry, []byte(`{"mcpServers": {"broken": {"url": "https://${GAUZE_TEST_NO_HOST}/mcp"}}}`), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if again := client.call("stays__pid"); again != pid {
-		t.Errorf("a file that cannot be used changed something: %s, then %s", pid, again)
+	before := file(t, faulty(t, "one"))
+	h := start(t, Options{}, before)
+	after := file(t, faulty(t, "one"), faulty(t, "two"), fmt.Sprintf("include: [%q]\n", entry))
+	if err := h.Change(after); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := talk(t, h, Client{}, "two", "", callOf("pid")); err != nil || !strings.Contains(got["1"], `"result"`) {
+		t.Errorf("another server: %v, %v", got, err)
+	}
+	if got, err := talk(t, h, Client{}, "", "", callOf("broken__x")); err != nil || !strings.Contains(got["1"], "URL") {
+		t.Errorf("the broken one: %v, %v", got, err)
 	}
 }
 

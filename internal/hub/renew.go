@@ -68,6 +68,8 @@ func (h *Hub) renewOnes() {
 		case changed:
 			if spec, err := o.client.spec(&s.Server); err == nil {
 				with.Renew(spec)
+			} else {
+				o.leave() // it is told why when it comes again
 			}
 		}
 	}

@@ -28,7 +28,7 @@ type server struct {
 }
 
 // newServer returns a server that runs when it is needed. The caller holds the lock.
-func (h *Hub) newServer(in upfile.Server) (*server, error) {
+func (h *Hub) newServer(in upfile.Server) *server {
 	h.made++
 	s := &server{Server: in, version: h.made, reached: in.Spec.Fingerprint(), joined: new(sync.WaitGroup)}
 	front := h.options.Front
@@ -37,11 +37,9 @@ func (h *Hub) newServer(in upfile.Server) (*server, error) {
 	o := h.sessionOptions(in)
 	closeRemote := func() {}
 	if in.Spec.URL != "" {
-		remote, err := upstream.NewRemote(in.Spec) // all sessions use the same connections
-		if err != nil {
-			return nil, err
-		}
-		o.Remote, front.Reachable, closeRemote = remote, remote.Reach, remote.Close
+		if remote, err := upstream.NewRemote(in.Spec); err == nil { // all sessions use the same connections
+			o.Remote, front.Reachable, closeRemote = remote, remote.Reach, remote.Close
+		} // else each session says what is wrong with the URL: the variables of its client may make another one of it
 	}
 	front.Session = o
 	s.gateway = gateway.New(front, h.addr())
@@ -52,7 +50,7 @@ func (h *Hub) newServer(in upfile.Server) (*server, error) {
 		end()
 		closeRemote()
 	})
-	return s, nil
+	return s
 }
 
 // sessionOptions returns how the sessions with a server are run.

@@ -131,7 +131,7 @@ func (r *reader) complete(s *Server) {
 		s.origin.unusable = errConnect.Error()
 	}
 	s.origin.limits = s.limits()
-	if entry := s.origin.entry; entry != nil && entry.Config.InProject() && err == nil {
+	if entry := s.origin.entry; entry != nil && entry.Config.InProject() {
 		s.origin.target = target(s.origin.entryAt("", environ))
 		if target(s.origin.entryAt("", nil)) != s.origin.target {
 			s.origin.resolved = s.origin.target

@@ -208,6 +208,26 @@ func TestConfirmedAsItResolves(t *testing.T) {
 	}
 }
 
+// What a variable makes of a project's entry for one client was not confirmed if gauze up does not have the variable.
+func TestAVariableThatGauzeUpDoesNotHave(t *testing.T) {
+	for path, c := range map[string]struct{ client, text string }{
+		".vscode/mcp.json":      {"vscode", `{"servers": {"theirs": {"command": "${env:TOOL}", "args": ["x"]}}}`},
+		".gemini/settings.json": {"gemini-cli", `{"mcpServers": {"theirs": {"httpUrl": "$TOOL"}}}`},
+		".cursor/mcp.json":      {"cursor", `{"mcpServers": {"theirs": {"command": "${env:TOOL}"}}}`},
+		"opencode.json":         {"opencode", `{"mcp": {"theirs": {"type": "local", "command": ["{env:TOOL}", "x"]}}}`},
+	} {
+		p := newPerson(t)
+		p.write("project/.git/HEAD", "")
+		p.write("project/"+path, c.text)
+		p.write("project/up.yaml", "include: ["+c.client+"]\n")
+		p.mustRead("project/up.yaml").Server("theirs").Confirm()
+		s := p.mustRead("project/up.yaml").Server("theirs")
+		if spec, err := s.At(p.dir, []string{"TOOL=https://evil.example.com"}); err == nil {
+			t.Errorf("%s: starts %s%s, which was not confirmed", path, spec.Command, spec.URL)
+		}
+	}
+}
+
 func TestDiff(t *testing.T) {
 	p := newPerson(t, "KEY=1")
 	p.write(".cursor/mcp.json", `{"mcpServers": {"live": {"command": "a"}, "still": {"command": "s"}}}`)
