@@ -39,7 +39,7 @@ func (h *Hub) newServer(in upfile.Server) *server {
 	if in.Spec.URL != "" {
 		if remote, err := upstream.NewRemote(in.Spec); err == nil { // all sessions use the same connections
 			o.Remote, front.Reachable, closeRemote = remote, remote.Reach, remote.Close
-		} // else each session says what is wrong with the URL: the variables of its client may make another one of it
+		} // else each session says what is wrong with the URL: the variables of its client may make a different URL of it
 	}
 	front.Session = o
 	s.gateway = gateway.New(front, h.addr())

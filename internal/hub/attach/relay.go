@@ -70,7 +70,7 @@ func (r *relay) use(conn *Conn) {
 	r.conn = conn
 	r.change.Broadcast()
 	if len(r.held) > 0 {
-		go r.passHeld() // who has to read what gauze up says does not wait until it reads
+		go r.passHeld() // what gauze up says is read meanwhile
 	}
 	if conn.ending {
 		conn.leaving()
@@ -207,7 +207,7 @@ func (r *relay) toClient(ctx context.Context, conn *Conn, l *lines) error {
 			return err
 		}
 		if conn.ending {
-			go r.settled() // who sends has the lock, and may wait for what is read here
+			go r.settled() // a sender has the lock, and may wait for what is read here
 		}
 	}
 }
