@@ -8,7 +8,7 @@
 // answered the same way with processes of their own must be answered the same way by the shared one. An answer that differs
 // between runs with processes of their own is random, and not compared.
 //
-// A server is proven if it started, enough answers were compared, enough of them were results, none differed, it asked no
+// A server is proven if it started, enough answers were compared, enough and most of them were results, none differed, it asked no
 // questions, and nothing it does depends on who asked before (stateful.go). Servers that are proven belong into
 // internal/hub/shared/proven.txt, which main_test.go compares with the table.
 package main
@@ -119,7 +119,7 @@ func (r row) verdict() string {
 		return "asks its client (" + r.asked + ")"
 	case stateful[r.Package] != "":
 		return "state: " + stateful[r.Package]
-	case r.compared < minCompared || r.results < minResults:
+	case r.compared < minCompared || r.results < minResults || 2*r.results < r.compared:
 		return "too few results here"
 	}
 	return "proven"

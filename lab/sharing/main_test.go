@@ -47,12 +47,13 @@ func TestVerdict(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	apart := [2]transcript{{answers: map[string]string{"same": `"result":{}`, "differs": `"result":{"n":1}`, "random": "1", "error": `"result":{"isError":true}`}},
-		{answers: map[string]string{"same": `"result":{}`, "differs": `"result":{"n":1}`, "random": "2", "error": `"result":{"isError":true}`}}}
-	together := transcript{answers: map[string]string{"same": `"result":{}`, "differs": `"result":{"n":2}`, "random": "3", "error": `"result":{"isError":true}`}}
+	const inWords = `"result":{"content":[{"type":"text","text":"{\"ok\":false,\"error\":\"not_authed\"}"}]}`
+	apart := [2]transcript{{answers: map[string]string{"words": inWords, "same": `"result":{}`, "differs": `"result":{"n":1}`, "random": "1", "error": `"result":{"isError":true}`}},
+		{answers: map[string]string{"words": inWords, "same": `"result":{}`, "differs": `"result":{"n":1}`, "random": "2", "error": `"result":{"isError":true}`}}}
+	together := transcript{answers: map[string]string{"words": inWords, "same": `"result":{}`, "differs": `"result":{"n":2}`, "random": "3", "error": `"result":{"isError":true}`}}
 	var r row
 	r.compare(apart, together)
-	if r.compared != 3 || r.results != 2 || r.random != 1 || len(r.differences) != 1 || !strings.HasPrefix(r.differences[0], "differs") {
+	if r.compared != 4 || r.results != 2 || r.random != 1 || len(r.differences) != 1 || !strings.HasPrefix(r.differences[0], "differs") {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -91,7 +91,7 @@ func (r *row) compare(apart [2]transcript, together transcript) {
 }
 
 // isError finds errors that a server does not mark as such.
-var isError = regexp.MustCompile(`(?i)"text":"(error|failed)`)
+var isError = regexp.MustCompile(`(?i)"text":"(error|failed|\{.{0,40}\\"error\\":)`)
 
 // workplace is where a server works: the same directory in the same state before each run.
 type workplace struct {
