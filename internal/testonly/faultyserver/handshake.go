@@ -85,7 +85,7 @@ func (s *server) applyDiscoverFaults() (answer bool) {
 	if a := s.cfg.faults["exit-on-discover"]; a.fires(s.memory) {
 		s.exit(a)
 	}
-	if s.cfg.faults["ignore-discover"].fires(s.memory) {
+	if a := s.cfg.faults["ignore-discover"]; s.called.Load() >= int32(a.number("calls")) && a.fires(s.memory) {
 		return false
 	}
 	if a := s.cfg.faults["late-discover"]; a.fires(s.memory) {

@@ -30,8 +30,8 @@ type server struct {
 	store        *store
 	active       map[string]*armed // faults decided at start that apply to this generation
 	handlers     sync.WaitGroup
-	received     int // messages read so far; used only by the loop
-	called       int // tool calls among them
+	received     int          // messages read so far; used only by the loop
+	called       atomic.Int32 // tool calls among them
 	storm        sync.Once
 	handles      atomic.Int64
 	toolsChanged atomic.Bool   // change_tools was called an odd number of times
@@ -101,9 +101,9 @@ func (s *server) receive(ctx context.Context, line []byte) {
 		s.exit(a)
 	}
 	if bytes.Contains(line, []byte(`"tools/call"`)) {
-		s.called++
+		s.called.Add(1)
 	}
-	if a := s.active["hang"]; a != nil && s.received > a.number("n") && (!a.has("calls") || s.called > a.number("calls")) {
+	if a := s.active["hang"]; a != nil && s.received > a.number("n") && (!a.has("calls") || s.called.Load() > int32(a.number("calls"))) {
 		s.out.silence()
 		return
 	}
