@@ -44,7 +44,7 @@ const hurried = "TEST_HURRIED=1"
 // unhurried runs gauze, which waits at its end for as long as a busy machine takes, and elsewhere no
 // longer than a test needs.
 func unhurried() int {
-	taskBackoff, lingering = 100*time.Millisecond, 15*time.Second
+	taskBackoff, lingering, startAnswer = 100*time.Millisecond, 15*time.Second, 20*time.Second
 	if name, value, _ := strings.Cut(hurried, "="); os.Getenv(name) != value {
 		lastOutputTimeout, maxExportWait, serviceWait = patience.Limit(), patience.Limit(), patience.Limit()
 	} else {

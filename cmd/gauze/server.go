@@ -36,8 +36,13 @@ type serverFlags struct {
 	noHeal         bool
 }
 
+// startAnswer is how long a client waits for a session that cannot begin, once it is known why: 0 is the usual time. The
+// tests set it, because three starts decide what the answer says.
+var startAnswer time.Duration
+
 func (f *serverFlags) add(flags *pflag.FlagSet) {
 	f.addServer(flags)
+	f.wrap.Timing.StartAnswer = startAnswer
 	flags.BoolVar(&f.wrap.Lazy, "lazy", false, "start the server only when a client needs it, and stop it when it is not in use; what it said the last time answers the rest")
 	flags.DurationVar(&f.wrap.Idle, "idle", defaultIdle, "`time` without use after which --lazy stops the server; 0 never stops it. Setting it implies --lazy")
 	flags.StringVar(&f.wrap.Known.Lock, "lock", "", "`policy` for calls of tools that have changed since they were first listed: warn (send them; the default), ask (ask the user in the client) or block. To accept the tools as they are now, use gauze lock")
