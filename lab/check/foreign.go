@@ -69,7 +69,7 @@ func checkFor(goos string) func(context.Context, io.Writer) (tally, error) {
 		}
 		look := func(dir string, patterns ...string) func() error {
 			return func() error {
-				loaded, err := loadFor(ctx, goos, root, filepath.Join(root, dir), patterns...)
+				loaded, err := loadFor(ctx, goos, filepath.Join(root, dir), patterns...)
 				if err != nil {
 					return err
 				}
@@ -85,8 +85,8 @@ func checkFor(goos string) func(context.Context, io.Writer) (tally, error) {
 	}
 }
 
-// loadFor loads packages of a module of the tree at root, with their tests.
-func loadFor(ctx context.Context, goos, root, dir string, patterns ...string) ([]*packages.Package, error) {
+// loadFor loads packages of the module in a directory, with their tests.
+func loadFor(ctx context.Context, goos, dir string, patterns ...string) ([]*packages.Package, error) {
 	loaded, err := packages.Load(&packages.Config{
 		Context: ctx,
 		Dir:     dir,
@@ -94,7 +94,7 @@ func loadFor(ctx context.Context, goos, root, dir string, patterns ...string) ([
 		Env:     append(os.Environ(), "GOOS="+goos),
 		Tests:   true,
 		ParseFile: func(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
-			return parseFor(fset, root, name, src)
+			return parseFor(fset, dir, name, src)
 		},
 	}, patterns...)
 	// The main packages of tests are generated.
@@ -102,9 +102,9 @@ func loadFor(ctx context.Context, goos, root, dir string, patterns ...string) ([
 }
 
 // parseFor parses a file. What functions of other modules do is not checked, only what they are.
-func parseFor(fset *token.FileSet, root, name string, src []byte) (*ast.File, error) {
+func parseFor(fset *token.FileSet, dir, name string, src []byte) (*ast.File, error) {
 	file, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
-	if file == nil || strings.HasPrefix(name, root+string(filepath.Separator)) {
+	if file == nil || strings.HasPrefix(name, dir+string(filepath.Separator)) {
 		return file, err
 	}
 	for _, decl := range file.Decls {
