@@ -178,9 +178,9 @@ func (h Home) paths(p Place) (all []string) {
 // folders returns the project, if there is one, and, if up is set, the directories above it up to the
 // root of the repository.
 func (h Home) folders(up bool) (all []string) {
-	root, ok := h.Repository()
-	if !up || !ok {
-		root = h.Project
+	root := h.Project
+	if up {
+		root = h.Root()
 	}
 	for dir := h.Project; dir != ""; dir = h.parent(dir) {
 		if all = append(all, dir); dir == root {

@@ -55,7 +55,8 @@ func (s *Server) serve(g *generation, w http.ResponseWriter, r *http.Request) {
 // the request before checking anything.
 func (x *exchange) read() (m *message, ok bool) {
 	if x.r.Method == http.MethodPost && x.armedFor(nil, inBody) != nil {
-		_, _ = io.CopyN(io.Discard, x.r.Body, min(max(1, x.r.ContentLength/2), 1<<20)) // far from the end, whatever the buffers' size
+		_ = x.c.SetReadBuffer(1 << 16)                                                 // Linux lets it grow to tens of MB
+		_, _ = io.CopyN(io.Discard, x.r.Body, min(max(1, x.r.ContentLength/2), 1<<16)) // far from the end
 		x.c.reset()
 		return nil, false
 	}

@@ -99,7 +99,7 @@ const (
 // Faults is the table of all faults.
 var Faults = []Row{
 	{Fault: RSTOnAccept, stage: atAccept, About: "a new connection is reset before anything is read; connections that are already open are not affected"},
-	{Fault: RSTInBody, stage: inBody, About: "reset after reading half of the request body, at most 1 MiB; visible with bodies larger than the socket buffers"},
+	{Fault: RSTInBody, stage: inBody, About: "reset after reading half of the request body, at most 64 KiB; visible with bodies larger than the socket buffers, such as 6 MiB"},
 
 	{Fault: RSTBeforeEffect, stage: before, do: rst, About: "whole request read, not executed, reset before the first byte of the response"},
 	{Fault: FINBeforeEffect, stage: before, do: fin, About: "whole request read, not executed, closed before the first byte of the response"},

@@ -299,7 +299,7 @@ func TestRSTInBodyComesBeforeTheRequestIsComplete(t *testing.T) {
 	p := legacyPeer(t, s)
 	before := len(s.Requests())
 	s.Arm(RSTInBody, 1)
-	got := p.call("append", `{"key":"k","value":"`+strings.Repeat("x", 32<<20)+`"}`)
+	got := p.call("append", `{"key":"k","value":"`+strings.Repeat("x", 6<<20)+`"}`)
 	if got.err == nil || got.status != 0 {
 		t.Errorf("not broken: %v", got)
 	}
