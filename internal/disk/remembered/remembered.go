@@ -120,14 +120,13 @@ func prune(dir, suffix string, most int) {
 	if len(entries) < most {
 		return
 	}
-	age := func(e os.DirEntry) time.Time {
-		info, err := e.Info()
-		if err != nil {
-			return time.Time{}
+	written := map[string]time.Time{}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			written[e.Name()] = info.ModTime()
 		}
-		return info.ModTime()
 	}
-	slices.SortFunc(entries, func(a, b os.DirEntry) int { return age(a).Compare(age(b)) })
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return written[a.Name()].Compare(written[b.Name()]) })
 	for _, e := range entries[:len(entries)-most+1] {
 		os.Remove(filepath.Join(dir, e.Name()))
 	}
