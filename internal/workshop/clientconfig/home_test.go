@@ -253,3 +253,29 @@ func archives(t *testing.T, pattern string) []archive {
 }
 
 func (a archive) name() string { return strings.TrimSuffix(filepath.Base(a.path), ".txtar") }
+
+// counting is a Disk that counts how often each path is looked at.
+type counting struct {
+	memory
+	looks map[string]int
+}
+
+func (d counting) Lstat(path string) (fs.FileInfo, error) {
+	d.looks[path]++
+	return d.memory.Lstat(path)
+}
+
+func TestTheRepositoryIsLookedForOncePerLook(t *testing.T) {
+	disk := counting{memory{files: map[string]string{"/me/work/.git/HEAD": "", "/me/work/opencode.json": "{}", "/me/work/deep/opencode.json": "{}"}}, map[string]int{}}
+	h := Home{OS: "linux", Home: "/me", Project: "/me/work/deep", Disk: disk}
+	if found := len(h.Find()); found < 2 {
+		t.Fatalf("%d files", found)
+	}
+	if n := disk.looks["/me/work/deep/.git"]; n != 1 {
+		t.Errorf("looked %d times", n)
+	}
+	disk.files["/me/work/deep/.git/HEAD"] = ""
+	if got := h.Root(); got != "/me/work/deep" {
+		t.Errorf("a repository that is new since the last look: root %s", got)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Home is the user and the project whose files are read. No file outside the places of the table is
@@ -22,6 +23,8 @@ type Home struct {
 	Disk    Disk     // nil for the local disk
 	Gauze   string   // path at which clients find this gauze; empty if it is not known
 	Copy    string   // path of the copy that gauze makes of itself in the user's data directory; empty for none
+
+	root func() string // within one look: what Root has found; nil: it looks
 }
 
 // Disk provides access to files.
@@ -73,6 +76,7 @@ func (h Home) Places(of ...*Client) (files []File) {
 	if len(of) == 0 {
 		of = clients()
 	}
+	h.root = sync.OnceValue(h.Root) // many places need it
 	for _, c := range of {
 		for _, p := range c.Places {
 			for _, where := range h.paths(p) {
@@ -205,6 +209,9 @@ func (h Home) Repository() (string, bool) {
 // Root returns the outermost directory of the project: its repository, or the project itself. Links
 // in the project's files must not leave it.
 func (h Home) Root() string {
+	if h.root != nil {
+		return h.root()
+	}
 	if root, ok := h.Repository(); ok {
 		return root
 	}
