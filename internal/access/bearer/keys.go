@@ -14,8 +14,6 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/time/rate"
-
-	"github.com/gauze-mcp/gauze/internal/wrap/wire"
 )
 
 const (
@@ -32,17 +30,33 @@ const (
 type keySet struct {
 	issuer *issuer
 	now    func() time.Time
-	fetch  *fetcher
+	limit  *rate.Limiter
 
 	mu      sync.Mutex
-	current *oidc.RemoteKeySet
-	due     time.Time // when the keys are fetched again
+	current *keys // nil before the first fetch
+	failure error // of the last fetch
+	due     time.Time
+	begun   int    // the number of fetches so far
+	running *fetch // nil if there is none
 
 	renewing sync.WaitGroup
 }
 
+// keys are the keys that one fetch returned.
+type keys struct {
+	oidc.KeySet
+	number int // of that fetch
+}
+
+// fetch is a request for keys. Its result may be read when done is closed.
+type fetch struct {
+	done chan struct{}
+	keys *keys
+	err  error
+}
+
 func newKeySet(i *issuer, now func() time.Time) *keySet {
-	return &keySet{issuer: i, now: now, fetch: &fetcher{transport: i.transport, limit: rate.NewLimiter(rate.Every(keyInterval), keyBurst)}}
+	return &keySet{issuer: i, now: now, limit: rate.NewLimiter(rate.Every(keyInterval), keyBurst)}
 }
 
 // address returns where the keys are.
@@ -57,123 +71,137 @@ func (k *keySet) address(ctx context.Context) (string, error) {
 	return found.JWKSURI, nil
 }
 
-// VerifySignature returns the payload of a JWT whose algorithm was checked.
+// VerifySignature returns the payload of a JWT whose algorithm was checked. The token is invalid
+// only if keys do not fit that were fetched after it arrived: its key may be as new as it is. While
+// fetches are limited, the newest keys decide.
 func (k *keySet) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
-	keys, err := k.keys(ctx, jwt)
-	if err != nil {
-		return nil, err
-	}
-	payload, err := keys.VerifySignature(ctx, jwt)
-	switch {
-	case err == nil:
-		return payload, nil
-	case k.fetchFailed(err):
-		return nil, &Unavailable{k.issuer.name, fmt.Errorf("no keys: %w", err)}
-	}
-	return nil, &Invalid{"the token is not signed with a key from " + k.issuer.name}
-}
-
-// keys returns the keys in use. If they are old it also fetches new ones, in the background.
-func (k *keySet) keys(ctx context.Context, jwt string) (*oidc.RemoteKeySet, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.current == nil {
-		k.mu.Unlock()
-		address, err := k.address(ctx)
-		k.mu.Lock()
-		if err != nil {
+	known, arrived := k.inUse(ctx)
+	for {
+		if known != nil {
+			payload, err := known.VerifySignature(ctx, jwt)
+			switch {
+			case err == nil:
+				return payload, nil
+			case strings.HasPrefix(err.Error(), "fetching keys"):
+				return nil, &Unavailable{k.issuer.name, fmt.Errorf("no keys: %w", err)}
+			case known.number > arrived:
+				return nil, k.invalid()
+			}
+		}
+		next, err := k.newer(ctx, known)
+		switch {
+		case err != nil:
 			return nil, err
+		case next == known:
+			return nil, k.invalid()
 		}
-		if k.current == nil {
-			k.current, k.due = k.at(address), k.now().Add(maxKeyAge)
-		}
+		known = next
 	}
-	if now := k.now(); now.After(k.due) {
-		k.due = now.Add(maxKeyAge) // one attempt
-		k.renewing.Go(func() { k.renew(context.WithoutCancel(ctx), jwt) })
-	}
-	return k.current, nil
 }
 
-// at returns the key set at an address.
-func (k *keySet) at(address string) *oidc.RemoteKeySet {
-	return oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), newClient(k.fetch)), address)
+func (k *keySet) invalid() error {
+	return &Invalid{"the token is not signed with a key from " + k.issuer.name}
 }
 
-// renew replaces the keys if the issuer can be reached. A new key set fetches its keys for the first
-// token, whichever it is.
-func (k *keySet) renew(ctx context.Context, jwt string) {
-	k.issuer.read(ctx) // the address may have changed
-	address, err := k.address(ctx)
-	if err != nil {
-		return
-	}
-	next := k.at(address)
-	if _, err := next.VerifySignature(ctx, jwt); err != nil && (k.fetchFailed(err) || errors.Is(err, errTooSoon)) {
-		return
-	}
+// inUse returns the keys in use and the number of fetches so far. If the keys are old, new ones are
+// fetched in the background.
+func (k *keySet) inUse(ctx context.Context) (*keys, int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.current = next
+	if now := k.now(); k.current != nil && now.After(k.due) {
+		k.due = now.Add(maxKeyAge) // one attempt
+		k.renewing.Go(func() {
+			k.issuer.read(context.WithoutCancel(ctx)) // the address may have changed
+			k.mu.Lock()
+			f := k.fetch(ctx)
+			k.mu.Unlock()
+			<-f.done
+		})
+	}
+	return k.current, k.begun
 }
 
-// fetchFailed reports whether an error of a RemoteKeySet is about the issuer, not about the token.
-func (k *keySet) fetchFailed(err error) bool {
-	return strings.HasPrefix(err.Error(), "fetching keys") && !errors.Is(err, errTooSoon)
+// newer returns newer keys than these, or these if they have just been fetched.
+func (k *keySet) newer(ctx context.Context, known *keys) (*keys, error) {
+	k.mu.Lock()
+	if k.current != known {
+		defer k.mu.Unlock()
+		return k.current, nil
+	}
+	f := k.fetch(ctx)
+	k.mu.Unlock()
+	select {
+	case <-f.done:
+		return f.keys, f.err
+	case <-ctx.Done():
+		return nil, &Unavailable{k.issuer.name, errors.New("it did not respond in time")}
+	}
+}
+
+// fetch returns the fetch that is running, or begins one. The caller holds the lock.
+func (k *keySet) fetch(ctx context.Context) *fetch {
+	if k.running != nil {
+		return k.running
+	}
+	k.begun++
+	f, number := &fetch{done: make(chan struct{})}, k.begun
+	k.running = f
+	go func() {
+		found, err := k.read(context.WithoutCancel(ctx))
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		switch {
+		case err == nil:
+			k.current, k.due = &keys{found, number}, k.now().Add(maxKeyAge)
+			fallthrough
+		case !errors.Is(err, errTooSoon):
+			k.failure = err
+		}
+		f.keys, f.err = k.current, k.failure
+		k.running = nil
+		close(f.done)
+	}()
+	return f
 }
 
 // errTooSoon means that the keys have just been fetched.
 var errTooSoon = errors.New("the keys have just been fetched")
 
-// fetcher fetches key sets: rarely, and only what can be one.
-type fetcher struct {
-	transport http.RoundTripper
-	limit     *rate.Limiter
-
-	mu   sync.Mutex
-	last error // of the last request
-}
-
-func (f *fetcher) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !f.limit.Allow() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.last != nil {
-			return nil, f.last
-		}
-		return nil, errTooSoon
-	}
-	response, err := f.fetchDocument(r)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.last = err
-	return response, err
-}
-
-// fetchDocument returns a response of status 200 with a JSON object, completely read.
-func (f *fetcher) fetchDocument(r *http.Request) (*http.Response, error) {
-	response, err := f.transport.RoundTrip(r)
+// read reads the keys from the issuer.
+func (k *keySet) read(ctx context.Context) (oidc.KeySet, error) {
+	address, err := k.address(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("it responded with %s", response.Status)
-	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxDocument+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("the response was cut off: %w", err)
-	case len(body) > maxDocument:
-		return nil, fmt.Errorf("the response is larger than %d bytes", maxDocument)
+	if !k.limit.Allow() {
+		return nil, errTooSoon
 	}
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
-	if wire.DecodeExact(body, &set) != nil || set.Keys == nil {
-		return nil, errors.New("the response is not a set of keys")
+	err = k.issuer.get(ctx, address, &set)
+	if err == nil && set.Keys == nil {
+		err = errors.New("the response is not a set of keys")
 	}
-	body, err = json.Marshal(set) // package oidc would also accept Keys
-	response.Body = io.NopCloser(bytes.NewReader(body))
-	return response, err
+	if _, ok := errors.AsType[*Unavailable](err); ok {
+		return nil, err
+	}
+	if err != nil {
+		return nil, &Unavailable{k.issuer.name, fmt.Errorf("no keys: %w", err)}
+	}
+	document, err := json.Marshal(set) // package oidc would also accept Keys
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Transport: fixed(document)}
+	return oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), client), address), nil
+}
+
+// fixed answers every request with a document. Package oidc reads the keys from it, those with an
+// algorithm that it knows: its own fetches would answer a token with keys from before its arrival.
+type fixed []byte
+
+func (f fixed) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Header: http.Header{}, Request: r,
+		Body: io.NopCloser(bytes.NewReader(f))}, nil
 }

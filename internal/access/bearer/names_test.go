@@ -114,7 +114,7 @@ func TestKeysMatchByTheirExactName(t *testing.T) {
 		`{"keys":[],"keys":` + own + `}`: "unavailable",
 	} {
 		v := verifier(t, i, nil)
-		v.keys.fetch.transport = replacing{v.issuer.transport, bearertest.KeysPath, body}
+		v.issuer.client.Transport = replacing{v.issuer.transport, bearertest.KeysPath, body}
 		if got := outcome(v.Verify(t.Context(), token)); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", body, got, want)
 		}
