@@ -5,6 +5,8 @@ package realtest
 import (
 	"os/exec"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // The newest version of each era that all the clients and servers know.
@@ -44,7 +46,7 @@ func TestSlowStartKeepsTheSession(t *testing.T) {
 	for _, p := range half(t, []pair{{goSDK, timeServer}, {goSDK, everything}, {mcpGo, timeServer}}) {
 		t.Run(p.name(), func(t *testing.T) {
 			t.Parallel()
-			s := open(t, p, setup{launch: slowly})
+			s := open(t, p, setup{launch: slowly, options: []string{"--patience", patience.Limit().String()}})
 			s.wantRead()
 			s.killAll()
 			s.wantRead()
