@@ -348,6 +348,78 @@ func TestARemovedKeyEnds(t *testing.T) {
 	}
 }
 
+func TestTheAddressOfTheKeysMoves(t *testing.T) {
+	i, other := startIssuer(t, ""), startIssuer(t, "")
+	now := time.Now()
+	v := verifier(t, i, func(c *Config) { c.now = func() time.Time { return now } })
+	v.keys.limit.SetBurst(1000)
+	if got := outcome(v.Verify(t.Context(), i.Token(i.Claims(audience, nil)))); got != "accepted alice/editor" {
+		t.Fatal(got)
+	}
+	other.Rotate("moved")
+	i.ChangeMetadata(func(meta map[string]any) { meta["jwks_uri"] = other.URL + bearertest.KeysPath })
+	fresh := other.Token(i.Claims(audience, nil))
+	// Each of these also makes gauze fetch the keys, at the old address.
+	for range 3 {
+		now = now.Add(maxKeyAge/2 + time.Second)
+		v.Verify(t.Context(), fresh)
+		v.keys.renewing.Wait()
+	}
+	if got := outcome(v.Verify(t.Context(), fresh)); got != "accepted alice/editor" {
+		t.Error(got)
+	}
+}
+
+func TestKeysThatCouldNotBeRenewedAreTriedAgain(t *testing.T) {
+	i := startIssuer(t, "")
+	now := time.Now()
+	v := verifier(t, i, func(c *Config) { c.now = func() time.Time { return now } })
+	old := i.Token(i.Claims(audience, nil))
+	verify := func(later time.Duration) string {
+		now = now.Add(later)
+		v.Verify(t.Context(), old)
+		v.keys.renewing.Wait()
+		return outcome(v.Verify(t.Context(), old))
+	}
+	verify(0)
+	i.Rotate("second")
+	i.SetDown(true)
+	if got := verify(maxKeyAge + time.Second); got != "accepted alice/editor" {
+		t.Errorf("while the issuer is down: %s", got)
+	}
+	i.SetDown(false)
+	if got := verify(renewalPause + time.Second); !strings.HasPrefix(got, "invalid") {
+		t.Errorf("after the issuer is back: %s", got)
+	}
+}
+
+func TestKeysAreNotThoseThatAProxyKept(t *testing.T) {
+	i := startIssuer(t, "")
+	v := verifier(t, i, nil)
+	strict := &asked{RoundTripper: v.issuer.transport}
+	v.issuer.client.Transport = strict
+	if got := outcome(v.Verify(t.Context(), i.Token(i.Claims(audience, nil)))); got != "accepted alice/editor" {
+		t.Fatal(got)
+	}
+	if got := strict.last.Get("Cache-Control"); got != "no-cache" {
+		t.Errorf("Cache-Control: %q", got)
+	}
+	if got := strict.last.Get("Accept"); !strings.Contains(got, "application/jwk-set+json") || !strings.Contains(got, "application/json") {
+		t.Errorf("Accept: %q", got)
+	}
+}
+
+// asked keeps the header of the last request.
+type asked struct {
+	http.RoundTripper
+	last http.Header
+}
+
+func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.last = r.Header
+	return a.RoundTripper.RoundTrip(r)
+}
+
 func TestMetadataIsFoundWhereIssuersHaveIt(t *testing.T) {
 	for _, test := range []struct{ issuer, path string }{
 		{"", "/.well-known/oauth-authorization-server"},

@@ -125,7 +125,7 @@ func (i *issuer) discover(ctx context.Context) (*metadata, error) {
 	var missing error
 	for _, address := range metadataAddresses(i.name) {
 		var found metadata
-		err := i.get(ctx, address, &found)
+		err := i.get(ctx, address, "application/json", &found)
 		if down, ok := errors.AsType[*Unavailable](err); ok {
 			return nil, down
 		}
@@ -169,12 +169,13 @@ func metadataAddresses(issuer string) []string {
 }
 
 // get reads a JSON document into a struct. The error is *Unavailable if the issuer may answer later.
-func (i *issuer) get(ctx context.Context, address string, document any) error {
+func (i *issuer) get(ctx context.Context, address, types string, document any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Accept", "application/json")
+	r.Header.Set("Accept", types)
+	r.Header.Set("Cache-Control", "no-cache") // what a proxy has kept may be older than a token
 	return i.send(r, document)
 }
 

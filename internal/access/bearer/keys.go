@@ -1,18 +1,14 @@
 package bearer
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
 	"golang.org/x/time/rate"
 )
 
@@ -24,6 +20,8 @@ const (
 	// unknown key.
 	keyInterval = 5 * time.Second
 	keyBurst    = 5
+	// renewalPause is how long keys are used after new ones could not be fetched.
+	renewalPause = 30 * time.Second
 )
 
 // keySet has the keys of an issuer. A token with an unknown key makes it fetch them again.
@@ -33,19 +31,32 @@ type keySet struct {
 	limit  *rate.Limiter
 
 	mu      sync.Mutex
-	current *keys // nil before the first fetch
-	failure error // of the last fetch
-	due     time.Time
-	begun   int    // the number of fetches so far
-	running *fetch // nil if there is none
+	current *keys     // nil before the first fetch
+	failure error     // of the last fetch
+	due     time.Time // when they are fetched again
+	begun   int       // the number of fetches so far
+	running *fetch    // nil if there is none
 
 	renewing sync.WaitGroup
 }
 
 // keys are the keys that one fetch returned.
 type keys struct {
-	oidc.KeySet
+	all    []jose.JSONWebKey
 	number int // of that fetch
+}
+
+// payload returns what a token contains, if one of the keys has signed it.
+func (k *keys) payload(token *jose.JSONWebSignature) (payload []byte, ok bool) {
+	id := token.Signatures[0].Header.KeyID
+	for i := range k.all {
+		if key := &k.all[i]; id == "" || key.KeyID == id {
+			if payload, err := token.Verify(key); err == nil {
+				return payload, true
+			}
+		}
+	}
+	return nil, false
 }
 
 // fetch is a request for keys. Its result may be read when done is closed.
@@ -71,20 +82,16 @@ func (k *keySet) address(ctx context.Context) (string, error) {
 	return found.JWKSURI, nil
 }
 
-// VerifySignature returns the payload of a JWT whose algorithm was checked. The token is invalid
-// only if keys do not fit that were fetched after it arrived: its key may be as new as it is. While
-// fetches are limited, the newest keys decide.
-func (k *keySet) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
+// payload returns what a token contains. The token is invalid only if keys do not fit that were fetched after
+// it arrived: its key may be as new as it is. While fetches are limited, the newest keys decide.
+func (k *keySet) payload(ctx context.Context, token *jose.JSONWebSignature) ([]byte, error) {
 	known, arrived := k.inUse(ctx)
 	for {
 		if known != nil {
-			payload, err := known.VerifySignature(ctx, jwt)
-			switch {
-			case err == nil:
+			if payload, ok := known.payload(token); ok {
 				return payload, nil
-			case strings.HasPrefix(err.Error(), "fetching keys"):
-				return nil, &Unavailable{k.issuer.name, fmt.Errorf("no keys: %w", err)}
-			case known.number > arrived:
+			}
+			if known.number > arrived {
 				return nil, k.invalid()
 			}
 		}
@@ -109,16 +116,24 @@ func (k *keySet) inUse(ctx context.Context) (*keys, int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if now := k.now(); k.current != nil && now.After(k.due) {
-		k.due = now.Add(maxKeyAge) // one attempt
-		k.renewing.Go(func() {
-			k.issuer.read(context.WithoutCancel(ctx)) // the address may have changed
-			k.mu.Lock()
-			f := k.fetch(ctx)
-			k.mu.Unlock()
-			<-f.done
-		})
+		k.due = now.Add(renewalPause)
+		k.renewing.Go(func() { k.renew(context.WithoutCancel(ctx)) })
 	}
 	return k.current, k.begun
+}
+
+// renew fetches new keys, perhaps from a new address.
+func (k *keySet) renew(ctx context.Context) {
+	k.issuer.read(ctx)
+	k.mu.Lock()
+	old, f := k.current, k.fetch(ctx)
+	k.mu.Unlock()
+	<-f.done
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.current != old {
+		k.due = k.now().Add(maxKeyAge)
+	}
 }
 
 // newer returns newer keys than these, or these if they have just been fetched.
@@ -152,7 +167,9 @@ func (k *keySet) fetch(ctx context.Context) *fetch {
 		defer k.mu.Unlock()
 		switch {
 		case err == nil:
-			k.current, k.due = &keys{found, number}, k.now().Add(maxKeyAge)
+			if k.current = (&keys{found, number}); k.due.IsZero() {
+				k.due = k.now().Add(maxKeyAge) // from now on only renew moves it, which also reads the metadata
+			}
 			fallthrough
 		case !errors.Is(err, errTooSoon):
 			k.failure = err
@@ -167,8 +184,8 @@ func (k *keySet) fetch(ctx context.Context) *fetch {
 // errTooSoon means that the keys have just been fetched.
 var errTooSoon = errors.New("the keys have just been fetched")
 
-// read reads the keys from the issuer.
-func (k *keySet) read(ctx context.Context) (oidc.KeySet, error) {
+// read reads the keys from the issuer. A key that cannot be used is ignored (RFC 7517, section 5).
+func (k *keySet) read(ctx context.Context) ([]jose.JSONWebKey, error) {
 	address, err := k.address(ctx)
 	if err != nil {
 		return nil, err
@@ -179,29 +196,28 @@ func (k *keySet) read(ctx context.Context) (oidc.KeySet, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
-	err = k.issuer.get(ctx, address, &set)
-	if err == nil && set.Keys == nil {
-		err = errors.New("the response is not a set of keys")
-	}
-	if _, ok := errors.AsType[*Unavailable](err); ok {
+	err = k.issuer.get(ctx, address, keyTypes, &set)
+	if _, down := errors.AsType[*Unavailable](err); down {
 		return nil, err
+	}
+	var usable []jose.JSONWebKey
+	for _, text := range set.Keys {
+		var key jose.JSONWebKey
+		if json.Unmarshal(text, &key) == nil {
+			usable = append(usable, key)
+		}
+	}
+	switch {
+	case err == nil && set.Keys == nil:
+		err = errors.New("the response is not a set of keys")
+	case err == nil && len(usable) == 0 && len(set.Keys) > 0:
+		err = errors.New("none of the keys can be used")
 	}
 	if err != nil {
 		return nil, &Unavailable{k.issuer.name, fmt.Errorf("no keys: %w", err)}
 	}
-	document, err := json.Marshal(set) // package oidc would also accept Keys
-	if err != nil {
-		return nil, err
-	}
-	client := &http.Client{Transport: fixed(document)}
-	return oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), client), address), nil
+	return usable, nil
 }
 
-// fixed answers every request with a document. Package oidc reads the keys from it, those with an
-// algorithm that it knows: its own fetches would answer a token with keys from before its arrival.
-type fixed []byte
-
-func (f fixed) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Header: http.Header{}, Request: r,
-		Body: io.NopCloser(bytes.NewReader(f))}, nil
-}
+// keyTypes are the content types of a set of keys.
+const keyTypes = "application/jwk-set+json, application/json;q=0.9, */*;q=0.1"

@@ -121,6 +121,26 @@ func TestKeysMatchByTheirExactName(t *testing.T) {
 	}
 }
 
+func TestAKeyThatCannotBeUsedIsIgnored(t *testing.T) {
+	i := startIssuer(t, "")
+	token, own := i.Token(i.Claims(audience, nil)), string(i.PublicKey())
+	foreign := bearertest.Sign(map[string]any{"alg": "ES256", "kid": "new"}, i.Claims(audience, nil), newKey(t))
+	for _, other := range []string{`null`, `"text"`, `[]`, `{"kty":"EC","crv":"secp256k1","x":"AQ","y":"AQ","kid":"x"}`, `{"kty":"new"}`} {
+		v := verifier(t, i, nil)
+		v.issuer.client.Transport = replacing{v.issuer.transport, bearertest.KeysPath, `{"keys":[` + other + `,` + own + `]}`}
+		if got := outcome(v.Verify(t.Context(), token)); got != "accepted alice/editor" {
+			t.Errorf("beside %s: %s", other, got)
+		}
+		v.issuer.client.Transport = replacing{v.issuer.transport, bearertest.KeysPath, `{"keys":[` + other + `]}`}
+		if got := outcome(v.Verify(t.Context(), foreign)); !strings.HasPrefix(got, "unavailable") {
+			t.Errorf("with nothing but %s: %s", other, got)
+		}
+		if got := outcome(v.Verify(t.Context(), token)); got != "accepted alice/editor" {
+			t.Errorf("after nothing but %s: %s", other, got)
+		}
+	}
+}
+
 // replacing replaces the response of one path.
 type replacing struct {
 	http.RoundTripper
