@@ -66,7 +66,7 @@ func doctorCommand() *cobra.Command {
 }
 
 func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
-	specs, names, err := specsOf(args)
+	specs, names, err := specsOf(args, isConfigured)
 	switch {
 	case err != nil:
 		return err
@@ -86,12 +86,24 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 	return f.runFleet(cmd, names)
 }
 
-// specsOf separates command lines and URLs from names of servers.
-func specsOf(args []string) (specs []launch.Spec, names []string, err error) {
+// isConfigured reports whether a client has a server of this name.
+func isConfigured(name string) bool {
+	fl, err := fleetHere()
+	if err != nil {
+		return false
+	}
+	_, err = fl.Look().Choose(fleet.Choice{Names: []string{name}})
+	return err == nil
+}
+
+// specsOf separates command lines and URLs from names of servers, which may contain spaces.
+func specsOf(args []string, isName func(string) bool) (specs []launch.Spec, names []string, err error) {
 	for i, arg := range args {
 		switch words := doctor.SplitCommand(arg); {
 		case len(words) == 0:
 			return nil, nil, fmt.Errorf("invalid SERVER: argument %d is empty", i+1)
+		case strings.ContainsAny(arg, " \t") && isName(arg):
+			names = append(names, arg)
 		case strings.ContainsAny(arg, " \t"):
 			specs = append(specs, launch.Spec{Command: words[0], Args: words[1:]})
 		case strings.Contains(arg, "://"):

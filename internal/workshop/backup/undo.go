@@ -123,11 +123,11 @@ func (s Store) changedSince(e Entry, current string) (ours bool, err error) {
 	}
 	force := fmt.Sprintf("to see change %[1]s: gauze undo --diff %[1]s; to undo it anyway, with a backup of the current content: gauze undo %[1]s --force", e.ID)
 	if ours {
-		r.Why = fmt.Sprintf("gauze changed it again after change %s (%s); nothing was written", e.ID, strings.Join(later, ", "))
+		r.Why = fmt.Sprintf("gauze changed it again after change %s (%s); it was left as it is", e.ID, strings.Join(later, ", "))
 		r.Next = fmt.Sprintf("to undo the newest change first: gauze undo %s; %s", later[0], force)
 		return true, r
 	}
-	r.Why = fmt.Sprintf("another program changed it after change %s; nothing was written", e.ID)
+	r.Why = fmt.Sprintf("another program changed it after change %s; it was left as it is", e.ID)
 	r.Next = force
 	return false, r
 }

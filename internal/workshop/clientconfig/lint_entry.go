@@ -183,9 +183,11 @@ func (l entryLinter) address() {
 	case f.NoRemote: // the same server can be run through gauze
 		asRemote := *l.e
 		asRemote.src.fields.NoRemote, asRemote.Transport, asRemote.Wrapped = false, Auto, false
-		rendered, err := l.c.Client.Render(l.c.Written(&asRemote), RenderOptions{Fields: &f})
+		gauze := l.c.Program(l.c.Home.Gauze)
+		rendered, err := l.c.Client.Render(l.c.Written(&asRemote), RenderOptions{Fields: &f, Gauze: gauze})
+		usable := err == nil && (scheme == "http" || scheme == "https" || strings.HasPrefix(address, "$"))
 		what, next := l.client+" does not support URLs in this file", "start the server with gauze run --url, or add it in the app"
-		l.report("remote-not-supported", where, what, next, when(err == nil, set(rendered, l.e.Path))...)
+		l.report("remote-not-supported", where, what, next, when(usable, set(rendered, l.e.Path))...)
 	case hasCommand:
 		p := l.report("command-and-url", where, "the entry has both a command and a URL", "")
 		if !f.BothRefused {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/gauze-mcp/gauze/fault"
@@ -128,7 +129,13 @@ func causeNamed(name string) *cause {
 // Entries returns the causes for the catalogue, with the fallbacks of all templates.
 func Entries() (all []fault.Entry) {
 	causes := slices.Concat(knowledge().causes, unexplained)
-	unnamed := func(string) string { return "" }
+	unknown := newExam(Case{})
+	unnamed := func(key string) string {
+		if verb, ok := strings.CutPrefix(key, "$"); ok {
+			return unknown.spelled(verb, &match{})
+		}
+		return ""
+	}
 	for _, c := range causes {
 		entry := fault.Entry{
 			Code: fault.Code(c.name), Kind: fault.KindCause, Permanent: !c.passes, Title: fill(c.explain, unnamed),

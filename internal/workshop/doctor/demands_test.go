@@ -182,6 +182,10 @@ func TestBuildAndPlatformAdvice(t *testing.T) {
 		{"required by its own file", atStartup("node /srv/notes/cli.js", "Error: Cannot find module './dist/server.js'\nRequire stack:\n- /srv/notes/cli.js"), "npm run build", ""},
 		{"a source file", atStartup("node /srv/notes/index.js", missing("/srv/notes/index.js")), "absolute path", "Build the project"},
 
+		{"an absolute path", atStartup("python3 /srv/notes.py", "python3: can't open file '/srv/notes.py': [Errno 2] No such file or directory"), "Correct the path", "absolute path"},
+		{"a relative path", atStartup("python3 notes.py", "python3: can't open file '/notes.py': [Errno 2] No such file or directory"), "absolute path", ""},
+		{"outside of the project", atStartup("npm run start", "npm error enoent Could not read package.json: Error: ENOENT: no such file or directory, open '/srv/package.json'"), "--prefix", "in the arguments"},
+
 		{"a variable before the program", spawned(`"NOTES_TOKEN=abc npx -y notes"`), `"NOTES_TOKEN": "VALUE"`, "Windows"},
 		{"a variable as the program", spawned(`NOTES_TOKEN=abc npx -y notes`), `"NOTES_TOKEN": "VALUE"`, "Windows"},
 		{"two variables", spawned(`"A_KEY=1 B_KEY=2 uvx notes"`), `set the variable under "env"`, "Windows"},

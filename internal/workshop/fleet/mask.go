@@ -77,7 +77,7 @@ func maskedDiff(diff string, secrets ...redact.Secrets) string {
 		}
 		return fmt.Sprintf("«secret %d»", numbers[secret])
 	}
-	lines, masked := strings.Split(diff, "\n"), strings.Split(Masked(diff, secrets...), "\n")
+	lines, masked := strings.Split(diff, "\n"), strings.Split(maskedLines(diff, secrets...), "\n")
 	if len(lines) != len(masked) { // a secret spans several lines
 		return strings.Join(masked, "\n")
 	}
@@ -92,6 +92,17 @@ func maskedDiff(diff string, secrets ...redact.Secrets) string {
 	}
 	return strings.Join(masked, "\n")
 }
+
+// maskedLines is Masked for a diff. The sign of a line is kept apart from it, because -TOKEN = "x" reads
+// like a flag with a value.
+func maskedLines(diff string, secrets ...redact.Secrets) string {
+	return signsBack.Replace(Masked(signsApart.Replace(diff), secrets...))
+}
+
+var (
+	signsApart = strings.NewReplacer("\n-", "\n- ", "\n+", "\n+ ")
+	signsBack  = strings.NewReplacer("\n- ", "\n-", "\n+ ", "\n+")
+)
 
 // renamed replaces each mask in a line with a name.
 func renamed(line, masked string, name func(secret string) string) string {

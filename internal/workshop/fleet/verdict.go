@@ -89,6 +89,9 @@ func (c *Checked) Verdict() Verdict {
 		if c.asks {
 			return command(Broken, v.Cause, Ask)
 		}
+		if p := c.misspelt(); p != nil && c.Attempt.Stage >= upstream.Started {
+			return command(Broken, v.Cause+fmt.Sprintf(" The entry may be the reason: %s (line %d).", p.What, p.Line), Repair)
+		}
 		return v
 	case c.Tried && c.otherTransport() != "":
 		return command(Broken, fmt.Sprintf("the server uses %s, but the entry says %s", c.otherTransport(), c.Transport), Repair)
@@ -122,6 +125,16 @@ func (c *Checked) ofProblem(command func(State, string, Action) Verdict, state S
 		return command(state, cause, Repair)
 	}
 	return Verdict{State: state, Cause: cause, Action: ByHand, Next: p.Next}
+}
+
+// misspelt returns the first field of the entry that the client does not read and gauze can rename.
+func (c *Checked) misspelt() *clientconfig.Problem {
+	for i := range c.Problems {
+		if p := &c.Problems[i]; p.Code == "unknown-field" && p.Fix != nil && p.Consent < clientconfig.Person {
+			return p
+		}
+	}
+	return nil
 }
 
 // Health returns the verdict in the terms of a health check: "healthy", "degraded", "unresponsive",

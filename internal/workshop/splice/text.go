@@ -53,7 +53,7 @@ func decode(file []byte) (string, encoding, error) {
 }
 
 func (e encoding) encode(text string) []byte {
-	file := bytes.Clone(marks[e])
+	file := append([]byte{}, marks[e]...) // never nil: an empty file is a file
 	if e == utf8Plain || e == utf8Marked {
 		return append(file, text...)
 	}
