@@ -107,6 +107,9 @@ func (c *Checked) Verdict() Verdict {
 		return Verdict{State: Warned, Cause: ToollessUp, Action: ByHand, Next: "Check the servers of gauze up: `gauze doctor --client gauze`"}
 	case c.Tried && c.Attempt.Found.Toolless:
 		return Verdict{State: Warned, Cause: "works, but does not list any tools", Action: ByHand, Next: "Check the server's documentation for the keys and settings that it requires: many servers do not list any tools without them."}
+	case c.Tried && c.Attempt.Noisy() && !Through(c.Entry):
+		cause := "works, but " + PrintsToStdout + ": " + c.Hide(redact.Quote(c.Attempt.Stray[0]))
+		return Verdict{State: Warned, Cause: cause, Action: ByHand, Next: PrintToStderr + ": `gauze wrap " + c.word() + "`"}
 	case c.Tried:
 		tools := count(len(c.Attempt.Found.Tools), "tool")
 		if c.Connects() {
@@ -126,6 +129,12 @@ func (c *Checked) ofProblem(command func(State, string, Action) Verdict, state S
 	}
 	return Verdict{State: state, Cause: cause, Action: ByHand, Next: p.Next}
 }
+
+// What is said of a server that prints to stdout.
+const (
+	PrintsToStdout = "it prints to stdout what is not a message, and some clients fail on that"
+	PrintToStderr  = "Change the server to print to stderr, or let gauze remove such lines"
+)
 
 // misspelt returns the first field of the entry that the client does not read and gauze can rename.
 func (c *Checked) misspelt() *clientconfig.Problem {

@@ -50,6 +50,9 @@ type Result struct {
 // OK reports whether the server answered every request as expected.
 func (a Result) OK() bool { return a.Stopped == "" }
 
+// Noisy reports whether a command prints to stdout what is not a message.
+func (a Result) Noisy() bool { return !a.Remote && len(a.Stray) > 0 }
+
 // Hidden returns a with everything that came from the server passed through hide, including its
 // name and the names of its tools.
 func (a Result) Hidden(hide func(string) string) Result {
