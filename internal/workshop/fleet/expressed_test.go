@@ -151,3 +151,29 @@ func TestAMendedEntryIsNotLeftOut(t *testing.T) {
 		t.Errorf("%+v\n%s", plan.Skipped, plan.Diff())
 	}
 }
+
+// A path that was split at a space is joined in the entry of every client, without gauze run.
+func TestASplitPathIsJoinedInTheEntry(t *testing.T) {
+	for _, client := range clientconfig.Clients() {
+		h := &home{t: t, dir: t.TempDir()}
+		h.fleet = &Fleet{Home: clientconfig.Home{OS: "linux", Home: h.dir, Project: filepath.Join(h.dir, "project"), Environ: []string{"HOME=" + h.dir}},
+			Store: backup.Store{Dir: filepath.Join(h.dir, "state")}, Gauze: "/usr/bin/gauze"}
+		spec := launch.Spec{Command: "python3", Args: []string{"/srv/my", "notes/server.py", "-v"}, Env: []string{"MODE=x"}}
+		plan, err := h.fleet.Look(client).Add(NewServer{Name: "notes", Spec: spec}, []*clientconfig.Client{client})
+		if err != nil || plan.Empty() {
+			continue // the client has no file of its own
+		}
+		h.apply(plan)
+		view := h.fleet.Look(client)
+		c := Unchecked(view.Servers)[0]
+		c.Tried, c.started = true, c.Real()
+		healed := c.Real()
+		healed.Args = []string{"/srv/my notes/server.py", "-v"}
+		c.Report = doctor.Report{Healthy: true, Spec: healed, Steps: []doctor.Step{{Result: doctor.Healed, Next: "x"}}}
+		h.apply(view.FixAndKeep([]*Checked{c}, false, WithReview))
+		got := h.fleet.Look(client).Servers[0]
+		if got.Wrapped || !slices.Equal(got.Real().Args, healed.Args) || got.Real().Command != "python3" {
+			t.Errorf("%s: wrapped %v, %q", client.ID, got.Wrapped, got.Real().Args)
+		}
+	}
+}

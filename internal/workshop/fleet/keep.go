@@ -155,6 +155,9 @@ func (v *View) saved(config *clientconfig.Config, e *clientconfig.Entry, c *Chec
 	if edit, ok := c.inEntry(config, e); ok || Through(c.Entry) {
 		return edit, ok
 	}
+	if edit, ok := rejoined(config, e, c.started, c.Report.Spec); ok {
+		return edit, true
+	}
 	kept := lasting(launch.Spec{}, c.started, c.Report.Spec, false)
 	if edit, ok := config.Healed(e, kept, c.otherTransport()); ok && isWhole(c.started, c.Report.Spec, kept) {
 		return edit, true
@@ -164,6 +167,19 @@ func (v *View) saved(config *clientconfig.Config, e *clientconfig.Entry, c *Chec
 	}
 	edit, err := config.Wrap(e, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: true})
 	return edit, err == nil
+}
+
+// rejoined returns the edit that writes the same arguments with other ends: a path that was split at a space.
+// It returns false if anything else differs.
+func rejoined(config *clientconfig.Config, e *clientconfig.Entry, was, now launch.Spec) (clientconfig.Edit, bool) {
+	with := config.Written(e)
+	sameWords := was.Command == now.Command && strings.Join(was.Args, " ") == strings.Join(now.Args, " ")
+	sameElse := was.URL == now.URL && was.Dir == now.Dir && maps.Equal(valuesOf(was.Environment()), valuesOf(now.Environment()))
+	if !sameWords || !sameElse || with.Command != was.Command || !slices.Equal(with.Args, was.Args) {
+		return nil, false
+	}
+	with.Args = now.Args
+	return config.ReplaceSpec(e, with)
 }
 
 // isWhole reports whether kept has every variable and the directory that differ between before and
