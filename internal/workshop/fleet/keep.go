@@ -173,7 +173,7 @@ func (v *View) saved(config *clientconfig.Config, e *clientconfig.Entry, c *Chec
 // It returns false if anything else differs.
 func rejoined(config *clientconfig.Config, e *clientconfig.Entry, was, now launch.Spec) (clientconfig.Edit, bool) {
 	with := config.Written(e)
-	sameWords := was.Command == now.Command && strings.Join(was.Args, " ") == strings.Join(now.Args, " ")
+	sameWords := was.Command == now.Command && len(was.Args) > len(now.Args) && strings.Join(was.Args, " ") == strings.Join(now.Args, " ")
 	sameElse := was.URL == now.URL && was.Dir == now.Dir && maps.Equal(valuesOf(was.Environment()), valuesOf(now.Environment()))
 	if !sameWords || !sameElse || with.Command != was.Command || !slices.Equal(with.Args, was.Args) {
 		return nil, false

@@ -89,7 +89,7 @@ func (c *Checked) Verdict() Verdict {
 		if c.asks {
 			return command(Broken, v.Cause, Ask)
 		}
-		if p := c.misspelt(); p != nil && c.Attempt.Stage >= upstream.Started {
+		if p := misspelt(c.Problems); p != nil && c.Attempt.Stage >= upstream.Started {
 			return command(Broken, v.Cause+fmt.Sprintf(" The entry may be the reason: %s (line %d).", p.What, p.Line), Repair)
 		}
 		return v
@@ -137,9 +137,9 @@ const (
 )
 
 // misspelt returns the first field of the entry that the client does not read and gauze can rename.
-func (c *Checked) misspelt() *clientconfig.Problem {
-	for i := range c.Problems {
-		if p := &c.Problems[i]; p.Code == "unknown-field" && p.Fix != nil && p.Consent < clientconfig.Person {
+func misspelt(all []clientconfig.Problem) *clientconfig.Problem {
+	for i := range all {
+		if p := &all[i]; p.Code == "unknown-field" && p.Fix != nil && p.Consent < clientconfig.Person {
 			return p
 		}
 	}
