@@ -109,6 +109,22 @@ func TestConnectSharesOneGauzeUp(t *testing.T) {
 }
 
 // A client whose gauze up is killed keeps its session.
+// A variable that the file names for a token is not for servers of a gauze up that was started on demand.
+func TestConnectGivesServersNoToken(t *testing.T) {
+	t.Parallel()
+	s := newUpState(t)
+	file := "servers: {faulty: {command: [faultyserver]}}\ntokens: {ci: {env: TEST_TOKEN}}\n"
+	if err := os.WriteFile(s.file, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := s.connect(t.TempDir(), "TEST_TOKEN=a-secret-of-many-characters", "faulty").initialize()
+	if got := w.ask("env", `{}`); !strings.Contains(got, "PATH=") || strings.Contains(got, "a-secret-of-many-characters") {
+		t.Errorf("the server has %s", got)
+	}
+	w.in.Close()
+	w.wantEnd(0)
+}
+
 func TestConnectAfterGauzeUpWasKilled(t *testing.T) {
 	t.Parallel()
 	s := newUpState(t)

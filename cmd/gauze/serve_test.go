@@ -50,7 +50,13 @@ func startServeIn(t *testing.T, state string, args ...string) *served {
 // startServeWith starts gauze serve with additional variables.
 func startServeWith(t *testing.T, environ []string, args ...string) *served {
 	t.Helper()
-	cmd := program(t, "gauze", slices.Concat([]string{"serve", "--listen", "127.0.0.1:0"}, args)...)
+	return startListening(t, environ, "serve", args...)
+}
+
+// startListening starts gauze serve or gauze up.
+func startListening(t *testing.T, environ []string, command string, args ...string) *served {
+	t.Helper()
+	cmd := program(t, "gauze", slices.Concat([]string{command, "--listen", "127.0.0.1:0"}, args)...)
 	cmd.Env = append(os.Environ(), environ...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -183,6 +189,27 @@ func TestServeDoesNotTellItsToken(t *testing.T) {
 	if said, _ := io.ReadAll(s.err); strings.Contains(string(said), token) {
 		t.Errorf("said %s", said)
 	}
+}
+
+// A client with the token of a profile must not learn that of everything from a tool that shows variables.
+func TestUpDoesNotTellItsTokens(t *testing.T) {
+	t.Parallel()
+	const all, pinned = "a-secret-of-many-characters", "another-secret-of-many-characters"
+	dir := t.TempDir()
+	path := filepath.Join(dir, "up.yaml")
+	file := "servers: {faulty: {command: [faultyserver]}}\nprofiles: {p: {servers: [faulty]}}\ntokens: {ci: {env: TEST_PINNED, profile: p}}\n"
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	environ := []string{"GAUZE_STATE_DIR=" + dir, "TEST_ALL=" + all, "TEST_PINNED=" + pinned}
+	s := startListening(t, environ, "up", "--token-env", "TEST_ALL", path)
+	s.token = pinned
+	session := s.initialize()
+	_, answer, _ := s.post(session, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"faulty__env","arguments":{}}}`)
+	if !strings.Contains(answer, "PATH=") || strings.Contains(answer, all) || strings.Contains(answer, pinned) {
+		t.Errorf("the server has a token: %s", answer)
+	}
+	s.stop()
 }
 
 // peakRSS returns the peak memory of the process in bytes.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,16 +28,18 @@ const lookEvery = 2 * time.Second
 type reloader struct {
 	path string
 
-	mu   sync.Mutex // held during a reload; guards everything below
-	hub  *hub.Hub   // nil: it is starting
-	seen stamps     // what the last version that was read depends on
+	mu      sync.Mutex // held during a reload; guards everything below
+	hub     *hub.Hub   // nil: it is starting
+	seen    stamps     // what the last version that was read depends on
+	private []string   // variables that have, or had, tokens of clients: only servers that refer to them receive them
 
 	saying sync.Mutex // guards said
 	said   live.File
 }
 
-func newReloader(path string) *reloader {
-	return &reloader{path: path, said: live.File{Path: redact.Quote(path)}}
+// newReloader returns a reloader. private are variables that only servers that refer to them receive.
+func newReloader(path string, private ...string) *reloader {
+	return &reloader{path: path, private: private, said: live.File{Path: redact.Quote(path)}}
 }
 
 // keepReading uses the file again whenever it, or what it includes, has changed, and on SIGHUP. A file with an error
@@ -65,7 +68,16 @@ func (r *reloader) keepReading(ctx context.Context, h *hub.Hub) {
 // read reads the file, and notes what is at the paths that it depends on. The caller holds the lock, or is the first.
 func (r *reloader) read() (*upfile.File, error) {
 	r.seen = stamps{}
-	return upfile.Read(r.path, upfile.Options{Watch: r.seen.add})
+	file, err := upfile.Read(r.path, upfile.Options{Watch: r.seen.add, Private: r.private})
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range file.Tokens { // one that is removed later stays private, so no server has to start again
+		if !slices.Contains(r.private, t.Env) {
+			r.private = append(r.private, t.Env)
+		}
+	}
+	return file, nil
 }
 
 // use begins with a hub that has the file of the last read.

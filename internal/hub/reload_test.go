@@ -101,6 +101,28 @@ func TestAClientWhoseTokenIsRemovedHearsNothingMore(t *testing.T) {
 	}
 }
 
+// A server that runs with the variable of a token that a new file names starts again without it, for all its clients.
+func TestANewTokenIsTakenFromServers(t *testing.T) {
+	t.Setenv("TEST_TOKEN", "token-of-a-new-file")
+	one := faulty(t, "one")
+	h, base := serveHTTP(t, Options{Front: gateway.Options{Drain: -1}}, file(t, one))
+	clients := map[string]*web{"one__env": {t: t, url: base + "/mcp"}, "env": {t: t, url: base + "/mcp/one"}}
+	for tool, client := range clients {
+		client.open()
+		if got := client.call(tool); !strings.Contains(got, "TEST_TOKEN=token-of-a-new-file") {
+			t.Fatalf("%s before: %s", client.url, got)
+		}
+	}
+	if err := h.Change(file(t, one, "tokens: {ci: {env: TEST_TOKEN}}\n")); err != nil {
+		t.Fatal(err)
+	}
+	for tool, client := range clients {
+		if got := client.call(tool); !strings.Contains(got, "GAUZE_TEST_KEY=one") || strings.Contains(got, "token-of-a-new-file") {
+			t.Errorf("%s after: %s", client.url, got)
+		}
+	}
+}
+
 // As with gauze serve, and although only one of the tokens is accepted at the address of the server.
 func TestEachTokenHasALoginOfItsOwn(t *testing.T) {
 	t.Setenv("GAUZE_STATE_DIR", t.TempDir())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -22,6 +23,7 @@ type origin struct {
 	where    string         // the directory of the file, if the file is part of a project
 	policies *document.Node // nil: none
 	limits   []string       // which tools are allowed, and what happens if they change
+	private  []string       // variables that it receives only if it refers to them
 
 	entry    *fleet.Server // in a client's file; nil: in the file itself, as follows, or missing
 	unusable string        // why the entry cannot be used
@@ -73,7 +75,7 @@ func (s *Server) At(dir string, environ []string) (launch.Spec, error) {
 func (o *origin) entryAt(dir string, environ []string) launch.Spec {
 	c := o.entry.Config
 	home := c.Home
-	home.Environ = o.revealed(environ)
+	home.Environ = o.revealed(Private(environ, o.private))
 	var again *clientconfig.Entry
 	if dir != "" && !c.InProject() {
 		there := home
@@ -94,6 +96,7 @@ func (o *origin) entryAt(dir string, environ []string) launch.Spec {
 
 // givenAt returns a server that is written in the file itself.
 func (o *origin) givenAt(environ []string) (spec launch.Spec, err error) {
+	environ = Private(environ, o.private)
 	lookup := func(name string) (string, bool) { return lookup(environ, name) }
 	spec = o.written()
 	spec.Others = nil
@@ -220,11 +223,14 @@ func lookup(environ []string, name string) (string, bool) {
 // are not passed on.
 const private = "GAUZE_PRIVATE_"
 
-// Private returns an environment in which only servers that refer to these variables receive them.
+// Private returns an environment in which only servers that refer to these variables receive them. Windows has nameless ones.
 func Private(environ, names []string) []string {
 	environ = slices.Clone(environ)
 	for i, pair := range environ {
-		if name, _, _ := strings.Cut(pair, "="); slices.Contains(names, name) {
+		set, _, _ := strings.Cut(pair, "=")
+		if slices.ContainsFunc(names, func(name string) bool {
+			return set != "" && (set == name || runtime.GOOS == "windows" && strings.EqualFold(set, name))
+		}) {
 			environ[i] = private + pair
 		}
 	}

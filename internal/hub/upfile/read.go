@@ -23,6 +23,9 @@ type Options struct {
 	// Watch is called for each path on which the result depends, before it is read, also if the file is
 	// not valid. May be nil.
 	Watch func(path string)
+	// Private are environment variables that only servers that refer to them receive, besides those with the
+	// tokens of the file.
+	Private []string
 }
 
 // maxFileBytes limits the size of a file.
@@ -85,6 +88,7 @@ type reader struct {
 	told    func(path string) // Options.Watch
 
 	looked  map[string]looked // by the client or the path
+	private []string          // Options.Private, and the variables with tokens
 	written map[string]int    // the lines of the section servers, by key
 	claimed map[string]bool   // entries that have a key of their own in servers
 	tried   []string          // keys of servers, also of those with problems
@@ -102,6 +106,7 @@ func parse(path, full string, text []byte, o Options) (*File, error) {
 	r := &reader{
 		Reader: document.Reader{Problems: problems}, told: o.Watch, fleet: o.Fleet.At(filepath.Dir(full)), foreign: o.Fleet.InRepository(full),
 		file: &File{Path: full, Watch: []string{full}, shown: path, tokensAt: map[string]document.Position{}}, looked: map[string]looked{}, written: map[string]int{}, claimed: map[string]bool{}, left: map[string]string{},
+		private: slices.Clone(o.Private),
 	}
 	r.sections(root)
 	if len(r.Problems) > 0 {
@@ -121,7 +126,7 @@ func (r *reader) sections(root *document.Node) {
 		"include":  later(&servers, r.includes),
 		"servers":  func(n *document.Node) { r.claim(n); later(&servers, r.servers)(n) },
 		"profiles": later(&profiles, r.profiles),
-		"tokens":   later(&tokens, r.tokens),
+		"tokens":   func(n *document.Node) { r.keepPrivate(n); later(&tokens, r.tokens)(n) },
 	})
 	if root.Kind == document.IsMapping && !seen["include"] && !seen["servers"] {
 		r.Report(root.Position, "the file has no servers: add servers or include")

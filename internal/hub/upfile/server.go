@@ -121,7 +121,7 @@ func (r *reader) add(s Server) {
 // complete sets what follows from where a server is written.
 func (r *reader) complete(s *Server) {
 	environ := r.fleet.Home.Environ
-	s.origin.fleet, s.origin.file = r.fleet, r.file.Path
+	s.origin.fleet, s.origin.file, s.origin.private = r.fleet, r.file.Path, r.private
 	if r.foreign {
 		s.origin.where = filepath.Dir(r.file.Path)
 	}

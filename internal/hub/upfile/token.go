@@ -17,6 +17,16 @@ var variable = regex.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // minTokenLen is how long a token must be.
 const minTokenLen = 20
 
+// keepPrivate notes the variables with tokens before the servers are read: a client with one token must not learn
+// another from a tool that shows variables.
+func (r *reader) keepPrivate(n *document.Node) {
+	for _, f := range n.Fields {
+		if name, ok := valueOf(f.Value, "env").Scalar.(string); ok {
+			r.private = append(r.private, name)
+		}
+	}
+}
+
 // tokens reads the section tokens. The tokens themselves are in the environment, which is that of a
 // client if gauze connect reads the file: only Pinned looks at them.
 func (r *reader) tokens(n *document.Node) {

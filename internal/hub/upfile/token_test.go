@@ -1,6 +1,7 @@
 package upfile
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -55,5 +56,44 @@ func TestPinned(t *testing.T) {
 				t.Errorf("a token is shown:\n%s", got)
 			}
 		})
+	}
+}
+
+// A server gets no token of gauze's clients, in whatever environment it starts, unless it refers to the variable.
+func TestTokensAreNotForServers(t *testing.T) {
+	p := newPerson(t, "CI=of gauze", "GENERAL=of gauze", "OTHER=1")
+	p.write(".cursor/mcp.json", `{"mcpServers": {
+		"entry": {"command": "entry"}, "refers": {"command": "refers", "env": {"X": "${env:CI}"}},
+		"wrapped": {"command": "gauze", "args": ["run", "--", "inner"]}}}`)
+	path := p.write("up.yaml", `
+include: [cursor]
+servers:
+  given: {command: [given]}
+  set: {command: [set], env: {X: "${CI}", GENERAL: mine}}
+  remote: {url: "https://example.com/mcp", headers: {Authorization: "Bearer ${CI}"}}
+tokens:
+  ci: {env: CI}
+`)
+	f, err := Read(path, Options{Fleet: p.fleet, Private: []string{"GENERAL"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{
+		"given":   "[OTHER=2] []",
+		"set":     "[OTHER=2 GENERAL=mine X=of client] []",
+		"remote":  "[] [{Authorization Bearer of client the file of gauze up}]",
+		"entry":   "[OTHER=2] []",
+		"refers":  "[OTHER=2 CI=of client X=of client] []",
+		"wrapped": "[OTHER=2] []",
+	} {
+		s := f.Server(key)
+		spec, err := s.At(p.dir, []string{"CI=of client", "GENERAL=of client", "OTHER=2"})
+		if got := fmt.Sprint(spec.Env, spec.Header); err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", key, got, err, want)
+		}
+		want = strings.NewReplacer("of client", "of gauze", "OTHER=2", "PATH=/bin OTHER=1").Replace(want)
+		if got := fmt.Sprint(s.Spec.Env, s.Spec.Header); got != want {
+			t.Errorf("%s in the environment of gauze: %s, want %s", key, got, want)
+		}
 	}
 }
