@@ -251,7 +251,11 @@ const longAnswer = 1 << 20
 
 // noteAnswered records what a valid answer to the client says about the call and the server.
 func (v *server) noteAnswered(conn *upstream.Conn, c *Call, m *wire.Message) {
-	conn.Answered(c.class == Start || c.msg.Method == "server/discover")
+	handshake := c.class == Start || c.msg.Method == "server/discover"
+	conn.Answered(handshake)
+	if handshake && m.Result != nil {
+		conn.Greeted()
+	}
 	v.s.counters.Answered++
 	v.s.budget.earn()
 	if c.task && c.token != "" && len(v.tasks) < maxTasks {

@@ -143,6 +143,37 @@ func TestFaultP06ExitsAtOnceWithoutAWord(t *testing.T) {
 	}
 }
 
+// A server that finished its handshake, with the client or with gauze for a client that knows it from before, can start: it
+// is tried again although it then exits several times in the same way.
+func TestAServerThatWasInitializedIsNotGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(t *testing.T) (*story, func(tool, arguments string) string){
+		"by the client": func(t *testing.T) (*story, func(string, string) string) {
+			s := begin(t, quick(), "-exit-at-start=5,skip=1,code=1")
+			s.answer(s.request("initialize", helloParams))
+			s.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			return s, s.start
+		},
+		"by gauze": func(t *testing.T) (*story, func(string, string) string) {
+			s := beginKnown(t, lazy(), false, "-exit-at-start=5,skip=2,code=1").initialize()
+			return s, s.start
+		},
+		"by gauze, without sessions": func(t *testing.T) (*story, func(string, string) string) {
+			s := beginKnown(t, lazy(), true, "-exit-at-start=5,skip=2,code=1").discover()
+			return s, s.startModern
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, call := start(t)
+			s.wantFault(call("die", `{"key":"k","when":"after-effect"}`), fault.OutcomeUnknown)
+			s.text(s.answer(call("append", `{"key":"next"}`)))
+			s.want(event.Started, 7)
+			s.want(event.GaveUp, 0)
+			s.wantEffect("next", 1)
+		})
+	}
+}
+
 func TestFaultP07DiesAtOnceWithAStackTrace(t *testing.T) {
 	t.Parallel()
 	s := begin(t, quick(), "-exit-at-start=code=1", "-stderr=secret+escapes+prompt+trace")

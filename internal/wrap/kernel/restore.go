@@ -148,6 +148,7 @@ func (r *restoring) legacy(m memory) error {
 	if answer.Error != nil {
 		return fmt.Errorf("the server rejected initialize after its restart: %s", r.s.config.Words.Quote(string(answer.Error)))
 	}
+	r.conn.Greeted()
 	// The client cannot be told to use a different protocol version now.
 	if version, _ := wire.Field(answer.Result, "protocolVersion"); string(version) != m.version {
 		return &fault.Fault{Code: fault.SessionChanged,
@@ -198,6 +199,7 @@ func (r *restoring) modern(m memory) error {
 		if answer.Error != nil {
 			return fmt.Errorf("the server rejected server/discover after its restart: %s", r.s.config.Words.Quote(string(answer.Error)))
 		}
+		r.conn.Greeted()
 		return r.s.likeness.confirm(answer.Result)
 	}
 	return nil

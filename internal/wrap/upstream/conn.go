@@ -109,6 +109,10 @@ func (c *Conn) Answered(handshake bool) {
 	}
 }
 
+// Greeted records that initialize or server/discover was answered with a result, whoever asked: the server is able
+// to start.
+func (c *Conn) Greeted() { c.rec.Greeted.Store(true) }
+
 // Remote reports whether the server is reached over HTTP: it has no process to observe, and its
 // requests are independent.
 func (c *Conn) Remote() bool { return c.pipes == nil }

@@ -78,13 +78,13 @@ type restarts struct {
 	failures  int         // consecutive useless generations
 	recent    []time.Time // when they ended, within Period
 	opens     int
-	worked    bool   // a generation was useful, so the server is able to start
+	worked    bool   // a generation was useful or finished its handshake, so the server is able to start
 	same      string // signature of the last early exit
 	sameCount int    // how often it was seen in a row
 }
 
 // maxEarlyExits is how many equal exits before the first message show that a server cannot start. A
-// server that worked before can: the obstacle may be temporary.
+// server that worked before, or finished its handshake, can: the obstacle may be temporary.
 const maxEarlyExits = 3
 
 // after decides what follows the end of a generation. chance is uniform in [0,1).
@@ -144,16 +144,18 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	return p
 }
 
-// credit reports whether a generation was useful, and forgets the failures before it if it was.
+// credit reports whether a generation was useful, and forgets the failures before it if it was. The failures of one that
+// only finished its handshake still count.
 func (r *restarts) credit(e Evidence) bool {
 	useful := e.Used || e.Served >= r.Healthy
 	if useful {
 		*r = restarts{Restart: r.Restart, worked: true}
 	}
+	r.worked = r.worked || e.Greeted
 	return useful
 }
 
-// failsToStart reports whether a process that never worked exited before it sent a message.
+// failsToStart reports whether a process whose server never worked exited before it sent a message.
 func (r *restarts) failsToStart(e Evidence) bool {
 	return !r.worked && !e.Remote && e.Spawn == nil && e.Stage < Spoke && e.ByUs == ""
 }

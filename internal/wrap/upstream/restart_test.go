@@ -42,6 +42,7 @@ func (h *ends) after(ran time.Duration, e Evidence, chance float64) plan {
 var (
 	crashed = Evidence{Stage: Spoke, Exit: "signal: killed", Code: -1}
 	served  = Evidence{Stage: Spoke, Exit: "signal: killed", Code: -1, Used: true}
+	greeted = Evidence{Stage: Spoke, Exit: "signal: killed", Code: -1, Greeted: true}
 	early   = Evidence{Stage: Started, Exit: "exit status 1", Code: 1}
 )
 
@@ -83,12 +84,34 @@ func TestAProcessThatCannotBeStartedIsNotTriedAgainAtOnce(t *testing.T) {
 // starting now, such as a database that restarts, may pass.
 func TestAServerThatWorkedIsTriedAgainAfterEqualEarlyEnds(t *testing.T) {
 	t.Parallel()
-	h := history(Restart{})
-	h.after(time.Minute, served, 0.5)
-	for n := range 20 {
-		if p := h.after(100*time.Millisecond, early, 0.5); p.permanent || p.code == fault.ServerExitsEarly {
-			t.Fatalf("after early end %d: %+v", n+1, p)
+	for says, worked := range map[string]Evidence{"it answered a call": served, "it finished its handshake": greeted} {
+		h := history(Restart{})
+		h.after(time.Second, worked, 0.5)
+		paused := false
+		for n := range 20 {
+			p := h.after(100*time.Millisecond, early, 0.5)
+			if p.permanent || p.code == fault.ServerExitsEarly {
+				t.Fatalf("%s: after early end %d: %+v", says, n+1, p)
+			}
+			paused = paused || p.open && p.code == fault.CrashLoop
 		}
+		if !paused {
+			t.Errorf("%s: twenty early ends are no crash loop", says)
+		}
+	}
+}
+
+// A handshake shows that a server can start, not that it is of use.
+func TestAServerThatExitsAfterEachHandshakeIsACrashLoop(t *testing.T) {
+	t.Parallel()
+	h := history(Restart{})
+	for n := range 5 {
+		if p := h.after(time.Second, greeted, 0); p.open {
+			t.Fatalf("restart %d: %+v", n+1, p)
+		}
+	}
+	if p := h.after(time.Second, greeted, 0); !p.open || p.permanent || p.code != fault.CrashLoop {
+		t.Errorf("%+v", p)
 	}
 }
 

@@ -47,6 +47,8 @@ type Evidence struct {
 	Used   bool          // it answered a client's call
 	Served time.Duration // from its first message to its end
 
+	Greeted bool // it answered initialize or server/discover with a result
+
 	// A server at a URL has no process; Spawn is why the connection ended.
 	Remote  bool
 	Gone    bool  // the server is reachable but no longer knows the session

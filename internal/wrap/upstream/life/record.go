@@ -30,6 +30,7 @@ type Record struct {
 	OnMessage func()      // called for the first message; may be nil
 	MidLine   atomic.Bool // the last byte was not the end of a line
 	Used      atomic.Bool // a client's request after the handshake was answered
+	Greeted   atomic.Bool // initialize or server/discover was answered with a result
 	Stderr    Tail
 	Output    *Output        // keeps what the server prints; may be nil
 	Secrets   redact.Secrets // are hidden before a line is cut
@@ -145,7 +146,8 @@ func (r *Record) Hurried() <-chan struct{} { return r.hurry }
 func (r *Record) Conclude(ended time.Time) Evidence {
 	r.ending.Do(func() {})
 	r.ended = ended
-	e := Evidence{Stage: Started, Ran: ended.Sub(r.Started), Stderr: r.LastLines(), Stray: r.Strays(), ByUs: r.reason, Used: r.Used.Load()}
+	e := Evidence{Stage: Started, Ran: ended.Sub(r.Started), Stderr: r.LastLines(), Stray: r.Strays(), ByUs: r.reason,
+		Used: r.Used.Load(), Greeted: r.Greeted.Load()}
 	if first := r.FirstMessage(); first > 0 {
 		e.Stage, e.Served = Spoke, e.Ran-first
 	}
