@@ -27,9 +27,10 @@ type Entry struct {
 	model     string // what happened, for the caller's model
 	held      string // the same if the request was not sent; "" if that makes no difference
 	refused   string // the same if the server rejected the request; "" if that makes no difference
+	failed    string // the same if the server responded with an HTTP status instead, which Detail has; "" if that makes no difference
 	heldRetry Advice // the advice if the request was not sent; "" if that makes no difference
 	next      string // what to do next, for the model; "" leaves it to the advice
-	mute      bool   // not even Detail reaches the model or the JSON: no text that may come from the server
+	mute      bool   // not even Detail reaches the model or the JSON, except with failed: no text that may come from the server
 	response  bool   // Detail is the server's HTTP response, which is also shown with a cause: the cause is derived from it
 	shows     bool   // the model and the JSON get the server's last lines: it exited, and they are the diagnosis
 }

@@ -5,8 +5,9 @@ var callEntries = []Entry{
 		Code: OutcomeUnknown, RPC: -31020, Retry: VerifyFirst, mute: true,
 		Title:   "it is unknown whether the call took effect",
 		model:   "The server exited, or its connection was lost, while this call was running.",
+		failed:  "The server, or a gateway in front of it, responded to this call with an error instead of a result.",
 		refused: "The server rejected this call because the session or the login had expired, or because the server had moved. Gauze has fixed this for later calls.",
-		Means:   "The server received the call, but exited or lost its connection before answering. The call may have taken effect completely, in part, or not at all.",
+		Means:   "The server received the call, but exited, lost its connection or responded with an HTTP error such as 500. The call may have taken effect completely, in part, or not at all.",
 		Why:     "The server crashed, was killed, hung or lost its connection while the call was running. MCP provides no way to find out how far the call got.",
 		Did:     "Gauze restarted the server and did not replay the call, because a replay could send, pay for or delete something twice. Gauze does replay read-only calls, and calls that provably never reached the server.",
 		Do: []Step{

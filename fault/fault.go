@@ -48,6 +48,7 @@ type Fault struct {
 	Method string // MCP method of the request
 	Tool   string // name of the tool that was called
 	Detail string // one plain line about this case
+	Status int    // HTTP status of a response that was not an MCP message; 0 if there was none
 	Cause  Cause  // why the server failed, if known
 
 	At      time.Time // when this fault was created; "now" for every duration that is shown

@@ -25,6 +25,7 @@ type machine struct {
 	Method string `json:"method,omitempty"`
 	Tool   string `json:"tool,omitempty"`
 	Detail string `json:"detail,omitempty"`
+	Status int    `json:"status,omitempty"`
 
 	Cause *machineCause `json:"cause,omitempty"`
 
@@ -67,7 +68,7 @@ func (f *Fault) machine() machine {
 	e := f.entry()
 	m := machine{
 		Source: Source, Code: f.Code, Title: f.Title(), Delivery: f.Delivery.String(), Retry: f.Advice(), Safe: !f.mayHaveActed(),
-		Server: f.foreign(f.Name), Method: f.foreign(f.Method), Tool: f.foreign(f.Tool),
+		Server: f.foreign(f.Name), Method: f.foreign(f.Method), Tool: f.foreign(f.Tool), Status: f.Status,
 		State: f.State, Closures: f.Closures, Recoveries: f.Recoveries,
 		At: stamp(f.At), Since: stamp(f.Since), NextTry: stamp(f.NextTry),
 		Attempts: f.Attempts, WaitedMS: f.Waited.Milliseconds(), LimitMS: f.Limit.Milliseconds(),
@@ -79,8 +80,10 @@ func (f *Fault) machine() machine {
 			m.Evidence.Stdout = f.foreignLines(v.Stdout, machineLines)
 		}
 	}
-	if !e.mute {
+	if !e.mute || f.responded() {
 		m.Detail = f.detail()
+	}
+	if !e.mute {
 		if c := f.cause(); c.Known() || len(c.Changes) > 0 {
 			m.Cause = (*machineCause)(&c)
 		}
@@ -96,7 +99,7 @@ func Parse(data []byte) *Fault {
 	}
 	f := &Fault{
 		Code: m.Code, Delivery: parseDelivery(m.Delivery), Safe: m.Safe,
-		Server: m.Server, Name: m.Server, Method: m.Method, Tool: m.Tool, Detail: m.Detail,
+		Server: m.Server, Name: m.Server, Method: m.Method, Tool: m.Tool, Detail: m.Detail, Status: m.Status,
 		State: m.State, Closures: m.Closures, Recoveries: m.Recoveries,
 		At: unstamp(m.At), Since: unstamp(m.Since), NextTry: unstamp(m.NextTry), Attempts: m.Attempts,
 		Waited: time.Duration(m.WaitedMS) * time.Millisecond, Limit: time.Duration(m.LimitMS) * time.Millisecond,

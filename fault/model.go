@@ -35,6 +35,9 @@ func (f *Fault) modelParts() []string {
 	if f.Delivery == Refused && e.refused != "" {
 		happened = e.refused
 	}
+	if f.responded() {
+		happened = e.failed
+	}
 	cause := f.cause()
 	if e.mute {
 		cause = Cause{}
@@ -60,7 +63,7 @@ func (f *Fault) modelParts() []string {
 	if facts := f.facts(); facts != "" {
 		parts = append(parts, "So far: "+facts+".")
 	}
-	if e.mute {
+	if e.mute && !f.responded() {
 		return parts
 	}
 	for _, change := range cause.Changes {
@@ -87,6 +90,11 @@ func (f *Fault) modelParts() []string {
 		}
 	}
 	return parts
+}
+
+// responded reports whether the server responded with an HTTP status to a call that may have run, and the catalogue says so.
+func (f *Fault) responded() bool {
+	return f.Status != 0 && f.Delivery == Unknown && f.entry().failed != ""
 }
 
 // opening says in one sentence what happened, whether the call ran, and the cause if it is known.

@@ -12,7 +12,7 @@ import (
 func TestNoFieldOfAFaultIsLostOnTheWire(t *testing.T) {
 	at := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	sent := &fault.Fault{
-		Code: fault.ServerExitsEarly, Delivery: fault.Unknown, Safe: true, Server: "s", Name: "s", Method: "tools/call", Tool: "t", Detail: "d",
+		Code: fault.ServerExitsEarly, Delivery: fault.Unknown, Safe: true, Server: "s", Name: "s", Method: "tools/call", Tool: "t", Detail: "d", Status: 500,
 		At: at, Since: at, NextTry: at, State: "dead", Closures: 2, Recoveries: 1, Attempts: 1, Waited: time.Second, Limit: time.Second, Report: []byte(`{"type":"x"}`),
 		Cause:    fault.Cause{Code: "c", Explanation: "E.", Remedy: "R.", Changes: []string{"x"}},
 		Evidence: &fault.Evidence{Exit: "exit status 1", Ran: time.Second, Stderr: []string{"e"}, Stdout: []string{"o"}},

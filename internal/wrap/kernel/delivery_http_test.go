@@ -97,6 +97,7 @@ var replies = []httpReply{
 	{name: "429 after", status: 429, header: http.Header{"Retry-After": {"1"}}, unsafe: fault.RateLimited, heals: true},
 	{name: "429 after a day", status: 429, header: http.Header{"Retry-After": {"86400"}}, unsafe: fault.RateLimited},
 	{name: "500", status: 500, header: asPlain, unsafe: fault.OutcomeUnknown, heals: true},
+	{name: "500 full", status: 500, header: asPlain, body: "disk full", unsafe: fault.OutcomeUnknown, heals: true},
 	{name: "500 ours", status: 500, header: asJSON, body: jsonResult},
 	{name: "502", status: 502, header: asPlain, unsafe: fault.OutcomeUnknown, heals: true},
 	{name: "503", status: 503, header: asPlain, unsafe: fault.HTTPUnavailable, heals: true},
@@ -850,5 +851,27 @@ func TestACallThatIsCutOverHTTPIsNotQuarantined(t *testing.T) {
 	s.answer(s.start("read", `{"key":"g","reply":"502","always":true}`))
 	if n := a.done("g"); n != 1+kernel.MaxReadRepeats {
 		t.Errorf("executed %d times", n)
+	}
+}
+
+// A server that responds with an error is there: the caller is told what it responded, and nothing else changes.
+func TestACallThatGetsAnHTTPErrorSaysSo(t *testing.T) {
+	t.Parallel()
+	a := startActing(t, "session")
+	s := a.begin(t)
+	for reply, want := range map[string]string{"500 full": "Detail: HTTP 500: disk full.", "502": "Detail: HTTP 502."} {
+		m := s.wantFault(s.start("append", fmt.Sprintf(`{"key":%q,"reply":%[1]q}`, reply)), fault.OutcomeUnknown)
+		said := s.words(m)
+		_, delivery := s.faultOf(m)
+		if delivery != "unknown" || !strings.Contains(said, "may or may not have taken effect") || a.done(reply) != 1 {
+			t.Errorf("%s: %s, %d times", reply, m.raw, a.done(reply))
+		}
+		if strings.Contains(said, "exited") || !strings.Contains(m.raw, want) {
+			t.Errorf("%s: %s, want %s", reply, m.raw, want)
+		}
+	}
+	m := s.wantFault(s.start("append", `{"key":"cut","reply":"cut before the header"}`), fault.OutcomeUnknown)
+	if said := s.words(m); !strings.Contains(said, "its connection was lost") || strings.Contains(said, "Detail") {
+		t.Errorf("a connection that is cut: %s", m.raw)
 	}
 }

@@ -262,6 +262,7 @@ func (v *server) lossFault(c *Call, kind lossKind, code fault.Code, now time.Tim
 		f.Detail += "; " + upstream.StickySessions
 	}
 	if kind == exchangeLost {
+		f.Status = c.past.loss.Status
 		return f
 	}
 	f.Since = now
