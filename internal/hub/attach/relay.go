@@ -28,10 +28,10 @@ type relay struct {
 }
 
 // Relay carries a client's stdin and stdout over a connection until gauze up ends the session, the client
-// disconnects, or ctx ends. If gauze up exits before, the session continues with the gauze up that again attaches to:
-// it is told what the client has told the last one, and gets the requests that were not sent, or that have no effect.
-// It is unknown what became of the others, and each gets an error that says so. Relay does not wait for in: a
-// client may never close it.
+// disconnects, or ctx ends because it is gone. If gauze up exits before, the session continues with the gauze up that
+// again attaches to: it is told what the client has told the last one, and gets the requests that were not sent, or that
+// have no effect. It is unknown what became of the others, and each gets an error that says so. Relay does not wait for
+// in: a client may never close it.
 func Relay(ctx context.Context, conn *Conn, again func(context.Context) (*Conn, error), in io.Reader, out io.Writer) error {
 	r := &relay{out: out, memory: newMemory()}
 	r.change.L = &r.mu
@@ -43,7 +43,10 @@ func Relay(ctx context.Context, conn *Conn, again func(context.Context) (*Conn, 
 		began := time.Now()
 		err := r.toClient(ctx, conn, l)
 		conn.Close()
-		if !r.continues(ctx, conn, err) {
+		if ctx.Err() != nil {
+			return nil // the client is gone, not gauze up
+		}
+		if !r.continues(conn, err) {
 			return r.abandon(err)
 		}
 		if err := r.tell(r.memory.lost()); err != nil {
@@ -52,7 +55,11 @@ func Relay(ctx context.Context, conn *Conn, again func(context.Context) (*Conn, 
 		if !pause.For(ctx, time.Until(began.Add(minLife))) {
 			return nil
 		}
-		if conn, l, err = r.resume(ctx, again); err != nil {
+		conn, l, err = r.resume(ctx, again)
+		if err != nil && ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
 			r.abandon(ErrLost)
 			return fmt.Errorf("gauze up ended the session, which could not be continued: %w", err)
 		}
@@ -228,8 +235,8 @@ func (r *relay) tell(text []byte) (err error) {
 }
 
 // continues reports whether the session continues with another gauze up.
-func (r *relay) continues(ctx context.Context, conn *Conn, err error) bool {
-	if ctx.Err() != nil || !errors.Is(err, ErrLost) && !conn.ending {
+func (r *relay) continues(conn *Conn, err error) bool {
+	if !errors.Is(err, ErrLost) && !conn.ending {
 		return false
 	}
 	r.mu.Lock()
@@ -239,7 +246,7 @@ func (r *relay) continues(ctx context.Context, conn *Conn, err error) bool {
 	return !r.left || len(r.held) > 0
 }
 
-// abandon ends a session that was lost: every request that is open gets an error.
+// abandon ends a session that was lost: every request that is open gets an error. Without one, the client misses nothing.
 func (r *relay) abandon(err error) error {
 	if !errors.Is(err, ErrLost) {
 		if err == io.EOF {
@@ -250,6 +257,9 @@ func (r *relay) abandon(err error) error {
 	text, open := r.memory.abandon()
 	if err := r.tell(text); err != nil {
 		return err
+	}
+	if open == 0 {
+		return nil
 	}
 	return fmt.Errorf("gauze up exited during the session; the outcome of %s is unknown", plaintext.Count(open, "open request"))
 }

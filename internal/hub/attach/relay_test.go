@@ -25,6 +25,7 @@ type stage struct {
 	out   *bufio.Reader
 	next  chan *attach.Conn // what Relay attaches to when a gauze up is gone; nil: it does not start
 	ended chan error        // of Relay
+	gone  func()            // ends the context of Relay: the client does not read any more
 }
 
 var errNone = errors.New("none can be started")
@@ -36,7 +37,8 @@ func onStage(t *testing.T) (*stage, *up) {
 	out, relayed := io.Pipe()
 	s := &stage{t: t, in: client, out: bufio.NewReader(out), next: make(chan *attach.Conn, 1), ended: make(chan error, 1)}
 	first := s.enter()
-	ctx := patience.Context(t)
+	ctx, gone := context.WithCancel(patience.Context(t))
+	s.gone = gone
 	again := func(ctx context.Context) (*attach.Conn, error) {
 		select {
 		case conn := <-s.next:
@@ -52,7 +54,7 @@ func onStage(t *testing.T) (*stage, *up) {
 		s.ended <- attach.Relay(ctx, <-s.next, again, in, relayed)
 		relayed.Close()
 	}()
-	t.Cleanup(func() { client.Close(); out.Close() })
+	t.Cleanup(func() { gone(); client.Close(); out.Close() })
 	return s, first
 }
 
@@ -368,6 +370,43 @@ func TestAClientThatHasLeft(t *testing.T) {
 	s.hearsUnknown("1")
 	if err := <-s.ended; err == nil || !strings.Contains(err.Error(), "1 open request") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A client that is gone ends the session, with or without open requests: gauze up has not exited.
+func TestAClientThatIsGone(t *testing.T) {
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	for name, before := range map[string]func(*stage, *up){
+		"idle":             func(*stage, *up) {},
+		"with a request":   func(s *stage, u *up) { s.say(list); u.gets(list) },
+		"without gauze up": func(_ *stage, u *up) { u.raw.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, first := onStage(t)
+			s.begin(first)
+			before(s, first)
+			s.gone()
+			if rest, err := io.ReadAll(s.out); err != nil || len(rest) > 0 {
+				t.Errorf("the client was told %q, %v", rest, err)
+			}
+			if err := <-s.ended; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A client that has closed its side and waits for nothing loses nothing with gauze up.
+func TestAClientThatHasLeftAndWaitsForNothing(t *testing.T) {
+	s, first := onStage(t)
+	s.begin(first)
+	s.in.Close()
+	if _, err := first.lines.ReadByte(); err != io.EOF {
+		t.Error(err)
+	}
+	first.raw.Close()
+	if err := <-s.ended; err != nil {
+		t.Error(err)
 	}
 }
 
