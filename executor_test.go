@@ -514,3 +514,32 @@ func TestInvalidPolicyOfAnExecutor(t *testing.T) {
 		}
 	}
 }
+
+// A strict Executor dispatches no call that it cannot check, whoever corrects it.
+func TestStrictDispatchesNothingUnchecked(t *testing.T) {
+	pattern := repair.Tool{Name: "pat", ReadOnly: true,
+		Schema: json.RawMessage(`{"type":"object","properties":{"days":{"type":"integer"},"n":{"type":"string","pattern":"("}}}`)}
+	for _, c := range []struct {
+		tool      repair.Tool
+		sent, why string
+	}{
+		{readWeather, `{"city":"Oslo","days":5,"days":5}`, "the key days occurs twice"},
+		{pattern, `{"n":"x"}`, "the pattern ( cannot be checked safely"},
+		{pattern, `{"n":"x","days":"5"}`, "the pattern ( cannot be checked safely"},
+		{pattern, `{"days":"2 + 3"}`, "the pattern ( cannot be checked safely"},
+		{pattern, `{"days":2 + 3}`, "not JSON"},
+	} {
+		for _, strict := range []bool{true, false} {
+			var tool stub
+			e := &repair.Executor{Strict: strict, Model: &oracle{answer: `{"arguments":{"days":5}}`}}
+			_, err := repair.Execute(t.Context(), e, c.tool, json.RawMessage(c.sent), tool.run)
+			f, ok := errors.AsType[*fault.Fault](err)
+			if strict && (!ok || f.Code != fault.ArgumentsInvalid || !strings.Contains(err.Error(), c.why) || len(tool.got) > 0) {
+				t.Errorf("%s: dispatched %q, %v", c.sent, tool.got, err)
+			}
+			if !strict && (err != nil || len(tool.got) != 1) {
+				t.Errorf("%s, not strict: dispatched %q, %v", c.sent, tool.got, err)
+			}
+		}
+	}
+}

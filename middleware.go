@@ -78,9 +78,13 @@ func Middleware(o MiddlewareOptions) mcp.Middleware {
 		panic(fmt.Sprintf("gauze: MiddlewareOptions.Correct: %v", err))
 	}
 	policy.OfferOnly = policy.OfferOnly || o.Repair == RepairOff
+	mode := gate.Mode(o.Repair)
+	if o.Repair == RepairStrict {
+		mode = gate.ModeDefault // they are the same here: what cannot be checked is up to the server's own checks
+	}
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		m := &middleware{
-			mode: gate.Mode(o.Repair), next: next, gate: gate.Gate{Authoritative: true, Explain: wording(o.Explain)},
+			mode: mode, next: next, gate: gate.Gate{Authoritative: true, Explain: wording(o.Explain)},
 			Corrector: execute.Corrector{Model: settings.ModelOr(o.Model), Policy: policy, OnEvent: o.OnEvent},
 		}
 		return m.handle

@@ -13,7 +13,7 @@ const (
 	RepairSilent RepairMode = "silent"
 	// RepairReport repairs and reports every change to the model.
 	RepairReport RepairMode = "report"
-	// RepairStrict repairs and rejects what cannot be repaired before it reaches the server.
+	// RepairStrict repairs and rejects what cannot be repaired, or cannot be checked, before it reaches the server.
 	RepairStrict RepairMode = "strict"
 )
 

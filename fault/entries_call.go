@@ -115,7 +115,7 @@ var callEntries = []Entry{
 		Code: ArgumentsInvalid, RPC: -31028, Retry: ChangeCall, mute: true,
 		Title: "the arguments do not match the tool's schema",
 		model: "The arguments of this call do not match the tool's schema.",
-		Means: "The server rejected the arguments, or (with --repair strict) gauze found that they do not match the tool's schema, and gauze could not repair them without guessing.",
+		Means: "The server rejected the arguments, or (with --repair strict) gauze found that they do not match the tool's schema, or cannot be checked, and gauze could not repair them without guessing.",
 		Why:   "The model that made the call omitted something, invented a name or an enum value, or sent a value of the wrong type.",
 		Did:   "Gauze repairs only what is unambiguous (a number sent as a string, a name in the wrong case, null for an optional value) and sends the rest unchanged. If the server rejects the call, gauze adds a list of all problems and a call to copy to the server's error. With --repair strict, gauze rejects the call itself.",
 		Do: []Step{

@@ -24,8 +24,9 @@ type Executor struct {
 	// Policy is which failures are corrected. If it is Disabled, every call is passed on as it came.
 	Policy Policy
 	// Strict means that a call that does not match the tool's schema, and cannot be repaired or
-	// corrected, fails without being dispatched. Its error contains a [fault.Fault] with
-	// [fault.ArgumentsInvalid]. Without Strict it is dispatched as it came, and corrected if it fails.
+	// corrected, fails without being dispatched, and so does one that cannot be checked, for example
+	// because a key occurs twice. Its error contains a [fault.Fault] with [fault.ArgumentsInvalid].
+	// Without Strict it is dispatched as it came, and corrected if it fails.
 	Strict bool
 	// Explain words the error of a call that Strict refuses. It gets the usual message, and returns what
 	// to use instead, or "" to keep it.
@@ -117,6 +118,7 @@ type execution struct {
 	execute.Corrector
 	tool      execute.Tool
 	schema    *repair.Schema
+	mode      repair.Mode
 	explain   func(repair.Explanation) string
 	original  json.RawMessage  // as the caller sent them
 	arguments json.RawMessage  // as they are dispatched
@@ -136,6 +138,9 @@ func (e *Executor) begin(tool Tool, arguments json.RawMessage) (*execution, erro
 		Corrector: execute.Corrector{Model: settings.ModelOr(e.Model), Policy: policy, OnEvent: e.OnEvent},
 		tool:      execute.Tool(tool), explain: wording(e.Explain), original: arguments, arguments: arguments,
 	}
+	if e.Strict {
+		x.mode = repair.ModeStrict
+	}
 	if policy.Off {
 		return x, nil
 	}
@@ -148,7 +153,9 @@ func (e *Executor) begin(tool Tool, arguments json.RawMessage) (*execution, erro
 		x.arguments, x.tried = d.Arguments, d.Receipt.Changes
 		x.Emit(event.Event{Kind: event.Repaired, Tool: tool.Name, Detail: correct.Describe(x.tried), Count: len(x.tried)})
 	case repair.Refused:
-		x.misfit = d
+		if d.Misfit() {
+			x.misfit = d
+		}
 		if e.Strict {
 			f := d.Refusal()
 			x.refused = execute.Failure{Err: &refusal{f.Message, f.Shown()}, Text: f.Message, Fault: f}
@@ -170,7 +177,7 @@ func (e *refusal) Unwrap() error { return e.fault }
 func (x *execution) admit(arguments []byte) *repair.Decision {
 	gate := repair.Gate{Authoritative: true, Explain: x.explain}
 	d := gate.Admit(repair.Call{Tool: x.tool.Name, Arguments: arguments},
-		repair.Only{Schema: x.schema, About: x.tool.Description, Safe: x.tool.Safe()})
+		repair.Only{Schema: x.schema, About: x.tool.Description, Safe: x.tool.Safe(), Mode: x.mode})
 	return &d
 }
 
@@ -187,8 +194,11 @@ func (x *execution) correct(ctx context.Context, first execute.Failure) *execute
 		Tool: x.tool.Name, About: x.tool.Description, Goal: execute.Goal(ctx), Schema: x.schema, Arguments: x.original,
 		Safe: x.tool.ReadOnly, Tried: x.tried, Rejection: rejection, Class: class, Secrets: execute.EnvironSecrets().Redact,
 	})
-	if found != nil && x.admit(found.Arguments).Adjusted(found.Arguments) {
-		return nil // cannot happen: a correction matches the schema
+	if found == nil {
+		return nil
+	}
+	if d := x.admit(found.Arguments); d.Verdict == repair.Refused || d.Adjusted(found.Arguments) {
+		return nil // it matches the schema, but Strict may not be able to check it
 	}
 	return found
 }

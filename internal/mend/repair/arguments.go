@@ -49,6 +49,7 @@ type Outcome struct {
 	Changes   []Change // in the order they were made
 	Notes     []string // likely mistakes in arguments that fit
 	Reason    string   // why the arguments could not be checked completely
+	unchecked obstacle // the same for ModeStrict, which refuses them; zero if they were checked
 
 	// The rest is set for refused arguments, for Explain.
 	sent       any
@@ -72,14 +73,14 @@ func (s *Schema) Arguments(raw []byte, o Options) Outcome {
 func (s *Schema) checked(raw []byte, o Options) Outcome {
 	out := Outcome{Arguments: raw}
 	if s.why != "" {
-		return out.unverified(s.why)
+		return out.unverified(s.why, otherTool)
 	}
 	doc, err := decode(string(raw))
 	if _, ok := err.(limitError); ok {
-		return out.unverified(err.Error())
+		return out.unverified(err.Error(), sendLess)
 	}
 	if unsure := doc.unique(err); unsure != nil && err == nil {
-		return out.unverified(unsure.Error() + ", and servers differ in which value they use")
+		return out.unverified(unsure.Error()+", and servers differ in which value they use", "Send every key only once.")
 	}
 	if len(bytes.TrimSpace(raw)) == 0 {
 		doc, err = document{value: absent{}}, nil
@@ -99,7 +100,7 @@ func (s *Schema) text(text string, o Options) Outcome {
 		}
 	}
 	if _, ok := err.(limitError); ok {
-		return Outcome{Arguments: []byte(text)}.unverified(err.Error())
+		return Outcome{Arguments: []byte(text)}.unverified(err.Error(), sendLess)
 	}
 	if err := doc.unique(err); err != nil {
 		return Outcome{Verdict: Refused, Arguments: []byte(text), unreadable: err.Error(), text: text}
@@ -117,6 +118,9 @@ type absent struct{}
 // judge validates the arguments, repairs a copy, validates it again and compares the two.
 func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Outcome {
 	m := editor{schema: s, whole: s, options: o, rank: doc.rank, changes: before}
+	if why := s.notChecked(); why != "" {
+		out.unchecked = obstacle{why, otherTool}
+	}
 	value := doc.value
 	if _, none := value.(absent); none || value == nil && !s.acceptsNull() {
 		if o.Tier > Off {
@@ -138,9 +142,9 @@ func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Ou
 	})
 	switch {
 	case !checked:
-		return out.unverified(why)
-	case onlyOverlaps(out.violations, value):
-		return out.unverified("the arguments match more than one branch of a oneOf, but many servers accept this")
+		return out.unverified(why, sendLess)
+	case onlyOverlaps(out.violations, value): // they were checked
+		out.Verdict, out.Reason = Unverified, "the arguments match more than one branch of a oneOf, but many servers accept this"
 	case len(out.violations) == 0 && len(m.changes) == 0:
 		out.Reason = s.notChecked()
 		out.Notes = s.unknownKeys(value)
@@ -209,8 +213,8 @@ func onlyFormats(list []violation) bool {
 	return len(list) > 0
 }
 
-func (out Outcome) unverified(why string) Outcome {
-	out.Verdict, out.Reason = Unverified, why
+func (out Outcome) unverified(why, fix string) Outcome {
+	out.Verdict, out.Reason, out.unchecked = Unverified, why, obstacle{why, fix}
 	return out
 }
 

@@ -41,7 +41,8 @@
 // the server's message, and no part of a response is replaced.
 //
 // A schema is untrusted input: it is compiled once, without a loader, and each call has a budget of steps
-// and time (schema.go). What cannot be checked is sent unverified.
+// and time (schema.go). What cannot be checked is sent unverified, but refused
+// with ModeStrict.
 //
 // Propose compares each value with what was sent: trace.go finds its origin, form.go lists the changes of
 // form that keep the meaning, dropped.go puts back what was left out. Any other value is the model's own

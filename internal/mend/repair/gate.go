@@ -18,7 +18,7 @@ const (
 	ModeOff     Mode = "off"    // never change a call
 	ModeSilent  Mode = "silent" // repair without telling the model; receipts are in _meta
 	ModeReport  Mode = "report" // repair, and report every change to the model
-	ModeStrict  Mode = "strict" // as the default, and refuse calls that do not fit and cannot be repaired
+	ModeStrict  Mode = "strict" // as the default, and refuse calls that do not fit and cannot be repaired, or cannot be checked
 )
 
 // ParseMode returns the mode with the given name. The default mode has no name.
@@ -92,6 +92,8 @@ type Decision struct {
 	about   string   // the tool's description
 	outcome *Outcome // of arguments that do not fit
 	names   []string // the listed tools, if the called tool is not one of them
+
+	unchecked obstacle // why ModeStrict refuses arguments that may fit
 }
 
 // toolSchema identifies a tool until its schema changes.
@@ -157,6 +159,10 @@ func (d *Decision) check(tool Tool, isJSON bool) {
 		return
 	}
 	out := tool.Schema.checked(d.Arguments, d.gate.options(d.Tool, tool))
+	if tool.Mode == ModeStrict && out.unchecked.why != "" {
+		d.refuse(out.unchecked)
+		return
+	}
 	d.Verdict, d.Arguments, d.Reason = out.Verdict, out.Arguments, out.Reason
 	d.Receipt.Changes, d.Receipt.Notes = tool.Schema.shown(out.Changes), out.Notes
 	switch {
@@ -204,7 +210,11 @@ func (g *Gate) rejectedName(name string) bool {
 // counts the mistake: the second explanation is shorter, and the third says to stop.
 func (d *Decision) Refusal() *fault.Fault {
 	code, message := d.explain(nil, Response{}, unrelated)
-	return &fault.Fault{Code: code, Delivery: fault.Unsent, Tool: d.Tool, Message: message.Text, Report: message.Data}
+	f := &fault.Fault{Code: code, Delivery: fault.Unsent, Tool: d.Tool, Message: message.Text, Report: message.Data}
+	if d.unchecked.why != "" {
+		f.Detail = "they cannot be checked: " + remark(d.unchecked.why, 200)
+	}
+	return f
 }
 
 // Response is the part of a server's response that a Gate reads.
@@ -286,6 +296,8 @@ func (d *Decision) explain(sent []byte, r Response, found judgement) (code fault
 	}
 	m = d.gate.counted(d.mistakeKey(), func(times int) Message {
 		switch {
+		case d.unchecked.why != "":
+			return d.unchecked.explain(d.Tool, times)
 		case d.names != nil:
 			return unknownTool(d.called, d.names, times, found == rejectedCall)
 		case d.outcome != nil:

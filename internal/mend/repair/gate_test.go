@@ -181,3 +181,45 @@ func BenchmarkGate(b *testing.B) {
 		d.Answered(nil, Response{})
 	}
 }
+
+// What cannot be checked is sent, but not with ModeStrict, and the caller reads why and what to do.
+func TestStrictRefusesWhatCannotBeChecked(t *testing.T) {
+	const pattern = `{"type":"object","properties":{"n":{"type":"string","pattern":"("},"m":{"type":"integer"}}}`
+	const outside = `{"type":"object","properties":{"n":{"$ref":"https://example.com/n.json"}}}`
+	const number = `{"type":"object","properties":{"n":{"type":"integer"}}}`
+	for _, c := range []struct{ schema, sent, why, fix string }{
+		{number, `{"n":5,"n":"x"}`, "the key n occurs twice", "Send every key only once."},
+		{number, `{"m":` + strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1) + `}`, "nested", "Send smaller"},
+		{pattern, `{"n":"x"}`, "the pattern ( cannot be checked safely", "tell the user"},
+		{pattern, `{"n":"x","m":"5"}`, "the pattern ( cannot be checked safely", "tell the user"}, // it would be repaired
+		{pattern, `{"n":"x","m":true}`, "the pattern ( cannot be checked safely", "tell the user"},
+		{outside, `{"n":"x"}`, "https://example.com/n.json", "tell the user"},
+		{`{"type":7}`, `{}`, "not valid JSON Schema", "tell the user"},
+	} {
+		sent := []byte(c.sent)
+		one := func(mode Mode) listed { return listed{"read": {Schema: Compile([]byte(c.schema)), Mode: mode}} }
+		g := &Gate{}
+		d := g.Admit(Call{Tool: "read", Arguments: sent}, one(ModeStrict))
+		if d.Verdict != Refused || d.Misfit() {
+			t.Errorf("%s %s: %s", c.schema, c.sent, d.Verdict)
+			continue
+		}
+		first, second, third := d.Refusal(), d.Refusal(), d.Refusal()
+		const begins = "The call to `read` was not run: it cannot be checked, because "
+		if first.Code != fault.ArgumentsInvalid || !strings.HasPrefix(first.Message, begins) || !strings.Contains(first.Message, c.why) ||
+			!strings.Contains(first.Message, c.fix) || !strings.Contains(first.Error(), c.why) {
+			t.Errorf("%s: %v, %s", c.sent, first, first.Message)
+		}
+		if !strings.Contains(second.Message, sameMistake) || !strings.Contains(third.Message, "3 times: stop repeating it") {
+			t.Errorf("%s: %s\n%s", c.sent, second.Message, third.Message)
+		}
+		if d := g.Admit(Call{Tool: "read", Arguments: sent}, one(ModeDefault)); d.Verdict == Refused {
+			t.Errorf("%s is not sent without ModeStrict", c.sent)
+		}
+	}
+	const two = `{"properties":{"n":{"oneOf":[{"type":"integer"},{"type":"number"}]}}}`
+	overlap := listed{"read": {Schema: Compile([]byte(two)), Mode: ModeStrict}}
+	if d := (&Gate{}).Admit(Call{Tool: "read", Arguments: []byte(`{"n":5}`)}, overlap); d.Verdict != Unverified {
+		t.Errorf("a value that was checked and matches two branches: %s", d.Verdict)
+	}
+}

@@ -276,3 +276,23 @@ func TestReceiptsKeepSecretsAndLength(t *testing.T) {
 		t.Errorf("%.3000s", receipt)
 	}
 }
+
+// With strict, no call reaches the server unchecked.
+func TestStrictSendsNoCallThatCannotBeChecked(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ params, why string }{
+		{`{"name":"book","arguments":{"city":"Oslo","days":5,"days":5}}`, "the key days occurs twice"},
+		{"{\"name\":\"book\",\"arguments\":{\"city\":\"Os\xfflo\"}}", "it is not valid UTF-8"},
+		{"{\"name\":\"book\",\"arguments\":{\"city\":\"Oslo\"},\"_meta\":{\"x\":\"\xff\"}}", "it is not valid UTF-8"},
+		{`{"name":7,"arguments":{"city":"Oslo"}}`, "it names no tool"},
+	} {
+		s := beginPicky(t, strict())
+		if m := s.wantFault(s.request("tools/call", c.params), fault.ArgumentsInvalid); !strings.Contains(string(m.raw), c.why) {
+			t.Errorf("%s: %s", c.params, m.raw)
+		}
+		s = beginPicky(t, quick())
+		if m := s.answer(s.request("tools/call", c.params)); strings.Contains(string(m.raw), c.why) {
+			t.Errorf("%s: %s", c.params, m.raw)
+		}
+	}
+}

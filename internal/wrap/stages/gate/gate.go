@@ -85,12 +85,21 @@ func DecisionOf(c *kernel.Call) *repair.Decision {
 
 // Arrive passes a tool call through the repair gate.
 func (s *Stage) Arrive(c *kernel.Call) kernel.Ruling {
-	if !c.IsTool() || c.Tool() == "" || !utf8.Valid(c.Params()) {
-		return kernel.Pass // the server decides how to read invalid UTF-8
+	if !c.IsTool() {
+		return kernel.Pass
 	}
 	arguments := c.Arguments()
+	asked := repair.Call{Tool: c.Tool(), Arguments: arguments, IsJSON: true}
+	why, fix := illegible(c)
+	if why != "" && s.Mode(c.Tool()) != repair.ModeStrict {
+		return kernel.Pass // the server decides how to read it
+	}
 	d := s.decisions.Get().(*repair.Decision)
-	*d = s.admit(repair.Call{Tool: c.Tool(), Arguments: arguments, IsJSON: true})
+	if why != "" {
+		*d = s.gate.Unchecked(asked, why, fix)
+	} else {
+		*d = s.admit(asked)
+	}
 	decision.Keep(c, d)
 	switch d.Verdict {
 	case repair.Refused:
@@ -111,6 +120,17 @@ func (s *Stage) Arrive(c *kernel.Call) kernel.Ruling {
 		edits = append(edits, wire.Edit{Old: name, New: quoted})
 	}
 	return kernel.Rewrite(edits...)
+}
+
+// illegible returns why a call cannot be checked whatever its tool is, and what to do.
+func illegible(c *kernel.Call) (why, fix string) {
+	switch {
+	case c.Tool() == "":
+		return "it names no tool", "Send the name of the tool as a string."
+	case !utf8.Valid(c.Params()):
+		return "it is not valid UTF-8", "Send text in UTF-8."
+	}
+	return "", ""
 }
 
 // Check is Arrive for a call that waited until its tool was listed.
