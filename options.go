@@ -13,6 +13,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/proxy"
 	"github.com/gauze-mcp/gauze/llm"
 	"github.com/gauze-mcp/gauze/repair"
 )
@@ -64,7 +65,8 @@ type Options struct {
 	// is added to a server's own rejection of them. It gets the usual message, and returns what to use
 	// instead, or "" to keep it. It must be fast, and is possibly called from several goroutines.
 	Explain func(repair.Explanation) string
-	// Tools overrides what tools declare about themselves, by name.
+	// Tools overrides what tools declare about themselves, by name. The name "*" means all tools, and only Correct
+	// can be set for it.
 	Tools map[string]Policy
 	// Model is asked once about a call that the server rejected because of its arguments, or that
 	// RepairStrict would reject. Default: no model is asked.
@@ -185,6 +187,10 @@ func (o Options) check() error {
 	}
 	for tool, p := range o.Tools {
 		field := func(name string) string { return fmt.Sprintf("Tools[%q].%s", tool, name) }
+		if name := p.ofOneTool(); name != "" && tool == proxy.AllTools {
+			return fmt.Errorf("gauze: Options.%s can only be set for one tool; for all tools (%q), set Correct, or %s",
+				field(name), proxy.AllTools, forAllTools[name])
+		}
 		switch {
 		case p.Timeout < 0:
 			return invalid(field("Timeout"), p.Timeout, "0 or more")
@@ -201,6 +207,27 @@ func (o Options) check() error {
 		}
 	}
 	return nil
+}
+
+// forAllTools says what to set instead of a field of a Policy, to change all tools.
+var forAllTools = map[string]string{
+	"Replay": "what each tool needs under its own name", "Timeout": "Options.Timeout",
+	"MaxInFlight": "Options.Tuning.Window", "Repair": "Options.Repair",
+}
+
+// ofOneTool returns the first field that is set and that no policy of all tools can have.
+func (p Policy) ofOneTool() string {
+	switch {
+	case p.Replay != "":
+		return "Replay"
+	case p.Timeout != 0:
+		return "Timeout"
+	case p.MaxInFlight != 0:
+		return "MaxInFlight"
+	case p.Repair != "":
+		return "Repair"
+	}
+	return ""
 }
 
 // checkCorrection returns an error that says which field of the policy at a place has an unusable value.

@@ -43,3 +43,24 @@ func TestNegativeValuesThatMeanNoLimitAreValid(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Only corrections can be set for all tools by a policy: what else is set there would have no effect.
+func TestAPolicyOfAllToolsHasOnlyCorrections(t *testing.T) {
+	const one = "can only be set for one tool; for all tools"
+	for _, c := range []struct {
+		policy gauze.Policy
+		want   string // empty: valid
+	}{
+		{gauze.Policy{Timeout: 5 * time.Second}, `gauze: Options.Tools["*"].Timeout ` + one + ` ("*"), set Correct, or Options.Timeout`},
+		{gauze.Policy{Replay: gauze.ReplaySafe}, `gauze: Options.Tools["*"].Replay ` + one + ` ("*"), set Correct, or what each tool needs under its own name`},
+		{gauze.Policy{MaxInFlight: 2}, `gauze: Options.Tools["*"].MaxInFlight ` + one + ` ("*"), set Correct, or Options.Tuning.Window`},
+		{gauze.Policy{Repair: gauze.RepairOff}, `gauze: Options.Tools["*"].Repair ` + one + ` ("*"), set Correct, or Options.Repair`},
+		{gauze.Policy{Correct: &repair.Policy{}}, ""},
+		{gauze.Policy{}, ""},
+	} {
+		_, err := gauze.New(gauze.Options{Command: []string{"server"}, Tools: map[string]gauze.Policy{"*": c.policy}})
+		if err != nil && err.Error() != c.want || err == nil && c.want != "" {
+			t.Errorf("%+v: %v\nwant %s", c.policy, err, c.want)
+		}
+	}
+}
