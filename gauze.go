@@ -50,8 +50,10 @@ type Wrap struct {
 	options Options
 }
 
-// New returns a Wrap that is run by [Wrap.Serve]. It returns an error if o is invalid.
+// New returns a Wrap that is run by [Wrap.Serve]. It returns an error if o is invalid. A later change of the
+// slices and maps in o has no effect.
 func New(o Options) (*Wrap, error) {
+	o = o.owned()
 	if err := o.check(); err != nil {
 		return nil, err
 	}

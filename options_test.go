@@ -2,10 +2,15 @@ package gauze_test
 
 import (
 	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/repair"
 )
 
@@ -62,5 +67,48 @@ func TestAPolicyOfAllToolsHasOnlyCorrections(t *testing.T) {
 		if err != nil && err.Error() != c.want || err == nil && c.want != "" {
 			t.Errorf("%+v: %v\nwant %s", c.policy, err, c.want)
 		}
+	}
+}
+
+// What a caller does with the slices and maps in its Options, after it has given them, changes no server.
+func TestOptionsBelongToTheTransport(t *testing.T) {
+	ctx := patience.Context(t)
+	o := faulty(t.TempDir(), "legacy")
+	o.Tools = map[string]gauze.Policy{"echo": {Correct: &repair.Policy{MaxRetries: new(0)}}}
+	transport := newTransport(t, o)
+	clear(o.Command)
+	clear(o.Env)
+	*o.Tools["echo"].Correct.MaxRetries = 7
+	o.Tools["echo"] = gauze.Policy{Timeout: -1}
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, transport, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := transport.Reconnect(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CallTool(ctx, &mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"text": "x"}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The same is true for headers.
+func TestHeadersBelongToTheTransport(t *testing.T) {
+	var wrong atomic.Int64
+	server := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return echoServer() }, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Team") != "blue" {
+			wrong.Add(1)
+		}
+		server.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	header := http.Header{"X-Team": {"blue"}}
+	transport := newTransport(t, gauze.Options{URL: web.URL, Header: header})
+	header["X-Team"][0] = "red"
+	connectClient(t, transport)
+	if n := wrong.Load(); n > 0 {
+		t.Errorf("%d requests with the changed header", n)
 	}
 }

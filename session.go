@@ -4,6 +4,8 @@ package gauze
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/internal/mend/correct"
@@ -17,6 +19,33 @@ import (
 	"github.com/gauze-mcp/gauze/llm"
 	"github.com/gauze-mcp/gauze/repair"
 )
+
+// owned returns the options without what the caller can still change: a server is started again long after
+// they were given.
+func (o Options) owned() Options {
+	o.Command, o.Env, o.Header = slices.Clone(o.Command), slices.Clone(o.Env), o.Header.Clone()
+	o.Tools, o.Correct = maps.Clone(o.Tools), ownedPolicy(o.Correct)
+	for name, p := range o.Tools {
+		if p.Correct != nil {
+			p.Correct = new(ownedPolicy(*p.Correct))
+			o.Tools[name] = p
+		}
+	}
+	return o
+}
+
+func ownedPolicy(p repair.Policy) repair.Policy {
+	p.Enabled, p.MaxRetries, p.UseModel, p.Open = copied(p.Enabled), copied(p.MaxRetries), copied(p.UseModel), copied(p.Open)
+	p.CorrectableErrors = slices.Clone(p.CorrectableErrors)
+	return p
+}
+
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
+}
 
 // spec returns the server that valid options describe.
 func (o Options) spec() launch.Spec {
@@ -107,7 +136,7 @@ func (o Options) models() func(name string, client proxy.Sampler) llm.Model {
 func init() {
 	given.Check = func(o any) error { return o.(Options).check() }
 	given.Open = func(o any) (given.Session, error) {
-		options := o.(Options)
+		options := o.(Options).owned()
 		remote, err := options.remote()
 		if err != nil {
 			return given.Session{}, err

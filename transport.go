@@ -28,8 +28,9 @@ type Transport struct {
 }
 
 // NewTransport returns a Transport. It returns an error if o is invalid. No server is started before
-// Connect.
+// Connect. A later change of the slices and maps in o has no effect.
 func NewTransport(o Options) (*Transport, error) {
+	o = o.owned()
 	if err := o.check(); err != nil {
 		return nil, err
 	}
