@@ -37,7 +37,7 @@ type Reviewed struct {
 	Found *fleet.Server // the configured server; nil if it cannot be used
 	Err   error         // why it cannot be used
 	Spec  launch.Spec   // how it is started or reached, as written
-	Whole string        // shows all of it to the user. Secrets in the user's own entries are masked.
+	Whole string        // shows all of it to the user. Secrets in the plan and in the user's own entries are masked.
 	Brief string        // Whole for an agent
 }
 
@@ -45,9 +45,10 @@ type Reviewed struct {
 // is too long to review is an error.
 func Of(f *fleet.Fleet, plan task.Plan) (*Review, error) {
 	r := &Review{fleet: f, plan: plan}
+	secrets := fleet.Numbers{}
 	for _, name := range slices.Sorted(maps.Keys(plan.Servers)) {
 		one := Reviewed{Server: plan.Servers[name], Name: name}
-		if err := one.look(f); err != nil {
+		if err := one.look(f, secrets); err != nil {
 			return nil, fmt.Errorf("the server %q: %w", redact.Quote(name), err)
 		}
 		r.Servers = append(r.Servers, one)
@@ -74,7 +75,7 @@ func (r *Review) From(file string) error {
 }
 
 // look adds what the server is now. Without a fleet, nothing is known about configured ones.
-func (one *Reviewed) look(f *fleet.Fleet) (err error) {
+func (one *Reviewed) look(f *fleet.Fleet, secrets fleet.Numbers) (err error) {
 	if one.Configured != "" {
 		return one.lookUp(f)
 	}
@@ -83,7 +84,7 @@ func (one *Reviewed) look(f *fleet.Fleet) (err error) {
 	if f == nil { // they are not this user's
 		uses = nil
 	}
-	if one.Whole, err = fleet.Whole(one.Spec, uses...); err != nil {
+	if one.Whole, err = secrets.Whole(one.Spec, uses...); err != nil {
 		return err
 	}
 	one.Brief = fleet.Outline(one.Spec, uses...)

@@ -38,3 +38,38 @@ func TestPlanCannotDrawLinesOfItsOwn(t *testing.T) {
 		t.Errorf("%s, %v", r.Question(), err)
 	}
 }
+
+// A person reads what is started, but not the secrets in the variables of the plan.
+func TestPlanIsShownWithoutSecrets(t *testing.T) {
+	shown := func(env map[string]string) string {
+		servers := map[string]task.Server{"a": {Command: []string{"one"}, Env: env}, "b": {Command: []string{"two"}, Env: env}}
+		r, err := Of(nil, task.Plan{Servers: servers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Whole()
+	}
+	for name, c := range map[string]struct{ value, want string }{
+		"MY_API_KEY":              {"literal-secret-abc123", "«secret 1»"},
+		"DB_PASSWORD":             {"hunter2", "«secret 1»"},
+		"X_SUBSCRIPTION_KEY":      {"pa$$ word", "«secret 1»"},
+		"TOKEN_FILE":              {"/run/token", "/run/token"},
+		"DB_URL":                  {"postgres://u:dbpassw0rd9@h/x", "postgres://u:«secret 1»@h/x"},
+		"OTHER":                   {"ghp_0123456789abcdefABCDEF0123456789", "«secret 1»"},
+		"API_KEY":                 {"${API_KEY}", "${API_KEY}"},
+		"LANG":                    {"C.UTF-8", "C.UTF-8"},
+		"NODE_OPTIONS":            {"--require /tmp/evil.js --password=x9k2", "--require /tmp/evil.js --password=x9k2"},
+		"RESTIC_PASSWORD_COMMAND": {"evil-program-1", "evil-program-1"},
+		"GIT_CONFIG_KEY_0":        {"core.sshCommand", "core.sshCommand"},
+		"BASH_ENV":                {"x://u:$(evil)@h", "x://u:$(evil)@h"},
+	} {
+		whole := shown(map[string]string{name: c.value})
+		if want := "with " + name + "=" + c.want + "\n"; strings.Count(whole+"\n", want) != 2 {
+			t.Errorf("want two times %q:\n%s", want, whole)
+		}
+	}
+	two := shown(map[string]string{"A_KEY": "first-key-12345", "B_KEY": "second-key-12345"})
+	if strings.Count(two, "«secret 1»") != 2 || strings.Count(two, "«secret 2»") != 2 {
+		t.Errorf("%s", two)
+	}
+}

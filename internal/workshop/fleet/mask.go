@@ -9,6 +9,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/text/regex"
 	"github.com/gauze-mcp/gauze/internal/workshop/backup"
 	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/wrap/launch"
 )
 
 // Masked removes secrets from a text of several lines. References to variables stay: a diff must
@@ -70,13 +71,7 @@ func hidesCommand(c *clientconfig.Config, secrets redact.Secrets) bool {
 // maskedDiff is Masked for a diff, with a number for each secret, so that the diff shows whether a
 // hidden value stays, changes or moves.
 func maskedDiff(diff string, secrets ...redact.Secrets) string {
-	numbers := map[string]int{}
-	numbered := func(secret string) string {
-		if numbers[secret] == 0 {
-			numbers[secret] = len(numbers) + 1
-		}
-		return fmt.Sprintf("«secret %d»", numbers[secret])
-	}
+	numbers := Numbers{}
 	lines, masked := strings.Split(diff, "\n"), strings.Split(maskedLines(diff, secrets...), "\n")
 	if len(lines) != len(masked) { // a secret spans several lines
 		return strings.Join(masked, "\n")
@@ -85,7 +80,7 @@ func maskedDiff(diff string, secrets ...redact.Secrets) string {
 		if i < 2 { // the file names
 			continue
 		}
-		masked[i] = renamed(lines[i], line, numbered)
+		masked[i] = renamed(lines[i], line, numbers.name)
 		if i > 2 && strings.HasPrefix(masked[i], "+") && strings.HasPrefix(masked[i-1], "-") && masked[i][1:] == masked[i-1][1:] {
 			masked[i] += "   (a hidden value will change)"
 		}
@@ -103,6 +98,48 @@ var (
 	signsApart = strings.NewReplacer("\n-", "\n- ", "\n+", "\n+ ")
 	signsBack  = strings.NewReplacer("\n- ", "\n-", "\n+ ", "\n+")
 )
+
+// Numbers has a number for each secret that a text does not show, so that a reader sees which are the same.
+type Numbers map[string]int
+
+func (n Numbers) name(secret string) string {
+	if n[secret] == 0 {
+		n[secret] = len(n) + 1
+	}
+	return fmt.Sprintf("«secret %d»", n[secret])
+}
+
+// Whole is [Whole] without the values of variables that are secrets. Everything that could be a command, or the
+// path of one, is complete.
+func (n Numbers) Whole(s launch.Spec, sends ...string) (string, error) {
+	header := func(value string) string { return value }
+	return reviewable(rendered(s, sends, header, n.mask))
+}
+
+// mask returns the value of a variable without its secrets.
+func (n Numbers) mask(name, value string) string {
+	isSecret := redact.NamesSecret(name, value) && !isInstruction(name) || keyShape.MatchString(value) && redact.Text(value) != value
+	if isSecret && !strings.Contains(value, "${") { // a reference is not a secret
+		return n.name(value)
+	}
+	if parts := addressPassword.FindStringSubmatch(value); parts != nil && !strings.ContainsAny(parts[2], "`({") {
+		return parts[1] + n.name(parts[2]) + parts[3]
+	}
+	return value
+}
+
+// addressPassword matches a value that is an address with a password, and nothing else.
+var addressPassword = regex.New(`^([A-Za-z][A-Za-z0-9+.-]*://[^\s/?#"'<>:@]*:)([^\s/?#"'<>]+)(@\S*)$`)
+
+// isInstruction reports whether a variable that is called like a secret says how to get it, or where it is: what
+// it says may be started.
+func isInstruction(name string) bool {
+	name = strings.ToLower(strings.TrimRight(name, "0123456789_"))
+	return strings.HasPrefix(name, "git_config_") ||
+		slices.ContainsFunc(instructionWords, func(word string) bool { return strings.HasSuffix(name, word) })
+}
+
+var instructionWords = []string{"askpass", "cmd", "command", "dir", "exec", "file", "helper", "path", "process", "program", "script"}
 
 // renamed replaces each mask in a line with a name.
 func renamed(line, masked string, name func(secret string) string) string {
