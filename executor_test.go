@@ -504,9 +504,9 @@ func TestStrictExecutorRefusesBeforeDispatch(t *testing.T) {
 
 func TestInvalidPolicyOfAnExecutor(t *testing.T) {
 	for want, policy := range map[string]repair.Policy{
-		`gauze: Executor.Policy: invalid max_retries "2": must be 0 or 1`:                      {MaxRetries: new(2)},
-		`gauze: Executor.Policy: invalid timeout "-1s": must be `:                              {Timeout: -time.Second},
-		`gauze: Executor.Policy: invalid correctable_errors "permission": permission is never`: {CorrectableErrors: []repair.RejectionKind{"permission"}},
+		`gauze: Executor.Policy: invalid MaxRetries "2": must be 0 or 1`:                      {MaxRetries: new(2)},
+		`gauze: Executor.Policy: invalid Timeout "-1s": must be `:                             {Timeout: -time.Second},
+		`gauze: Executor.Policy: invalid CorrectableErrors "permission": permission is never`: {CorrectableErrors: []repair.RejectionKind{"permission"}},
 	} {
 		dispatch := &stub{}
 		if _, err := repair.Execute(t.Context(), &repair.Executor{Policy: policy}, readWeather, json.RawMessage(inFives), dispatch.run); err == nil || !strings.HasPrefix(err.Error(), want) || dispatch.got != nil {

@@ -111,7 +111,7 @@ func TestMiddlewareDoesNotSendToAToolThatChanged(t *testing.T) {
 
 func TestMiddlewareRejectsAnInvalidPolicy(t *testing.T) {
 	defer func() {
-		if got := fmt.Sprint(recover()); !strings.HasPrefix(got, `gauze: MiddlewareOptions.Correct: invalid timeout "-1s"`) {
+		if got := fmt.Sprint(recover()); !strings.HasPrefix(got, `gauze: MiddlewareOptions.Correct: invalid Timeout "-1s"`) {
 			t.Error(got)
 		}
 	}()

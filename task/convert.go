@@ -11,6 +11,8 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/gauze-mcp/gauze"
 	"github.com/gauze-mcp/gauze/event"
@@ -65,9 +67,39 @@ func planError(err error, fields []string) error {
 	for _, p := range problems {
 		public := Problem{File: p.File, Line: p.Line, Column: p.Column, Message: p.Message}
 		if fields != nil {
-			public = Problem{Field: fields[min(max(p.Line, 1), len(fields))-1], Message: p.Message}
+			public = Problem{Field: fieldAt(fields, p.Line), Message: inGo(p.Message, fields)}
 		}
 		e.Problems = append(e.Problems, public)
+	}
+	return e
+}
+
+// fieldAt returns the field that is on a line.
+func fieldAt(fields []string, line int) string { return fields[min(max(line, 1), len(fields))-1] }
+
+// inGo returns a message about a file with the names that a Plan has.
+func inGo(message string, fields []string) string {
+	if before, number, ok := strings.Cut(message, " or on line "); ok {
+		if line, err := strconv.Atoi(number); err == nil {
+			return before + " or in " + fieldAt(fields, line)
+		}
+	}
+	if rest, ok := strings.CutPrefix(message, "invalid retry:"); ok {
+		return "invalid Attempts:" + rest
+	}
+	return strings.ReplaceAll(message, "but env and cwd apply", "but Env and Dir apply")
+}
+
+// unset returns an error if servers of the plan refer to variables that are not set.
+func unset(servers map[string]task.Server) error {
+	e := &PlanError{}
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		if _, err := servers[name].Environ(); err != nil {
+			e.Problems = append(e.Problems, Problem{Field: fmt.Sprintf("Servers[%q]", name), Message: err.Error()})
+		}
+	}
+	if len(e.Problems) == 0 {
+		return nil
 	}
 	return e
 }
@@ -82,7 +114,7 @@ func (p Plan) internal(own map[string]gauze.Options) (*task.Plan, error) {
 	if err != nil {
 		return nil, planError(err, fields)
 	}
-	return plan, nil
+	return plan, unset(plan.Servers)
 }
 
 // document returns the plan as a task file, with the field of each line.

@@ -248,6 +248,8 @@ func TestInterruptedTaskIsDecidedAndResumed(t *testing.T) {
 
 func TestInvalidTasks(t *testing.T) {
 	server := map[string]task.Server{"s": {Command: []string{"server"}}}
+	mixed := map[string]task.Server{"s": {URL: "http://localhost/mcp", Dir: "/"}}
+	unset := map[string]task.Server{"s": {Command: []string{"x"}, Env: map[string]string{"KEY": "${GAUZE_TEST_NOT_SET}"}}}
 	step := task.Step{ID: "a", Server: "s", Tool: "echo"}
 	for _, test := range []struct {
 		plan  task.Plan
@@ -261,7 +263,12 @@ func TestInvalidTasks(t *testing.T) {
 		{task.Plan{Servers: server, Steps: []task.Step{{ID: "a", Server: "t", Tool: "echo"}}}, "Steps[0]", "unknown server"},
 		{task.Plan{Servers: server, Steps: []task.Step{{ID: "a", Server: "s", Tool: "echo", Arguments: []string{"x"}}}}, "Steps[0]", "mapping"},
 		{task.Plan{Servers: server, Steps: []task.Step{{ID: "a", Server: "s", Tool: "echo", Arguments: func() {}}}}, "Steps[0]", "JSON"},
-		{task.Plan{Servers: server, Steps: []task.Step{{ID: "a", Server: "s", Tool: "echo", Attempts: -1}}}, "Steps[0]", "retry"},
+		{task.Plan{Servers: server, Steps: []task.Step{{ID: "a", Server: "s", Tool: "echo", Attempts: -1}}}, "Steps[0]", "invalid Attempts: "},
+		{task.Plan{}, "Servers", "gauze: invalid task.Plan.Goal: goal must not be empty"},
+		{task.Plan{Servers: server, Steps: []task.Step{step, step}}, "Steps[1]", "choose another id here or in Steps[0]"},
+		{task.Plan{Servers: mixed, Steps: []task.Step{step}}, "Servers", "but Env and Dir apply"},
+		{task.Plan{Servers: unset, Steps: []task.Step{step}},
+			`Servers["s"]`, `gauze: invalid task.Plan.Servers["s"]: env KEY: the environment variable GAUZE_TEST_NOT_SET is not set`},
 		{task.Plan{Servers: server, Steps: []task.Step{step}, Budget: task.Budget{Time: -1}}, "Budget", "time"},
 		{task.Plan{Servers: map[string]task.Server{"s": {}}, Steps: []task.Step{step}}, "Servers", "command or url"},
 	} {

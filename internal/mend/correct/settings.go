@@ -1,7 +1,7 @@
 package correct
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -23,28 +23,32 @@ type Settings[K ~string] struct {
 // Policy returns the policy, or an error that says which field has an unusable value. It does not
 // contain the model.
 func (s Settings[K]) Policy() (policy Policy, err error) {
-	set := func(key string, value any) { err = cmp.Or(err, policy.Set(key, fmt.Sprint(value))) }
+	set := func(field, key string, value any) {
+		if wrong := policy.Set(key, fmt.Sprint(value)); wrong != nil && err == nil {
+			err = errors.New(strings.Replace(wrong.Error(), key, field, 1))
+		}
+	}
 	if s.Enabled != nil {
-		set("enabled", *s.Enabled)
+		set("Enabled", "enabled", *s.Enabled)
 	}
 	if s.MaxRetries != nil {
-		set("max_retries", *s.MaxRetries)
+		set("MaxRetries", "max_retries", *s.MaxRetries)
 	}
 	if s.UseModel != nil {
-		set("use_model", *s.UseModel)
+		set("UseModel", "use_model", *s.UseModel)
 	}
 	if s.Timeout != 0 {
-		set("timeout", s.Timeout)
+		set("Timeout", "timeout", s.Timeout)
 	}
 	if s.CorrectableErrors != nil {
 		var kinds []string
 		for _, kind := range s.CorrectableErrors {
 			kinds = append(kinds, string(kind))
 		}
-		set("correctable_errors", strings.Join(kinds, ","))
+		set("CorrectableErrors", "correctable_errors", strings.Join(kinds, ","))
 	}
 	if s.Open != nil {
-		set("open", *s.Open)
+		set("Open", "open", *s.Open)
 	}
 	return policy, err
 }

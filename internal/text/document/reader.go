@@ -33,7 +33,11 @@ func (r *Reader) Expect(n *Node, want Kind, what, example string) bool {
 // Text returns a string that must not be empty.
 func (r *Reader) Text(n *Node, what string) string {
 	s, ok := n.Scalar.(string)
-	if n.Kind != IsScalar || !ok || strings.TrimSpace(s) == "" {
+	if n.Kind == IsScalar && ok && strings.TrimSpace(s) == "" {
+		r.Report(n.Position, "%s must not be empty", what)
+		return ""
+	}
+	if n.Kind != IsScalar || !ok {
 		r.Report(n.Position, "%s must be a string, not %s", what, n.Says())
 		return ""
 	}
