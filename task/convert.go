@@ -32,6 +32,8 @@ func openTasks(dir string) (_ *taskrun.Store, err error) {
 		if dir, err = backup.StateDir(); err != nil {
 			return nil, err
 		}
+	} else if err := backup.CheckOwn(dir); err != nil {
+		return nil, err
 	}
 	return taskrun.Open(dir)
 }
@@ -314,9 +316,14 @@ type taskError struct {
 
 func (e *taskError) Unwrap() []error { return []error{e.error, e.is} }
 
+var errClosed = errors.New("gauze: the log was closed: open it again with task.OpenLog")
+
 func publicTaskError(err error) error {
-	if errors.Is(err, taskrun.ErrRunning) {
+	switch {
+	case errors.Is(err, taskrun.ErrRunning):
 		return &taskError{err, ErrRunning}
+	case errors.Is(err, taskrun.ErrClosed):
+		return errClosed
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func NewLog() *Log { return &Log{&taskrun.Memory{}} }
 // OpenLog opens the journal in a directory, which is created if necessary. Entries are on the disk
 // before they are acted on. Several processes can use a directory at the same time, among them the
 // gauze command with GAUZE_STATE_DIR set to it. If dir is empty, the journal is the one that the gauze
-// command uses by default.
+// command uses by default. A directory that other users can write to is refused.
 func OpenLog(dir string) (*Log, error) {
 	store, err := openTasks(dir)
 	if err != nil {

@@ -159,7 +159,7 @@ func Run(ctx context.Context, plan Plan, o Options) (Result, error) {
 	}
 	id, err := o.Log.store.Start(context.WithoutCancel(ctx), valid)
 	if err != nil {
-		return Result{}, err
+		return Result{}, publicTaskError(err)
 	}
 	result, err := Resume(ctx, id, o)
 	if !kept {

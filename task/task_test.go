@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -371,5 +372,43 @@ func TestTaskRunsOnce(t *testing.T) {
 				t.Errorf("effects %v", got)
 			}
 		})
+	}
+}
+
+// What a task starts is in its log, so no other user may be able to write to it.
+func TestALogBelongsToItsUser(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no mode bits")
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	log, err := task.OpenLog(dir)
+	if err == nil {
+		log.Close()
+	}
+	want := "other users can write to gauze's state directory " + dir + " (mode 0777) and could control what gauze starts"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v", err)
+	}
+}
+
+// After Close, every method says that the log was closed.
+func TestAClosedLogSaysSo(t *testing.T) {
+	log, err := task.OpenLog(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Close()
+	plan := task.Plan{Servers: map[string]task.Server{"s": {Command: []string{"x"}}}, Steps: []task.Step{{ID: "a", Server: "s", Tool: "t"}}}
+	_, ran := task.Run(t.Context(), plan, task.Options{Log: log})
+	_, resumed := task.Resume(t.Context(), "x", task.Options{Log: log})
+	_, shown := log.Task(t.Context(), "x")
+	decided := log.Decide(t.Context(), "x", task.DecisionSkip)
+	for what, err := range map[string]error{"Run": ran, "Resume": resumed, "Task": shown, "Decide": decided} {
+		if err == nil || err.Error() != "gauze: the log was closed: open it again with task.OpenLog" {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }

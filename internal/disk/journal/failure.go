@@ -40,6 +40,9 @@ func failure(path string, err error) error {
 	if err == nil || errors.As(err, &already) || errors.As(err, &damage) || errors.Is(err, ErrChanged) {
 		return err
 	}
+	if closed(err) {
+		return ErrClosed
+	}
 	p := &Problem{Path: path, Err: err}
 	code := sqliteCode(err)
 	switch {
@@ -63,6 +66,11 @@ func failure(path string, err error) error {
 		p.Next = "check the disk and the directory's permissions, or set GAUZE_STATE_DIR to another directory"
 	}
 	return p
+}
+
+// closed reports whether the journal was closed by this process. database/sql has no value for this error.
+func closed(err error) bool {
+	return errors.Is(err, ErrClosed) || strings.HasSuffix(err.Error(), "sql: database is closed")
 }
 
 // isAny reports whether err is one of the targets.

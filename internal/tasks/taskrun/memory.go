@@ -16,6 +16,9 @@ import (
 // ErrRunning means that the task is already running, in this process or a different one.
 var ErrRunning = journal.ErrRunning
 
+// ErrClosed means that the Store was closed.
+var ErrClosed = journal.ErrClosed
+
 // Memory keeps tasks in the memory of this process, and runs them like a Store. The zero value is
 // ready to use.
 type Memory struct {

@@ -24,6 +24,9 @@ func StateDir() (string, error) {
 	return dir, checkOwn(dir)
 }
 
+// CheckOwn returns an error if others than this user and root can write to a state directory that a program chose.
+func CheckOwn(dir string) error { return checkOwn(dir) }
+
 // DefaultDir returns the directory of this user's backups in StateDir.
 func DefaultDir() (string, error) {
 	dir, err := StateDir()
