@@ -31,8 +31,10 @@ package gauze
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/health"
@@ -48,6 +50,7 @@ type Wrap struct {
 	remote  *upstream.Remote // nil if the session has its own
 	events  *event.Stream
 	options Options
+	served  atomic.Bool // Serve was called
 }
 
 // New returns a Wrap that is run by [Wrap.Serve]. It returns an error if o is invalid. A later change of the
@@ -70,7 +73,12 @@ func New(o Options) (*Wrap, error) {
 // Serve forwards messages between the client, which writes to in and reads from out, and the server
 // until in ends or ctx is done. It returns after the server has stopped. The error says why the
 // server could not be kept running; [FaultOf] returns its details.
+//
+// A Wrap serves one client, once: a second call returns an error and reads nothing.
 func (w *Wrap) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	if w.served.Swap(true) {
+		return errors.New("gauze: Wrap.Serve was called before: make a new Wrap for each client")
+	}
 	defer w.observe(ctx)()
 	if w.remote != nil {
 		defer w.remote.Close()

@@ -3,6 +3,7 @@ package gauze_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -218,5 +219,23 @@ func TestOptionsNameOneServer(t *testing.T) {
 		if _, err := gauze.New(o); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%+v: %v, want %q", o, err, words)
 		}
+	}
+}
+
+// A Wrap that has stopped, or serves a client, does not answer another one.
+func TestAWrapServesOnce(t *testing.T) {
+	wrap, err := gauze.New(faulty(t.TempDir(), "legacy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wrap.Serve(t.Context(), strings.NewReader(""), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n")
+	unread := in.Len()
+	var out strings.Builder
+	err = wrap.Serve(t.Context(), in, &out)
+	if err == nil || !strings.Contains(err.Error(), "was called before") || in.Len() != unread || out.Len() > 0 {
+		t.Errorf("%v, %q", err, out.String())
 	}
 }
