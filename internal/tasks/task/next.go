@@ -404,12 +404,12 @@ func (s *State) overBudget() *Stopped {
 	text, more := "", ""
 	switch most := s.Plan.maxSteps(); {
 	case spent.Steps >= most:
-		text = fmt.Sprintf("%d calls", most)
+		text = plaintext.Count(most, "call")
 		if b.Steps == 0 {
 			more = " This is the default; to change it, set budget.steps in the file."
 		}
 	case b.Tokens > 0 && spent.Tokens >= b.Tokens:
-		text = fmt.Sprintf("%d tokens", b.Tokens)
+		text = plaintext.Count(b.Tokens, "token")
 	case b.Cost > 0 && spent.Cost >= b.Cost:
 		text = fmt.Sprintf("$%.2f", b.Cost)
 	case b.Time > 0 && spent.Time >= b.Time:

@@ -3,7 +3,6 @@ package task
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/text/document"
 	"github.com/gauze-mcp/gauze/internal/text/plaintext"
@@ -57,7 +56,7 @@ func (r *planReader) step(n *document.Node, index int) (s Step) {
 		},
 		"server": func(n *document.Node) {
 			if s.Server = r.Text(n, "server"); s.Server != "" && r.servers != nil && !slices.Contains(r.servers, s.Server) {
-				r.Report(n.Position, "unknown server %q: must be one of %s%s", redact.Quote(s.Server), strings.Join(r.servers, ", "), document.DidYouMean(s.Server, r.servers))
+				r.Report(n.Position, "unknown server %q: %s", redact.Quote(s.Server), document.OneOf(s.Server, r.servers))
 			}
 		},
 		"tool":      func(n *document.Node) { s.Tool = r.Text(n, "tool") },

@@ -96,7 +96,7 @@ func TestParseReportsProblems(t *testing.T) {
 		"a key twice":         {"name: a\nname: b\nservers: {s: a/b}\ngoal: g\n", []string{"2:1:"}},
 		"a key twice in JSON": {"{\"name\": \"a\",\n \"name\": \"b\", \"servers\": {\"s\": \"a/b\"}, \"goal\": \"g\"}", []string{`2:2: "name" is set twice: remove this one or the one on line 1`}},
 		"all together": {head + "  - {id: a, server: t, tool: 5}\n  - {id: a, server: s}\n", []string{
-			`3:21: unknown server "t": must be one of s`, "3:30: tool must be a string, not a number", `4:5: the id "a" is used twice: choose another id here or on line 3`, "4:5: the step has no tool"}},
+			`3:21: unknown server "t": must be s`, "3:30: tool must be a string, not a number", `4:5: the id "a" is used twice: choose another id here or on line 3`, "4:5: the step has no tool"}},
 		"server without form": {"servers: {s: notes}\nsteps: [{id: a, server: s, tool: t}]", []string{"1:14: the server \"s\" must be CLIENT/NAME"}},
 		"command and url":     {"servers: {s: {command: [a], url: http://x}}\nsteps: [{id: a, server: s, tool: t}]", []string{"1:11: the server \"s\" must have either command or url"}},
 		"command as a string": {"servers: {s: {command: npx server}}\nsteps: [{id: a, server: s, tool: t}]", []string{"1:24: command must be a list of strings"}},
@@ -158,4 +158,23 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("plan %v, error %v", plan, err)
 		}
 	})
+}
+
+// A budget of one, and a choice of one, are told as such.
+func TestWordsForOne(t *testing.T) {
+	for budget, want := range map[Budget]string{{Steps: 1}: "The budget of 1 call is used up.", {Steps: 2}: "The budget of 2 calls is used up."} {
+		s := State{Plan: Plan{Budget: budget}, Spent: Spent{Steps: budget.Steps}}
+		if stop := s.overBudget(); stop == nil || !strings.HasPrefix(stop.Message, want) {
+			t.Errorf("%+v, want %s", stop, want)
+		}
+	}
+	for servers, want := range map[string]string{
+		"{s: a/b}":         `unknown server "S": must be s`,
+		"{s: a/b, t: a/b}": `unknown server "S": must be one of s, t; did you mean "s"?`,
+	} {
+		_, err := Parse("x.yaml", []byte("servers: "+servers+"\nsteps: [{id: a, server: S, tool: t}]\n"))
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
 }

@@ -260,13 +260,13 @@ func stepText(s task.Step) string {
 func budgetText(b task.Budget) string {
 	var parts []string
 	if b.Steps > 0 {
-		parts = append(parts, fmt.Sprintf("%d calls", b.Steps))
+		parts = append(parts, plaintext.Count(b.Steps, "call"))
 	}
 	if b.Time > 0 {
 		parts = append(parts, b.Time.Round(time.Second).String())
 	}
 	if b.Tokens > 0 {
-		parts = append(parts, fmt.Sprintf("%d tokens", b.Tokens))
+		parts = append(parts, plaintext.Count(b.Tokens, "token"))
 	}
 	if b.Cost > 0 {
 		parts = append(parts, fmt.Sprintf("$%.2f", b.Cost))

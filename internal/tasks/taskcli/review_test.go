@@ -73,3 +73,12 @@ func TestPlanIsShownWithoutSecrets(t *testing.T) {
 		t.Errorf("%s", two)
 	}
 }
+
+// One is not several.
+func TestBudgetOfOne(t *testing.T) {
+	for budget, want := range map[task.Budget]string{{Steps: 1, Tokens: 1}: "1 call, 1 token", {Steps: 2, Tokens: 2}: "2 calls, 2 tokens"} {
+		if got := budgetText(budget); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

@@ -113,6 +113,14 @@ func (r *Reader) Duration(n *Node, what string) time.Duration {
 	return d
 }
 
+// OneOf returns which words are allowed, with a suggestion if there are several.
+func OneOf(word string, choices []string) string {
+	if len(choices) == 1 {
+		return "must be " + choices[0]
+	}
+	return "must be one of " + strings.Join(choices, ", ") + DidYouMean(word, choices)
+}
+
 // DidYouMean returns a suggestion to add to a message, or nothing.
 func DidYouMean(word string, choices []string) string {
 	choices = slices.DeleteFunc(slices.Clone(choices), func(c string) bool { return c == "" })
