@@ -143,3 +143,16 @@ func TestAnErrorWithAFaultKeepsItsTextAndItsChain(t *testing.T) {
 		t.Error("an error was made out of nil")
 	}
 }
+
+// Nothing of a policy stays the caller's.
+func TestOwnedPolicies(t *testing.T) {
+	retries, kinds := 1, []repair.RejectionKind{"a"}
+	given := repair.Policy{MaxRetries: &retries, CorrectableErrors: kinds}
+	o := Options{Correct: given, Tools: map[string]Policy{"echo": {Correct: &given}}}.owned()
+	retries, kinds[0] = 7, "b"
+	for name, p := range map[string]repair.Policy{"Correct": o.Correct, "Tools": *o.Tools["echo"].Correct} {
+		if *p.MaxRetries != 1 || p.CorrectableErrors[0] != "a" {
+			t.Errorf("%s: %d %q", name, *p.MaxRetries, p.CorrectableErrors)
+		}
+	}
+}

@@ -543,3 +543,15 @@ func TestStrictDispatchesNothingUnchecked(t *testing.T) {
 		}
 	}
 }
+
+// A schema that is null is none: there is nothing that a call must match.
+func TestStrictDispatchesACallOfAToolWithoutSchema(t *testing.T) {
+	for _, schema := range []string{"", "null", " null ", "{}"} {
+		var tool stub
+		e := &repair.Executor{Strict: true}
+		free := repair.Tool{Name: "free", ReadOnly: true, Schema: json.RawMessage(schema)}
+		if _, err := repair.Execute(t.Context(), e, free, json.RawMessage(`{"a":1}`), tool.run); err != nil || len(tool.got) != 1 {
+			t.Errorf("schema %q: dispatched %q, %v", schema, tool.got, err)
+		}
+	}
+}

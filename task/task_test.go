@@ -8,7 +8,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"github.com/gauze-mcp/gauze"
 	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/windowstest"
 	"github.com/gauze-mcp/gauze/llm"
 	"github.com/gauze-mcp/gauze/task"
 )
@@ -377,9 +377,7 @@ func TestTaskRunsOnce(t *testing.T) {
 
 // What a task starts is in its log, so no other user may be able to write to it.
 func TestALogBelongsToItsUser(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no mode bits")
-	}
+	windowstest.Skip(t)
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)

@@ -108,7 +108,6 @@ func TestConnectSharesOneGauzeUp(t *testing.T) {
 	}
 }
 
-// A client whose gauze up is killed keeps its session.
 // A variable that the file names for a token is not for servers of a gauze up that was started on demand.
 func TestConnectGivesServersNoToken(t *testing.T) {
 	t.Parallel()
@@ -125,6 +124,7 @@ func TestConnectGivesServersNoToken(t *testing.T) {
 	w.wantEnd(0)
 }
 
+// A client whose gauze up is killed keeps its session.
 func TestConnectAfterGauzeUpWasKilled(t *testing.T) {
 	t.Parallel()
 	s := newUpState(t)

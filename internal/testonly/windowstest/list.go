@@ -25,6 +25,7 @@ var tests = []exemption{
 		"internal/views/live.TestOnlyTheUserMayReadTheDirectory",
 		"internal/access/login.TestOnlyTheUserMayReadLogins",
 		"internal/wrap/kernel.TestFaultP02CommandNotExecutable",
+		"task.TestALogBelongsToItsUser",
 	}},
 	{"Windows may not let a user make symbolic links", []string{
 		"internal/workshop/clientconfig.symlink",

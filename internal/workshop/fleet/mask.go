@@ -116,20 +116,38 @@ func (n Numbers) Whole(s launch.Spec, sends ...string) (string, error) {
 	return reviewable(rendered(s, sends, header, n.mask))
 }
 
-// mask returns the value of a variable without its secrets.
+// mask returns the value of a variable without its secrets. What the value reaches or starts is never one: a person
+// must see it to decide.
 func (n Numbers) mask(name, value string) string {
 	isSecret := redact.NamesSecret(name, value) && !isInstruction(name) || keyShape.MatchString(value) && redact.Text(value) != value
-	if isSecret && !strings.Contains(value, "${") { // a reference is not a secret
+	switch {
+	case len(References(value)) > 0 || startsSomething(value):
+		return value
+	case strings.Contains(value, "://"):
+		return renamed(value, redact.MaskAddress(value), n.nameUnlessCode)
+	case isSecret:
 		return n.name(value)
-	}
-	if parts := addressPassword.FindStringSubmatch(value); parts != nil && !strings.ContainsAny(parts[2], "`({") {
-		return parts[1] + n.name(parts[2]) + parts[3]
 	}
 	return value
 }
 
-// addressPassword matches a value that is an address with a password, and nothing else.
-var addressPassword = regex.New(`^([A-Za-z][A-Za-z0-9+.-]*://[^\s/?#"'<>:@]*:)([^\s/?#"'<>]+)(@\S*)$`)
+// nameUnlessCode is name for a part of an address, which a shell may run.
+func (n Numbers) nameUnlessCode(part string) string {
+	if strings.ContainsAny(part, "`({") {
+		return part
+	}
+	return n.name(part)
+}
+
+// startsSomething reports whether a value is a path, or a command line with a path or an operator of a shell.
+func startsSomething(value string) bool {
+	return pathShape.MatchString(value) || strings.Contains(value, " ") && operators.MatchString(value)
+}
+
+var (
+	pathShape = regex.New(`^(?:\.{1,2}[/\\]|~[/\\]|[A-Za-z]:[/\\]|/[^+=]*[/.])`)
+	operators = regex.New("[/|;&<>`]|\\$\\(")
+)
 
 // isInstruction reports whether a variable that is called like a secret says how to get it, or where it is: what
 // it says may be started.
@@ -139,7 +157,7 @@ func isInstruction(name string) bool {
 		slices.ContainsFunc(instructionWords, func(word string) bool { return strings.HasSuffix(name, word) })
 }
 
-var instructionWords = []string{"askpass", "cmd", "command", "dir", "exec", "file", "helper", "path", "process", "program", "script"}
+var instructionWords = []string{"askpass", "cmd", "command", "dir", "exec", "file", "helper", "hook", "path", "process", "program", "provider", "script", "source"}
 
 // renamed replaces each mask in a line with a name.
 func renamed(line, masked string, name func(secret string) string) string {

@@ -107,8 +107,8 @@ func (c *Checked) Verdict() Verdict {
 		return Verdict{State: Warned, Cause: ToollessUp, Action: ByHand, Next: "Check the servers of gauze up: `gauze doctor --client gauze`"}
 	case c.Tried && c.Attempt.Found.Toolless:
 		return Verdict{State: Warned, Cause: "works, but does not list any tools", Action: ByHand, Next: "Check the server's documentation for the keys and settings that it requires: many servers do not list any tools without them."}
-	case c.Tried && c.Attempt.Noisy() && !Through(c.Entry):
-		cause := "works, but " + PrintsToStdout + ": " + c.Hide(redact.Quote(c.Attempt.Stray[0]))
+	case c.Tried && c.Attempt.Noise != "" && !Through(c.Entry):
+		cause := "works, but " + PrintsToStdout + ": " + c.Hide(redact.Quote(c.Attempt.Noise))
 		return Verdict{State: Warned, Cause: cause, Action: ByHand, Next: PrintToStderr + ": `gauze wrap " + c.word() + "`"}
 	case c.Tried:
 		tools := count(len(c.Attempt.Found.Tools), "tool")

@@ -45,13 +45,11 @@ type Result struct {
 	Took    time.Duration
 	Stopped string  // why it stopped; empty if it reached the last stage
 	Served  *Served // where a command answered that was silent on stdout; nil if it did not
+	Noise   string  // the first line of stdout that is not a message; empty if there was none
 }
 
 // OK reports whether the server answered every request as expected.
 func (a Result) OK() bool { return a.Stopped == "" }
-
-// Noisy reports whether a command prints to stdout what is not a message.
-func (a Result) Noisy() bool { return !a.Remote && len(a.Stray) > 0 }
 
 // Hidden returns a with everything that came from the server passed through hide, including its
 // name and the names of its tools.
@@ -61,7 +59,7 @@ func (a Result) Hidden(hide func(string) string) Result {
 	for i := range a.Found.Tools {
 		a.Found.Tools[i].Name = hide(a.Found.Tools[i].Name)
 	}
-	a.Stopped, a.Exit = hide(a.Stopped), hide(a.Exit)
+	a.Stopped, a.Exit, a.Noise = hide(a.Stopped), hide(a.Exit), hide(a.Noise)
 	a.Stderr = slices.Clone(a.Stderr)
 	for i := range a.Stderr {
 		a.Stderr[i] = hide(a.Stderr[i])
@@ -251,6 +249,7 @@ func (a *attempt) finish() {
 	a.r.Program, a.r.Limit, a.r.Invalid = own.Program, own.Limit, own.Invalid
 	a.r.RPC = append(own.RPC, a.reader.errors...)
 	a.r.StdoutHead = appendBounded(a.reader.stray, seen.StdoutHead)
+	a.r.Noise, _, _ = strings.Cut(strings.TrimSpace(string(a.reader.stray)), "\n")
 	if logged := a.reader.logged; !a.r.OK() && !a.r.Remote && len(logged) > 0 {
 		a.r.Stderr = append(a.r.Stderr, logged...)
 		a.r.StderrTail = append(a.r.StderrTail, strings.Join(append(logged, ""), "\n")...)

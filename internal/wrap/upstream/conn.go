@@ -109,7 +109,7 @@ func (c *Conn) Answered(handshake bool) {
 	}
 }
 
-// Greeted records that initialize or server/discover was answered with a result, whoever asked: the server is able
+// Greeted records that initialize or server/discover was answered with a result, also by gauze: the server is able
 // to start.
 func (c *Conn) Greeted() { c.rec.Greeted.Store(true) }
 
