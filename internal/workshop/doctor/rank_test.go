@@ -242,3 +242,14 @@ func TestPermanentCauses(t *testing.T) {
 		}
 	}
 }
+
+// What the catalogue announces is there, although nothing is known about a server.
+func TestEntriesHaveTheirCommands(t *testing.T) {
+	for _, e := range Entries() {
+		for _, step := range e.Do {
+			if step.Command == "" && strings.HasSuffix(step.Text, ":") || strings.Contains(step.Text, "``") {
+				t.Errorf("%s: %q", e.Code, step.Text)
+			}
+		}
+	}
+}

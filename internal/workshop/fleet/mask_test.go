@@ -20,3 +20,12 @@ func TestMaskedKeepsReferences(t *testing.T) {
 		}
 	}
 }
+
+// The sign of a removed line does not make its key a flag.
+func TestSignsOfADiffAreNotFlags(t *testing.T) {
+	diff := "--- a\n+++ b\n@@ -1,3 +1,2 @@\n-TIME_TOKEN = \"abc123secretvalue\"\n+TIME_TOKEN = \"abc123othervalue1\"\n-- item\n+  indented\n same"
+	want := "--- a\n+++ b\n@@ -1,3 +1,2 @@\n-TIME_TOKEN = \"«secret 1»\"\n+TIME_TOKEN = \"«secret 2»\"\n-- item\n+  indented\n same"
+	if got := maskedDiff(diff); got != want {
+		t.Errorf("%s", got)
+	}
+}
