@@ -66,7 +66,7 @@ func doctorCommand() *cobra.Command {
 }
 
 func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
-	specs, names, err := specsOf(args, isConfigured)
+	specs, names, err := specsOf(args)
 	switch {
 	case err != nil:
 		return err
@@ -97,12 +97,12 @@ func isConfigured(name string) bool {
 }
 
 // specsOf separates command lines and URLs from names of servers, which may contain spaces.
-func specsOf(args []string, isName func(string) bool) (specs []launch.Spec, names []string, err error) {
+func specsOf(args []string) (specs []launch.Spec, names []string, err error) {
 	for i, arg := range args {
 		switch words := doctor.SplitCommand(arg); {
 		case len(words) == 0:
 			return nil, nil, fmt.Errorf("invalid SERVER: argument %d is empty", i+1)
-		case strings.ContainsAny(arg, " \t") && isName(arg):
+		case strings.ContainsAny(arg, " \t") && isConfigured(arg):
 			names = append(names, arg)
 		case strings.ContainsAny(arg, " \t"):
 			specs = append(specs, launch.Spec{Command: words[0], Args: words[1:]})

@@ -177,7 +177,10 @@ func (f *upFlags) options(c *crew) hub.Options {
 
 // serveFile serves a file over HTTP and to gauze connect, until a signal ends it.
 func (f *upFlags) serveFile(cmd *cobra.Command, path string) error {
-	reloads := newReloader(path, f.tokenEnv) // the servers have no use for its token
+	reloads := newReloader(path)
+	if f.tokenEnv != "" {
+		reloads.private = []string{f.tokenEnv} // the servers have no use for its token
+	}
 	file, err := reloads.read()
 	if err != nil {
 		return err

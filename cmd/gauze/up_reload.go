@@ -37,9 +37,8 @@ type reloader struct {
 	said   live.File
 }
 
-// newReloader returns a reloader. private are variables that only servers that refer to them receive.
-func newReloader(path string, private ...string) *reloader {
-	return &reloader{path: path, private: private, said: live.File{Path: redact.Quote(path)}}
+func newReloader(path string) *reloader {
+	return &reloader{path: path, said: live.File{Path: redact.Quote(path)}}
 }
 
 // keepReading uses the file again whenever it, or what it includes, has changed, and on SIGHUP. A file with an error

@@ -223,13 +223,13 @@ func lookup(environ []string, name string) (string, bool) {
 // are not passed on.
 const private = "GAUZE_PRIVATE_"
 
-// Private returns an environment in which only servers that refer to these variables receive them. Windows has nameless ones.
+// Private returns an environment in which only servers that refer to these variables receive them.
 func Private(environ, names []string) []string {
 	environ = slices.Clone(environ)
 	for i, pair := range environ {
 		set, _, _ := strings.Cut(pair, "=")
 		if slices.ContainsFunc(names, func(name string) bool {
-			return set != "" && (set == name || runtime.GOOS == "windows" && strings.EqualFold(set, name))
+			return set == name || runtime.GOOS == "windows" && strings.EqualFold(set, name)
 		}) {
 			environ[i] = private + pair
 		}

@@ -38,27 +38,38 @@ func TestWhatAnEntryCanExpress(t *testing.T) {
 	}
 }
 
+// withServer returns a home in which a client has one server, as if that had been tested. It returns nil if the client
+// has no file of its own.
+func withServer(t *testing.T, client *clientconfig.Client, s NewServer) (*home, *View, *Checked) {
+	t.Helper()
+	h := &home{t: t, dir: t.TempDir()}
+	there := clientconfig.Home{OS: "linux", Home: h.dir, Project: filepath.Join(h.dir, "project"), Environ: []string{"HOME=" + h.dir}}
+	h.fleet = &Fleet{Home: there, Store: backup.Store{Dir: filepath.Join(h.dir, "state")}, Gauze: "/usr/bin/gauze"}
+	plan, err := h.fleet.Look(client).Add(s, []*clientconfig.Client{client})
+	if err != nil || plan.Empty() {
+		return nil, nil, nil
+	}
+	h.apply(plan)
+	view := h.fleet.Look(client)
+	c := Unchecked(view.Servers)[0]
+	c.Tried, c.started = true, c.Real()
+	return h, view, c
+}
+
 // A URL that the user agreed to replaces the command in every client's own form, also of a server that
 // runs through gauze, and the plan says that nothing starts the server then.
 func TestAURLReplacesACommandInEveryClient(t *testing.T) {
 	const address = "http://127.0.0.1:8000/mcp"
 	for _, wrapped := range []bool{false, true} {
 		for _, client := range clientconfig.Clients() {
-			h := &home{t: t, dir: t.TempDir()}
-			h.fleet = &Fleet{Home: clientconfig.Home{OS: "linux", Home: h.dir, Project: filepath.Join(h.dir, "project"), Environ: []string{"HOME=" + h.dir}},
-				Store: backup.Store{Dir: filepath.Join(h.dir, "state")}, Gauze: "/usr/bin/gauze"}
 			spec := launch.Spec{Command: "python3", Args: []string{"server.py"}, Env: []string{"MODE=x"}}
-			plan, err := h.fleet.Look(client).Add(NewServer{Name: "notes", Spec: spec, Wrapped: wrapped}, []*clientconfig.Client{client})
-			if err != nil || plan.Empty() {
-				continue // the client has no file of its own
+			h, view, c := withServer(t, client, NewServer{Name: "notes", Spec: spec, Wrapped: wrapped})
+			if h == nil {
+				continue
 			}
-			h.apply(plan)
-			view := h.fleet.Look(client)
-			c := Unchecked(view.Servers)[0]
-			c.Tried, c.started = true, c.Real()
 			c.Report = doctor.Report{Healthy: true, Spec: launch.Spec{URL: address}, Steps: []doctor.Step{{Result: doctor.Healed, Agreed: true, Next: "x"}}}
 			c.Attempt.Found.Transport = "http"
-			plan = view.Keep([]*Checked{c})
+			plan := view.Keep([]*Checked{c})
 			if plan.Empty() || len(plan.Skipped) > 0 || len(plan.Notes()) != 1 || !strings.Contains(plan.Notes()[0], "python3 server.py") {
 				t.Errorf("%s, wrapped %v: %+v, %q", client.ID, wrapped, plan.Skipped, plan.Notes())
 				continue
@@ -80,23 +91,16 @@ func TestAURLReplacesACommandInEveryClient(t *testing.T) {
 func TestAProgramReplacesItsRunnerInEveryClient(t *testing.T) {
 	for _, more := range [][]string{nil, {"--verbose"}} {
 		for _, client := range clientconfig.Clients() {
-			h := &home{t: t, dir: t.TempDir()}
-			h.fleet = &Fleet{Home: clientconfig.Home{OS: "linux", Home: h.dir, Project: filepath.Join(h.dir, "project"), Environ: []string{"HOME=" + h.dir}},
-				Store: backup.Store{Dir: filepath.Join(h.dir, "state")}, Gauze: "/usr/bin/gauze"}
 			spec := launch.Spec{Command: "uvx", Args: append([]string{"notes-mcp"}, more...)}
-			plan, err := h.fleet.Look(client).Add(NewServer{Name: "notes", Spec: spec}, []*clientconfig.Client{client})
-			if err != nil || plan.Empty() {
-				continue // the client has no file of its own
+			h, view, c := withServer(t, client, NewServer{Name: "notes", Spec: spec})
+			if h == nil {
+				continue
 			}
-			h.apply(plan)
-			view := h.fleet.Look(client)
-			c := Unchecked(view.Servers)[0]
-			c.Tried, c.started = true, c.Real()
 			c.started.Env = []string{"A=1", "B=2"}
 			now := c.started
 			now.Command, now.Args, now.Env = "/home/me/bin/notes-mcp", more, []string{"B=2", "A=1"} // in a different order
 			c.Report = doctor.Report{Healthy: true, Spec: now, Steps: []doctor.Step{{Result: doctor.Healed, Agreed: true, Next: "x"}}}
-			plan = view.Keep([]*Checked{c})
+			plan := view.Keep([]*Checked{c})
 			if plan.Empty() || len(plan.Skipped) > 0 {
 				t.Errorf("%s, %q: %+v", client.ID, more, plan.Skipped)
 				continue
@@ -112,21 +116,14 @@ func TestAProgramReplacesItsRunnerInEveryClient(t *testing.T) {
 // A command line in one string is split in every client's own form, by doctor --fix and heal_server alike.
 func TestACommandLineIsSplitInEveryClient(t *testing.T) {
 	for _, client := range clientconfig.Clients() {
-		h := &home{t: t, dir: t.TempDir()}
-		h.fleet = &Fleet{Home: clientconfig.Home{OS: "linux", Home: h.dir, Project: filepath.Join(h.dir, "project"), Environ: []string{"HOME=" + h.dir}},
-			Store: backup.Store{Dir: filepath.Join(h.dir, "state")}, Gauze: "/usr/bin/gauze"}
-		plan, err := h.fleet.Look(client).Add(NewServer{Name: "notes", Spec: launch.Spec{Command: "notes-mcp --stdio", Args: []string{"x"}}}, []*clientconfig.Client{client})
-		if err != nil || plan.Empty() {
-			continue // the client has no file of its own
+		h, view, c := withServer(t, client, NewServer{Name: "notes", Spec: launch.Spec{Command: "notes-mcp --stdio", Args: []string{"x"}}})
+		if h == nil {
+			continue
 		}
-		h.apply(plan)
-		view := h.fleet.Look(client)
-		c := Unchecked(view.Servers)[0]
-		c.Tried, c.started = true, c.Real()
 		now := c.started
 		now.Command, now.Args = "notes-mcp", []string{"--stdio", "x"}
 		c.Report = doctor.Report{Healthy: true, Spec: now, Steps: []doctor.Step{{Result: doctor.Healed, Next: "x"}}}
-		plan = view.Keep([]*Checked{c})
+		plan := view.Keep([]*Checked{c})
 		if both := view.FixAndKeep([]*Checked{c}, false, WithReview); both.Diff() != plan.Diff() {
 			t.Errorf("%s: doctor --fix writes\n%s\nand heal_server\n%s", client.ID, both.Diff(), plan.Diff())
 		}
@@ -155,18 +152,11 @@ func TestAMendedEntryIsNotLeftOut(t *testing.T) {
 // A path that was split at a space is joined in the entry of every client, without gauze run.
 func TestASplitPathIsJoinedInTheEntry(t *testing.T) {
 	for _, client := range clientconfig.Clients() {
-		h := &home{t: t, dir: t.TempDir()}
-		h.fleet = &Fleet{Home: clientconfig.Home{OS: "linux", Home: h.dir, Project: filepath.Join(h.dir, "project"), Environ: []string{"HOME=" + h.dir}},
-			Store: backup.Store{Dir: filepath.Join(h.dir, "state")}, Gauze: "/usr/bin/gauze"}
 		spec := launch.Spec{Command: "python3", Args: []string{"/srv/my", "notes/server.py", "-v"}, Env: []string{"MODE=x"}}
-		plan, err := h.fleet.Look(client).Add(NewServer{Name: "notes", Spec: spec}, []*clientconfig.Client{client})
-		if err != nil || plan.Empty() {
-			continue // the client has no file of its own
+		h, view, c := withServer(t, client, NewServer{Name: "notes", Spec: spec})
+		if h == nil {
+			continue
 		}
-		h.apply(plan)
-		view := h.fleet.Look(client)
-		c := Unchecked(view.Servers)[0]
-		c.Tried, c.started = true, c.Real()
 		healed := c.Real()
 		healed.Args = []string{"/srv/my notes/server.py", "-v"}
 		c.Report = doctor.Report{Healthy: true, Spec: healed, Steps: []doctor.Step{{Result: doctor.Healed, Next: "x"}}}

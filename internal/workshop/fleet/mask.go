@@ -157,7 +157,8 @@ func isInstruction(name string) bool {
 		slices.ContainsFunc(instructionWords, func(word string) bool { return strings.HasSuffix(name, word) })
 }
 
-var instructionWords = []string{"askpass", "cmd", "command", "dir", "exec", "file", "helper", "hook", "path", "process", "program", "provider", "script", "source"}
+var instructionWords = []string{"askpass", "cmd", "command", "dir", "exec", "file", "helper", "hook", "path", "process", "program", "provider",
+	"script", "source"}
 
 // renamed replaces each mask in a line with a name.
 func renamed(line, masked string, name func(secret string) string) string {

@@ -89,7 +89,7 @@ func (c *Checked) Verdict() Verdict {
 		if c.asks {
 			return command(Broken, v.Cause, Ask)
 		}
-		if p := misspelt(c.Problems); p != nil && c.Attempt.Stage >= upstream.Started {
+		if p := misspelled(c.Problems); p != nil && c.Attempt.Stage >= upstream.Started {
 			return command(Broken, v.Cause+fmt.Sprintf(" The entry may be the reason: %s (line %d).", p.What, p.Line), Repair)
 		}
 		return v
@@ -136,8 +136,8 @@ const (
 	PrintToStderr  = "Change the server to print to stderr, or let gauze remove such lines"
 )
 
-// misspelt returns the first field of the entry that the client does not read and gauze can rename.
-func misspelt(all []clientconfig.Problem) *clientconfig.Problem {
+// misspelled returns the first field of the entry that the client does not read and gauze can rename.
+func misspelled(all []clientconfig.Problem) *clientconfig.Problem {
 	for i := range all {
 		if p := &all[i]; p.Code == "unknown-field" && p.Fix != nil && p.Consent < clientconfig.Person {
 			return p
