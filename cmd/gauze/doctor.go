@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -86,13 +87,18 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 	return f.runFleet(cmd, names)
 }
 
-// isConfigured reports whether a client has a server of this name.
-func isConfigured(name string) bool {
+// isName reports whether words are the name of a server, or a misspelled one: its first word is not a program.
+func isName(arg string, words []string) bool {
 	fl, err := fleetHere()
 	if err != nil {
 		return false
 	}
-	_, err = fl.Look().Choose(fleet.Choice{Names: []string{name}})
+	_, err = fl.Look().Choose(fleet.Choice{Names: []string{arg}})
+	var unknown *fleet.NotFoundError
+	if errors.As(err, &unknown) && len(unknown.Near) > 0 {
+		_, err := exec.LookPath(words[0])
+		return err != nil
+	}
 	return err == nil
 }
 
@@ -102,7 +108,7 @@ func specsOf(args []string) (specs []launch.Spec, names []string, err error) {
 		switch words := doctor.SplitCommand(arg); {
 		case len(words) == 0:
 			return nil, nil, fmt.Errorf("invalid SERVER: argument %d is empty", i+1)
-		case strings.ContainsAny(arg, " \t") && isConfigured(arg):
+		case strings.ContainsAny(arg, " \t") && isName(arg, words):
 			names = append(names, arg)
 		case strings.ContainsAny(arg, " \t"):
 			specs = append(specs, launch.Spec{Command: words[0], Args: words[1:]})

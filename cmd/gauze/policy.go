@@ -46,6 +46,9 @@ func readPolicies(file string, flags []string) (map[string]proxy.Policy, error) 
 				return nil, fmt.Errorf("policy file %s: %w", file, err)
 			}
 			message, _, _ := strings.Cut(at.Message, " in type ")
+			if key, isUnknown := strings.CutSuffix(message, " not found"); isUnknown {
+				message = fmt.Sprintf("unknown key %q: must be tools", strings.TrimPrefix(key, "field "))
+			}
 			return nil, fmt.Errorf("policy file %s, line %d, column %d: %s", file, at.Mark.Line, at.Mark.Column, message)
 		}
 		for tool, settings := range content.Tools {

@@ -57,7 +57,7 @@ func testRaced(ctx context.Context, out io.Writer) (tally, error) {
 		return tally{}, err
 	}
 	// Its samples are always small: a hundred damaged journals race as ten thousand do.
-	return goTest{env: append([]string{sample.EnvAll + "="}, raceOptions...), flags: append([]string{"-p", strconv.Itoa(runtime.NumCPU() + 1)}, programs.RaceFlags...), pkgs: raced}.run(ctx, out)
+	return goTest{env: append([]string{sample.EnvAll + "="}, raceOptions...), flags: append([]string{"-p", strconv.Itoa(runtime.NumCPU())}, programs.RaceFlags...), pkgs: raced}.run(ctx, out)
 }
 
 func testPlain(ctx context.Context, out io.Writer) (tally, error) {

@@ -23,7 +23,7 @@ var steps = []step{
 	{name: "realparts", lane: prepared, about: "real servers and clients, pinned", run: install},
 	// The longest begin first.
 	{name: "test-lab", lane: tested, after: everything, about: "gauze as users run it: real servers and clients, a browser, hostile repositories, storms, the official suite",
-		run: goTest{dir: "lab", flags: []string{"-p", strconv.Itoa(runtime.NumCPU() + 2), "-parallel", strconv.Itoa(2 * runtime.NumCPU())}, // they wait more than they compute
+		run: goTest{dir: "lab", flags: []string{"-p", strconv.Itoa(runtime.NumCPU())},
 			pkgs: []string{"./realtest", "./conformance", "./bench", "./browsertest", "./..."}}.run}, // as in longest
 	{name: "test-race", lane: tested, after: built, about: "packages whose goroutines share memory, with the race detector", run: testRaced},
 	{name: "test-release", lane: tested, after: everything, about: "what a release consists of: made, installed with each channel's own tools, and run", run: goTest{dir: "lab/release"}.run},

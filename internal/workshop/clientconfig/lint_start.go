@@ -51,28 +51,35 @@ func (l entryLinter) program() {
 	}
 }
 
-// gauze checks that the gauze that the entry starts is still there. The fix names the one that is
-// running.
+// gauze checks that the client finds the gauze that the entry starts. The fix names the one that is running.
 func (l entryLinter) gauze() {
 	command, home := l.e.Spec.Command, l.c.Home
 	at, ok := member(l.node, l.fields.Command)
-	isOurs := command == home.Gauze
-	known := isOurs && command != home.Copy // which may not have been made
-	if !ok || known || !l.e.RunsGauze() || !home.absolute(command) || home.exists(command) {
+	if !ok || !l.e.RunsGauze() {
 		return
 	}
 	word := l.e.at(l.fields.Command)
 	if l.fields.Argv {
 		word = below(word, 0)
 	}
-	next, fix := "", when(home.Gauze != "" && !isOurs, set(l.c.Program(home.Gauze), word))
-	if isOurs {
-		next = "run gauze doctor --fix, which copies this gauze binary there"
+	isOurs := command == home.Gauze
+	update := when(home.Gauze != "" && !isOurs, set(l.c.Program(home.Gauze), word))
+	next := "start " + quoted(l.c.Program(home.Gauze)) + " instead"
+	known := isOurs && command != home.Copy // which may not have been made
+	switch {
+	case command == "gauze" && home.absolute(home.Gauze) && !setsPath(l.e.Spec.Env, home.Environ) && !home.onPath():
+		if l.c.shared() {
+			next, update = "add "+home.parent(home.Gauze)+" to your PATH", nil
+		}
+		l.report("gauze-missing", at, "gauze is not on your PATH", next, update...)
+	case known || !home.absolute(command) || home.exists(command):
+	case isOurs:
+		l.report("gauze-missing", at, "gauze is no longer at "+quoted(command), "run gauze doctor --fix, which copies this gauze binary there")
+	case update == nil:
+		l.report("gauze-missing", at, "gauze is no longer at "+quoted(command), "")
+	default:
+		l.report("gauze-missing", at, "gauze is no longer at "+quoted(command), next, update...)
 	}
-	if fix != nil {
-		next = "start " + quoted(l.c.Program(home.Gauze)) + " instead"
-	}
-	l.report("gauze-missing", at, "gauze is no longer at "+quoted(command), next, fix...)
 }
 
 // tilde returns where a home directory starts in a word, or -1.

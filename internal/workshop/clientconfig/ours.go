@@ -21,11 +21,15 @@ func (c *Config) ours(e *Entry, inherited []string) bool {
 	case has(e.src.outer, "envFile") || has(e.src.node, "envFile"): // may set PATH
 		return false
 	}
-	setsPath := func(pair string) bool {
+	return !setsPath(e.Spec.Env, inherited) && !c.Home.bringsGauze(e.Spec.Dir)
+}
+
+// setsPath reports whether the variables of an entry have a PATH that differs from its client's.
+func setsPath(variables, inherited []string) bool {
+	return slices.ContainsFunc(variables, func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
 		return strings.EqualFold(name, "PATH") && !slices.Contains(inherited, pair)
-	}
-	return !slices.ContainsFunc(e.Spec.Env, setsPath) && !c.Home.bringsGauze(e.Spec.Dir)
+	})
 }
 
 // IsThisProgram reports whether the program at a path is the one that is running.
@@ -56,24 +60,42 @@ func (h Home) absolute(path string) bool {
 	return strings.HasPrefix(path, h.separator()) || h.OS == "windows" && strings.Contains(path, ":")
 }
 
+// programNames are the names under which a client finds gauze in a directory.
+var programNames = []string{"gauze", "gauze.exe", "gauze.cmd", "gauze.bat", "gauze.com"}
+
+// pathDirs returns the directories of the PATH.
+func (h Home) pathDirs() []string {
+	path, _ := h.lookup("PATH")
+	if h.OS == "windows" {
+		return strings.Split(path, ";")
+	}
+	return strings.Split(path, ":")
+}
+
+// onPath reports whether gauze is found by its name, or the PATH is not known.
+func (h Home) onPath() bool {
+	if _, known := h.lookup("PATH"); !known {
+		return true
+	}
+	return slices.ContainsFunc(h.pathDirs(), func(dir string) bool {
+		return slices.ContainsFunc(programNames, func(name string) bool { return h.exists(h.join(dir, name)) })
+	})
+}
+
 // bringsGauze reports whether a client that looks for gauze may find one in the project. Windows also
 // looks in the directory in which the server starts.
 func (h Home) bringsGauze(dir string) bool {
-	path, _ := h.lookup("PATH")
-	separator := ":"
+	dirs := h.pathDirs()
 	if h.OS == "windows" {
-		separator = ";"
-		path += separator + dir + separator + h.Project
+		dirs = append(dirs, dir, h.Project)
 	}
-	for dir := range strings.SplitSeq(path, separator) {
+	for _, dir := range dirs {
 		if !h.inProject(dir) {
 			continue
 		}
-		for _, name := range []string{"gauze", "gauze.exe", "gauze.cmd", "gauze.bat", "gauze.com"} {
-			for _, path := range []string{h.join(dir, name), h.join(h.join(h.Project, dir), name)} {
-				if _, err := h.disk().Stat(path); err == nil {
-					return true
-				}
+		for _, name := range programNames {
+			if h.exists(h.join(dir, name)) || h.exists(h.join(h.join(h.Project, dir), name)) {
+				return true
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 var lazyEntries = map[string]struct{ file, text, port string }{
 	"argument":        {".cursor/mcp.json", `{"mcpServers": {"orders": {"command": "orders-mcp", "args": ["--db", "postgres://me@localhost:5999/orders"]}}}`, "localhost:5999"},
 	"variable":        {".cursor/mcp.json", `{"mcpServers": {"orders": {"command": "orders-mcp", "args": [], "env": {"REDIS_URL": "redis://127.0.0.1:5999"}}}}`, "127.0.0.1:5999"},
-	"inside gauze":    {".codex/config.toml", "[mcp_servers.orders] # mine\ncommand = \"gauze\"\nargs = [\"run\", \"--\", \"orders-mcp\", \"postgres://me@localhost:5999/orders\"]\n", "localhost:5999"},
+	"inside gauze":    {".codex/config.toml", "[mcp_servers.orders] # mine\ncommand = \"/usr/bin/gauze\"\nargs = [\"run\", \"--\", \"orders-mcp\", \"postgres://me@localhost:5999/orders\"]\n", "localhost:5999"},
 	"separate number": {".cursor/mcp.json", `{"mcpServers": {"orders": {"command": "orders-mcp", "args": [], "env": {"PGHOST": "localhost", "PGPORT": "5999"}}}}`, `"PGPORT": "5999`},
 }
 

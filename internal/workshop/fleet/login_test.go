@@ -21,7 +21,7 @@ func TestALoginCountsOnlyForWrappedServers(t *testing.T) {
 	h := newHome(t)
 	h.fleet.Logins = login.Open(state)
 	h.write(".cursor/mcp.json", fmt.Sprintf(`{"mcpServers": {
-		"plain": {"url": %[1]q}, "again": {"url": %[1]q}, "wrapped": {"command": "gauze", "args": ["run", "--url", %[1]q]}}}`, s.MCP()))
+		"plain": {"url": %[1]q}, "again": {"url": %[1]q}, "wrapped": {"command": "/usr/bin/gauze", "args": ["run", "--url", %[1]q]}}}`, s.MCP()))
 	verdicts := func(o CheckOptions) map[string]Verdict {
 		chosen, err := h.fleet.Look().Choose(Choice{Names: []string{"plain", "again", "wrapped"}})
 		if err != nil {

@@ -35,7 +35,7 @@ func (u *upThere) Check(*Fleet, Plan) error { return u.wrong }
 func withUp(t *testing.T) (*home, *upThere) {
 	h := newHome(t)
 	h.write(".config/gauze/up.yaml", "# mine\nservers:\n  notes: {command: [sh, -c, exit 1]}  # plain\n  only:\n    command: [sh]\n")
-	h.write(".cursor/mcp.json", `{"mcpServers": {"all": {"command": "gauze", "args": ["connect"]}, "notes": {"command": "npx"}}}`)
+	h.write(".cursor/mcp.json", `{"mcpServers": {"all": {"command": "/usr/bin/gauze", "args": ["connect"]}, "notes": {"command": "npx"}}}`)
 	up := &upThere{path: h.dir + "/.config/gauze/up.yaml"}
 	h.fleet.Up = up
 	return h, up
