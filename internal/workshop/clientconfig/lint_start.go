@@ -63,22 +63,22 @@ func (l entryLinter) gauze() {
 		word = below(word, 0)
 	}
 	isOurs := command == home.Gauze
-	update := when(home.Gauze != "" && !isOurs, set(l.c.Program(home.Gauze), word))
-	next := "start " + quoted(l.c.Program(home.Gauze)) + " instead"
 	known := isOurs && command != home.Copy // which may not have been made
+	next, fix := "", when(home.Gauze != "" && !isOurs, set(l.c.Program(home.Gauze), word))
+	if fix != nil {
+		next = "start " + quoted(l.c.Program(home.Gauze)) + " instead"
+	}
 	switch {
 	case command == "gauze" && home.absolute(home.Gauze) && !setsPath(l.e.Spec.Env, home.Environ) && !home.onPath():
 		if l.c.shared() {
-			next, update = "add "+home.parent(home.Gauze)+" to your PATH", nil
+			next, fix = "add "+home.parent(home.Gauze)+" to your PATH", nil
 		}
-		l.report("gauze-missing", at, "gauze is not on your PATH", next, update...)
+		l.report("gauze-by-name", at, "gauze is not on your PATH", next, fix...)
 	case known || !home.absolute(command) || home.exists(command):
 	case isOurs:
 		l.report("gauze-missing", at, "gauze is no longer at "+quoted(command), "run gauze doctor --fix, which copies this gauze binary there")
-	case update == nil:
-		l.report("gauze-missing", at, "gauze is no longer at "+quoted(command), "")
 	default:
-		l.report("gauze-missing", at, "gauze is no longer at "+quoted(command), next, update...)
+		l.report("gauze-missing", at, "gauze is no longer at "+quoted(command), next, fix...)
 	}
 }
 

@@ -249,14 +249,14 @@ func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(client
 
 // aboutFix describes a fix. The first that updates the path to gauze names the servers of all that do.
 func aboutFix(made []clientconfig.Problem, i int) string {
-	const moved = "gauze-missing"
-	if made[i].Code != moved {
+	moved := func(p clientconfig.Problem) bool { return p.Code == "gauze-missing" || p.Code == "gauze-by-name" }
+	if !moved(made[i]) {
 		return "fix " + string(made[i].Code)
 	}
 	var servers []string
 	for at, p := range made {
 		switch {
-		case p.Code != moved:
+		case !moved(p):
 		case at < i:
 			return ""
 		default:
