@@ -70,7 +70,7 @@ func (f *undoFlags) run(cmd *cobra.Command, args []string) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze undo: nothing was changed: confirmation requires a terminal. To undo the newest change:\n\n    gauze undo %s\n", newest)
 		return exitStatus(1)
 	}
-	if !ask(cmd, fmt.Sprintf("\nUndo change %s?", newest)) {
+	if !ask(cmd, fmt.Sprintf("\nUndo change %s%s?", newest, undoneWith(changes[0], changes))) {
 		fmt.Fprintln(out, "Nothing was changed.")
 		return exitStatus(1)
 	}
@@ -149,11 +149,25 @@ func unknownChange(id string, err error) error {
 	return err
 }
 
+// undoneWith names the changes that are undone together with one.
+func undoneWith(c backup.Entry, changes []backup.Entry) string {
+	var others []string
+	for _, other := range changes {
+		if c.Group != "" && other.Group == c.Group && other.ID != c.ID {
+			others = append(others, other.ID)
+		}
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	return " (together with " + strings.Join(others, ", ") + ")"
+}
+
 func showChanges(fl *fleet.Fleet, changes []backup.Entry, p terminal.Paint) string {
 	var b strings.Builder
 	const few = 20
 	for _, c := range changes[:min(few, len(changes))] {
-		fmt.Fprintf(&b, "%4s  %s  %s  %s\n", c.ID, p.Faint(c.Time.Local().Format("2006-01-02 15:04")), fl.Tilde(c.Path), plaintext.Clean(c.About))
+		fmt.Fprintf(&b, "%4s  %s  %s  %s%s\n", c.ID, p.Faint(c.Time.Local().Format("2006-01-02 15:04")), fl.Tilde(c.Path), plaintext.Clean(c.About), p.Faint(undoneWith(c, changes)))
 	}
 	if len(changes) > few {
 		fmt.Fprintf(&b, "      and %d older ones\n", len(changes)-few)
