@@ -52,21 +52,24 @@ func Keys() []string {
 // kinds of correctable_errors are separated by commas, spaces, plus signs or vertical bars.
 func (p *Policy) Set(key, value string) error {
 	name := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(key)), "-", "_")
-	for _, known := range policyKeys {
-		if known.name != name {
-			continue
-		}
-		if err := known.set(p, strings.TrimSpace(value)); err != nil {
-			return fmt.Errorf("invalid %s %q: %w", name, value, err)
-		}
-		p.given = append(slices.Clip(p.given), name)
-		return nil
+	if slices.Contains(Keys(), name) {
+		return p.setAs(name, name, value)
 	}
 	hint := "must be one of " + strings.Join(Keys(), ", ")
 	if near := plaintext.Nearest(name, Keys()); len(near) > 0 {
 		hint = fmt.Sprintf("did you mean %q?", near[0])
 	}
 	return fmt.Errorf("unknown key %q: %s", key, hint)
+}
+
+// setAs sets one key. In an error it is called as the user knows it.
+func (p *Policy) setAs(called, name, value string) error {
+	at := slices.Index(Keys(), name)
+	if err := policyKeys[at].set(p, strings.TrimSpace(value)); err != nil {
+		return fmt.Errorf("invalid %s %q: %w", called, value, err)
+	}
+	p.given = append(slices.Clip(p.given), name)
+	return nil
 }
 
 // Over returns the policy of a tool on top of that of its server: what p sets counts, and the rest

@@ -1,7 +1,6 @@
 package correct
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -24,8 +23,8 @@ type Settings[K ~string] struct {
 // contain the model.
 func (s Settings[K]) Policy() (policy Policy, err error) {
 	set := func(field, key string, value any) {
-		if wrong := policy.Set(key, fmt.Sprint(value)); wrong != nil && err == nil {
-			err = errors.New(strings.Replace(wrong.Error(), key, field, 1))
+		if wrong := policy.setAs(field, key, fmt.Sprint(value)); wrong != nil && err == nil {
+			err = wrong
 		}
 	}
 	if s.Enabled != nil {
