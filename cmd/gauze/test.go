@@ -200,8 +200,8 @@ func testedOf(spec, final launch.Spec, a probe.Result, report doctor.Report) tes
 			if t.Note = "the server does not list any tools"; fleet.Connects(spec) {
 				t.Note = fleet.ToollessUp
 			}
-		} else if a.Noise != "" {
-			t.Note = fleet.PrintsToStdout + ": " + redact.Quote(a.Noise)
+		} else if odd := fleet.OddityOf(a); odd != nil {
+			t.Note = odd.What
 		}
 		t.Found = &found{Name: a.Found.Name, Version: a.Found.Version, Protocol: a.Found.Protocol, Transport: a.Found.Transport, Tools: toolsOf(a)}
 	}
@@ -283,9 +283,12 @@ func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bo
 		}
 	case report.Healthy && len(report.Steps) == 0:
 		fmt.Fprintf(&b, "\nIt works (%s).\n", a.Took.Round(time.Millisecond))
-		if a.Noise != "" {
-			fmt.Fprintf(&b, "\n%s %s\n\n    %s %s\n\n%s\n", p.Yellow("!"), plaintext.UpperFirst(fleet.PrintsToStdout)+":", p.Faint("│"),
-				redact.Quote(a.Noise), terminal.Fold(fleet.PrintToStderr+": start it with gauze run."))
+		if odd := fleet.OddityOf(a); odd != nil {
+			next := odd.Next + "."
+			if odd.Removed {
+				next = odd.Next + ": start it with gauze run."
+			}
+			fmt.Fprintf(&b, "\n%s %s\n\n%s\n", p.Yellow("!"), terminal.Fold(plaintext.UpperFirst(odd.What)), terminal.Fold(next))
 		}
 	case report.Healthy:
 		b.WriteString("\nIt works with this fix.")

@@ -26,12 +26,13 @@ var shapes = map[string]func(line []byte) []byte{
 	"twin": func(b []byte) []byte {
 		return append([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":"twin"}}`), b...)
 	},
-	"bom":    func(b []byte) []byte { return append([]byte("\xEF\xBB\xBF"), b...) },
-	"spaces": func(b []byte) []byte { return append([]byte(" \t "), b...) },
-	"nul":    func(b []byte) []byte { return append(b[:len(b)-1], 0, '\n') },
-	"utf16":  toUTF16,
-	"nonl":   func(b []byte) []byte { return b[:len(b)-1] },
-	"idlast": idLast,
+	"bom":       func(b []byte) []byte { return append([]byte("\xEF\xBB\xBF"), b...) },
+	"spaces":    func(b []byte) []byte { return append([]byte(" \t "), b...) },
+	"nul":       func(b []byte) []byte { return append(b[:len(b)-1], 0, '\n') },
+	"utf16":     toUTF16,
+	"nonl":      func(b []byte) []byte { return b[:len(b)-1] },
+	"idlast":    idLast,
+	"noversion": func(b []byte) []byte { return bytes.Replace(b, []byte(`"jsonrpc":"2.0",`), nil, 1) },
 }
 
 func shapeNames() []string { return namesOf(shapes) }

@@ -115,6 +115,8 @@ func wantedProgram(m *match) bool {
 	name := m.names["command"]
 	switch {
 	case m.names["wanted"] != "":
+	case name == "" && m.x.Live && m.x.Stage >= Started && m.x.Exit.Code != 126 && m.x.Exit.Code != 127:
+		return false // the configured program was started, and this is about something that it looked for
 	case name != "":
 		name = strings.TrimRight(strings.Trim(name, `"' `), ".")
 		m.names["command"], m.names["wanted"] = name, name

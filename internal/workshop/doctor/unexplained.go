@@ -109,6 +109,10 @@ func (x *exam) seen(d *Diagnosis) {
 		d.Explanation = "The server exited (" + shown(x.Secrets, x.Exit.Said) + ") before it responded, and its output does not show why."
 		d.Fix = "Start the server in a terminal, with verbose output if the server has an option for it: `" + cmp.Or(x.typed(), "COMMAND") + "`"
 		d.Reasons = append(d.Reasons, shown(x.Secrets, x.Exit.Said))
+		if x.Exit.Code == 0 && x.Exit.Signal == "" && x.URL == "" {
+			d.Explanation = "The program ended without an error (exit status 0) before it responded: it did not stay to serve a client."
+			d.Fix = "Check that the command starts a server on stdin and stdout: some programs require an argument for that, and a script must call the function that runs the server. " + d.Fix
+		}
 	case x.Stage < Started && x.URL == "":
 		d.Explanation = "The server could not be started, and the operating system did not report a reason."
 		d.Fix = "Start the server in a terminal to see its output: `" + cmp.Or(x.typed(), "COMMAND") + "`"

@@ -11,6 +11,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/workshop/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/workshop/doctor"
 	"github.com/gauze-mcp/gauze/internal/wrap/launch"
+	"github.com/gauze-mcp/gauze/internal/wrap/probe"
 	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
 )
 
@@ -107,9 +108,13 @@ func (c *Checked) Verdict() Verdict {
 		return Verdict{State: Warned, Cause: ToollessUp, Action: ByHand, Next: "Check the servers of gauze up: `gauze doctor --client gauze`"}
 	case c.Tried && c.Attempt.Found.Toolless:
 		return Verdict{State: Warned, Cause: "works, but does not list any tools", Action: ByHand, Next: "Check the server's documentation for the keys and settings that it requires: many servers do not list any tools without them."}
-	case c.Tried && c.Attempt.Noise != "" && !Through(c.Entry):
-		cause := "works, but " + PrintsToStdout + ": " + c.Hide(redact.Quote(c.Attempt.Noise))
-		return Verdict{State: Warned, Cause: cause, Action: ByHand, Next: PrintToStderr + ": `gauze wrap " + c.word() + "`"}
+	case c.Tried && OddityOf(c.Attempt) != nil && (!OddityOf(c.Attempt).Removed || !Through(c.Entry)):
+		odd := OddityOf(c.Attempt)
+		v := Verdict{State: Warned, Cause: "works, but " + c.Hide(odd.What), Action: ByHand, Next: odd.Next}
+		if odd.Removed {
+			v.Next += ": `gauze wrap " + c.word() + "`"
+		}
+		return v
 	case c.Tried:
 		tools := count(len(c.Attempt.Found.Tools), "tool")
 		if c.Connects() {
@@ -130,11 +135,27 @@ func (c *Checked) ofProblem(command func(State, string, Action) Verdict, state S
 	return Verdict{State: state, Cause: cause, Action: ByHand, Next: p.Next}
 }
 
-// What is said of a server that prints to stdout.
-const (
-	PrintsToStdout = "it prints to stdout what is not a message, and some clients fail on that"
-	PrintToStderr  = "Change the server to print to stderr, or let gauze remove such lines"
-)
+// Oddity is what a server that works does, and some clients do not accept.
+type Oddity struct {
+	What, Next string
+	Removed    bool // by gauze run
+}
+
+// OddityOf returns the first oddity that a test has found, or nil.
+func OddityOf(r probe.Result) *Oddity {
+	switch {
+	case r.Noise != "":
+		return &Oddity{"it prints to stdout what is not a message, and some clients fail on that: " + redact.Quote(r.Noise),
+			"Change the server to print to stderr, or let gauze remove such lines", true}
+	case r.Joined:
+		return &Oddity{"it prints a message over several lines, and clients read one message per line",
+			"Change the server to print each message on one line, or let gauze join the lines", true}
+	case r.Found.Unusable != "":
+		return &Oddity{fmt.Sprintf("its tool %q has no inputSchema, and some clients reject its whole list of tools", redact.Quote(r.Found.Unusable)),
+			"Report this to the server's maintainers: a tool without arguments must have the inputSchema {\"type\": \"object\"}", false}
+	}
+	return nil
+}
 
 // misspelled returns the first field of the entry that the client does not read and gauze can rename.
 func misspelled(all []clientconfig.Problem) *clientconfig.Problem {

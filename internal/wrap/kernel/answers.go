@@ -363,12 +363,20 @@ func (v *server) spoilt(conn *upstream.Conn, id []byte, code fault.Code, detail 
 
 // idOfAnswer returns the id of a broken answer by its ends: near the start, or at the very end,
 // where the TypeScript SDK puts it. It returns nil for log lines, such as one that quotes a
-// message.
+// message. Without "jsonrpc", a line is an answer if it has an id and a result, which is an object.
 func idOfAnswer(head, tail []byte) []byte {
-	if version := []byte(`"jsonrpc"`); !answerHead.Match(head) || !bytes.Contains(head, version) && !bytes.Contains(tail, version) {
+	if !answerHead.Match(head) {
 		return nil
 	}
-	if m, _, _ := wire.Scan(head); m.ID != nil {
+	version := []byte(`"jsonrpc"`)
+	m, _, _ := wire.Scan(head)
+	switch {
+	case !bytes.Contains(head, version) && !bytes.Contains(tail, version):
+		if m.Method != "" || !bytes.HasPrefix(m.Result, []byte{'{'}) && !bytes.HasPrefix(m.Error, []byte{'{'}) {
+			return nil
+		}
+		return m.ID
+	case m.ID != nil:
 		return m.ID
 	}
 	if id := answerTail.FindSubmatch(tail); id != nil {

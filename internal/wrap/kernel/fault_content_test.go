@@ -236,6 +236,15 @@ func TestFaultS10NULBehindEveryAnswer(t *testing.T) {
 	s.want(event.Died, 0)
 }
 
+// An object with the id of a call and a result is its answer, also without "jsonrpc".
+func TestFaultS10AnswerWithoutAVersion(t *testing.T) {
+	t.Parallel()
+	s := begin(t, unprobed(), "-shape=noversion")
+	id := s.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
+	s.wantFault(id, fault.ResponseInvalid)
+	s.want(event.Died, 0)
+}
+
 func TestFaultS11LineOf50MB(t *testing.T) {
 	s := begin(t, unwatched()).initialize()
 	before := memoryTaken()

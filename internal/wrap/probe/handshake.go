@@ -176,6 +176,9 @@ func (a *attempt) learnTool(raw []byte) {
 		return
 	}
 	schema, _ := wire.Field(raw, "inputSchema")
+	if a.r.Found.Unusable == "" && (len(schema) == 0 || schema[0] != '{') {
+		a.r.Found.Unusable = textField(raw, "name")
+	}
 	hints, _ := wire.Field(raw, "annotations")
 	hint := func(name string) string {
 		value, _ := wire.Field(hints, name)

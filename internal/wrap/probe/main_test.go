@@ -59,6 +59,9 @@ func behave() {
 		answerWithoutTools("tools/list")
 	case "toolless":
 		answerWithoutTools("")
+	case "schemaless":
+		toollessResults["tools/list"] = `{"tools":[{"name":"good","inputSchema":{"type":"object"}},{"name":"bare"},{"name":"null","inputSchema":null}]}`
+		answerWithoutTools("")
 	case "fetch":
 		go io.Copy(io.Discard, dial())
 	}

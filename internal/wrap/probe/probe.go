@@ -59,7 +59,7 @@ func (a Result) Hidden(hide func(string) string) Result {
 	for i := range a.Found.Tools {
 		a.Found.Tools[i].Name = hide(a.Found.Tools[i].Name)
 	}
-	a.Stopped, a.Exit, a.Noise = hide(a.Stopped), hide(a.Exit), hide(a.Noise)
+	a.Stopped, a.Exit, a.Noise, a.Found.Unusable = hide(a.Stopped), hide(a.Exit), hide(a.Noise), hide(a.Found.Unusable)
 	a.Stderr = slices.Clone(a.Stderr)
 	for i := range a.Stderr {
 		a.Stderr[i] = hide(a.Stderr[i])
@@ -88,8 +88,9 @@ type Found struct {
 	Era           string // "legacy" or "modern"
 	Transport     string // "stdio", "http" or "sse"
 	Tools         []Tool
-	MoreTools     bool // there were more than maxTools, or more than maxPages
-	Toolless      bool // the server declares tools but lists none
+	MoreTools     bool   // there were more than maxTools, or more than maxPages
+	Toolless      bool   // the server declares tools but lists none
+	Unusable      string // the name of the first tool without an object as its inputSchema; empty if all have one
 }
 
 // Tool is one tool of a server, as the server describes it.

@@ -156,6 +156,24 @@ func TestServerThatListsNoTools(t *testing.T) {
 	}
 }
 
+// What gauze accepts and other clients do not is found.
+func TestOddities(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := run(t, t.Context(), launch.Spec{Command: self, Env: append(os.Environ(), "GAUZE_TEST_BEHAVE=schemaless")}, patientOptions)
+	if !a.OK() || a.Found.Unusable != "bare" || a.Joined {
+		t.Errorf("%v %q %+v", a.Stage, a.Stopped, a.Found)
+	}
+	if a := run(t, t.Context(), faulty("-shape=pretty"), patientOptions); !a.OK() || !a.Joined || a.Found.Unusable != "" {
+		t.Errorf("%v %q %+v", a.Stage, a.Stopped, a.Evidence)
+	}
+	if a := run(t, t.Context(), faulty(), patientOptions); !a.OK() || a.Joined || a.Found.Unusable != "" {
+		t.Errorf("%v %q %+v", a.Stage, a.Stopped, a.Evidence)
+	}
+}
+
 func TestKeepsWhatAServerLogsInMessages(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

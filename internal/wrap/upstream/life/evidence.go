@@ -48,6 +48,7 @@ type Evidence struct {
 	Served time.Duration // from its first message to its end
 
 	Greeted bool // it answered initialize or server/discover with a result
+	Joined  bool // it printed a message over several lines
 
 	// A server at a URL has no process; Spawn is why the connection ended.
 	Remote  bool

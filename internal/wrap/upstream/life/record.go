@@ -30,6 +30,7 @@ type Record struct {
 	OnMessage func()      // called for the first message; may be nil
 	MidLine   atomic.Bool // the last byte was not the end of a line
 	Used      atomic.Bool // a client's request after the handshake was answered
+	Joined    atomic.Bool // a message was printed over several lines
 	Greeted   atomic.Bool // initialize or server/discover was answered with a result
 	Stderr    Tail
 	Output    *Output        // keeps what the server prints; may be nil
@@ -147,7 +148,7 @@ func (r *Record) Conclude(ended time.Time) Evidence {
 	r.ending.Do(func() {})
 	r.ended = ended
 	e := Evidence{Stage: Started, Ran: ended.Sub(r.Started), Stderr: r.LastLines(), Stray: r.Strays(), ByUs: r.reason,
-		Used: r.Used.Load(), Greeted: r.Greeted.Load()}
+		Used: r.Used.Load(), Greeted: r.Greeted.Load(), Joined: r.Joined.Load()}
 	if first := r.FirstMessage(); first > 0 {
 		e.Stage, e.Served = Spoke, e.Ran-first
 	}

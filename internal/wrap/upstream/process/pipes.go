@@ -274,6 +274,7 @@ func (p *Pipes) accept(in *incoming, line []byte) {
 		}
 		if messages, ok = wire.ScanLine(in.messages[:0], whole); ok {
 			in.multi.giveUp()
+			p.rec.Joined.Store(true)
 		}
 	}
 	p.strayLines(in.multi.giveUp())
