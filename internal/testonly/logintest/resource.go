@@ -74,7 +74,7 @@ func (s *Server) admit(r *http.Request, tool string) (status int, challenge stri
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.config
-	if c.Open {
+	if c.Open && (tool == "" || tool != c.Forbidden) {
 		return 200, ""
 	}
 	at := ""

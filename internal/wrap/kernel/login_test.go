@@ -617,6 +617,22 @@ func TestOneToolIsRejected(t *testing.T) {
 	s.wantOneSession()
 }
 
+// A server that requires a login for one tool alone is not said to have accepted one.
+func TestOneToolNeedsALogin(t *testing.T) {
+	as := authServer(t, logintest.Config{Open: true, Forbidden: "write"})
+	s := beginLogin(t, as, unprobed())
+	s.initialize()
+	s.call("echo", `{}`)
+	m := s.wantFault(s.start("write", `{}`), fault.AuthRequired)
+	for part, want := range map[string]bool{launch.LoginMissing: true, "gauze login " + as.MCP(): true, "accepted the login": false} {
+		if strings.Contains(m.raw, part) != want {
+			t.Errorf("%q: want %v: %s", part, want, m.raw)
+		}
+	}
+	s.call("echo", `{}`)
+	s.wantOneSession()
+}
+
 // Other users can read the command line of a program that opens the browser.
 func TestTheBrowserIsOpenedWithoutTheState(t *testing.T) {
 	as := authServer(t, logintest.Config{})

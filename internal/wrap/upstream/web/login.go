@@ -372,8 +372,12 @@ func (r *Remote) noteStillRefused(res *http.Response) {
 }
 
 // noteRefusedAlone marks a response of status 401 to a request with a token that the server accepts for
-// other requests.
+// other requests, or to one without a token, while it answers other requests without one.
 func (r *Remote) noteRefusedAlone(res *http.Response) {
+	if res.Request.Header.Get("Authorization") == "" {
+		r.needsOther(res, login.NotLoggedIn, false)
+		return
+	}
 	r.needsOther(res, "the server accepts the login, but not for this request", true)
 }
 
