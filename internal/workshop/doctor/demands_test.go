@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -107,6 +108,34 @@ func TestWhatAnArgumentIsCalled(t *testing.T) {
 		d := Diagnose(atStartup(c.command, c.stderr))
 		if !strings.Contains(d.Explanation, c.want) || c.not != "" && strings.Contains(d.Explanation, c.not) {
 			t.Errorf("%s: %s", d.Cause, d.Explanation)
+		}
+	}
+}
+
+// What is known of a missing file or module is said, and no more.
+func TestWhatIsMissingIsSaidAsItIsKnown(t *testing.T) {
+	const esm = "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '%s' imported from /srv/notes/server.mjs"
+	for _, c := range []struct{ command, stderr, want, not string }{
+		{"python -m mcp-server-time", "/usr/bin/python: No module named mcp-server-time", "no hyphens", ""},
+		{"python server.py", "Error: to use this, run: pip install python-dotenv", "python-dotenv", "hyphens"},
+		{"bash start.sh", "Error: Cannot find module '/srv/notes/server.mjs '", "a space or a carriage return", ""},
+		{"node server.mjs", fmt.Sprintf(esm, "/srv/notes/Tools.mjs"), "own files, /srv/notes/Tools.mjs,", "extension"},
+		{"node server.mjs", fmt.Sprintf(esm, "/srv/notes/tools"), "without the file's extension", ""},
+		{"node server.mjs", "Error: Cannot find module '/srv/notes/tools'", "", "without the file's extension"},
+	} {
+		d := Diagnose(atStartup(c.command, c.stderr))
+		if !strings.Contains(d.Explanation, c.want) || c.not != "" && strings.Contains(d.Explanation, c.not) {
+			t.Errorf("%s: %s", d.Cause, d.Explanation)
+		}
+	}
+}
+
+// A program that ends without an error did not stay to serve.
+func TestStatusZeroIsNoCrash(t *testing.T) {
+	for code, want := range map[int]bool{0: true, 1: false} {
+		d := Diagnose(Case{Command: []string{"python", "server.py"}, Live: true, Stage: Started, Exit: Exit{Known: true, Code: code, Said: fmt.Sprint("exit status ", code)}})
+		if d.Cause != exitedSilently || strings.Contains(d.Explanation, "ended without an error") != want {
+			t.Errorf("%d: %s: %s", code, d.Cause, d.Explanation)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func (c *Checked) Verdict() Verdict {
 		}
 		return Verdict{State: state, Cause: cause, Action: action, Next: next[action]}
 	}
-	d := c.Report.Diagnosis
+	d, odd := c.Report.Diagnosis, OddityOf(c.Attempt)
 	switch {
 	case c.Config.Place.Old != "":
 		return command(Off, "the client no longer reads this file: "+c.Config.Place.Old, Nothing)
@@ -108,8 +108,7 @@ func (c *Checked) Verdict() Verdict {
 		return Verdict{State: Warned, Cause: ToollessUp, Action: ByHand, Next: "Check the servers of gauze up: `gauze doctor --client gauze`"}
 	case c.Tried && c.Attempt.Found.Toolless:
 		return Verdict{State: Warned, Cause: "works, but does not list any tools", Action: ByHand, Next: "Check the server's documentation for the keys and settings that it requires: many servers do not list any tools without them."}
-	case c.Tried && OddityOf(c.Attempt) != nil && (!OddityOf(c.Attempt).Removed || !Through(c.Entry)):
-		odd := OddityOf(c.Attempt)
+	case c.Tried && odd != nil && (!odd.Removed || !Through(c.Entry)):
 		v := Verdict{State: Warned, Cause: "works, but " + c.Hide(odd.What), Action: ByHand, Next: odd.Next}
 		if odd.Removed {
 			v.Next += ": `gauze wrap " + c.word() + "`"
