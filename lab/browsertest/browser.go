@@ -31,6 +31,10 @@ type Browser struct {
 // waitTimeout limits how long a page may take to show what is expected.
 const waitTimeout = 2 * time.Minute
 
+// unseen are the parts of Chromium's own window that would be drawn for each tab although nobody sees them. They
+// cost more than the pages that are tested.
+const unseen = "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup"
+
 // Open starts Chromium with a profile of its own. axe is the path of axe-core's script.
 func Open(ctx context.Context, chromium, axe string) (*Browser, error) {
 	script, err := os.ReadFile(axe)
@@ -41,7 +45,7 @@ func Open(ctx context.Context, chromium, axe string) (*Browser, error) {
 	// All tabs share one process. Otherwise each starts one for its first, empty page, one for the page of the
 	// test, and one in reserve, which is more work than most tests are.
 	options = append(options, chromedp.Flag("renderer-process-limit", "1"), chromedp.Flag("disable-site-isolation-trials", true),
-		chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,SpareRendererForSitePerProcess"))
+		chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,SpareRendererForSitePerProcess,"+unseen))
 	allocated, endAllocator := chromedp.NewExecAllocator(ctx, options...)
 	first, endFirst := chromedp.NewContext(allocated)
 	b := &Browser{ctx: first, axe: string(script), close: func() { endFirst(); endAllocator() }}

@@ -37,11 +37,11 @@ func (h *house) converseScripted(s *script, wire func(*script, http.ResponseWrit
 	defer web.Close()
 	finish := sync.OnceFunc(func() { close(s.wanted) })
 	defer finish() // or web.Close would wait for a call that a failed test no longer makes
-	ended := make(chan error, 1)
+	ended, said := make(chan error, 1), ""
 	go func() {
 		out, errs, err := run(web.URL)
-		if err != nil {
-			err = fmt.Errorf("%w\n%s%s", err, out, errs)
+		if said = out + errs; err != nil {
+			err = fmt.Errorf("%w\n%s", err, said)
 		}
 		ended <- err
 	}()
@@ -53,7 +53,7 @@ func (h *house) converseScripted(s *script, wire func(*script, http.ResponseWrit
 				return result, nil
 			case err := <-ended:
 				ended <- err
-				return "", errors.Join(errors.New("it ended"), err)
+				return "", errors.Join(fmt.Errorf("it ended: %s", said), err)
 			}
 		}
 	})
