@@ -17,6 +17,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 	"github.com/gauze-mcp/gauze/internal/testonly/sample"
+	"github.com/gauze-mcp/gauze/lab/programs"
 )
 
 // testEvent is an event that `go test -json` prints; see `go doc cmd/test2json`.
@@ -66,7 +67,7 @@ func (g goTest) command(ctx context.Context) *exec.Cmd {
 	if pkgs == nil {
 		pkgs = []string{"./..."}
 	}
-	cmd := exec.CommandContext(ctx, "go", slices.Concat(always, g.flags, pkgs)...)
+	cmd := exec.CommandContext(ctx, "go", slices.Concat(always, programs.BuildFlags(), g.flags, pkgs)...)
 	cmd.Env = slices.Concat(os.Environ(), g.env)
 	cmd.Dir = g.dir
 	return cmd
