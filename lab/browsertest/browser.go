@@ -31,8 +31,8 @@ type Browser struct {
 // waitTimeout limits how long a page may take to show what is expected.
 const waitTimeout = 2 * time.Minute
 
-// unseen are the parts of Chromium's own window that would be drawn for each tab although nobody sees them. They
-// cost more than the pages that are tested.
+// unseen are features of Chromium's own window. Without a screen it still draws them for each tab, which takes more
+// time than the pages that are tested.
 const unseen = "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup"
 
 // Open starts Chromium with a profile of its own. axe is the path of axe-core's script.
