@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// ensure installs the given Debian packages unless tool is on the PATH.
-func ensure(ctx context.Context, out io.Writer, tool string, packages ...string) error {
+// Ensure installs the given Debian packages unless tool is on the PATH.
+func Ensure(ctx context.Context, out io.Writer, tool string, packages ...string) error {
 	if _, err := exec.LookPath(tool); err == nil {
 		return nil
 	}
@@ -24,7 +24,7 @@ func ensure(ctx context.Context, out io.Writer, tool string, packages ...string)
 
 // CCompiler installs a C compiler, which Go's race detector requires, unless there is one.
 func CCompiler(ctx context.Context, out io.Writer) error {
-	return ensure(ctx, out, "gcc", "gcc", "libc6-dev")
+	return Ensure(ctx, out, "gcc", "gcc", "libc6-dev")
 }
 
 // aptInstall installs Debian packages. It requires apt-get and root.
@@ -53,7 +53,7 @@ func Tool(t testing.TB, tool string, packages ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
 	defer cancel()
-	if err := ensure(ctx, os.Stderr, tool, packages...); err != nil {
+	if err := Ensure(ctx, os.Stderr, tool, packages...); err != nil {
 		missing(t, tool, err)
 	}
 	path, err := exec.LookPath(tool)

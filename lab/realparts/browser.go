@@ -15,7 +15,7 @@ var browserUnit = npmUnitOf("browser", minNode, pinsBrowserPackage, pinsBrowserL
 // Browser returns the path of Chromium, which Debian has, and of axe-core's script. It installs what
 // is missing.
 func Browser(ctx context.Context, out io.Writer) (chromium, axe string, err error) {
-	if err := ensure(ctx, out, "chromium", "chromium", "fonts-dejavu-core"); err != nil {
+	if err := Ensure(ctx, out, "chromium", "chromium", "fonts-dejavu-core"); err != nil {
 		return "", "", err
 	}
 	if chromium, err = exec.LookPath("chromium"); err != nil {

@@ -24,7 +24,7 @@ func npmUnitOf(name string, node int, manifest, lock string) unit {
 // installPinned installs the packages of the pin files, with Node.js oldest or newer.
 func installPinned(ctx context.Context, dir string, out io.Writer, oldest int, pins ...string) (place, error) {
 	for _, tool := range []string{"node", "npm"} {
-		if err := ensure(ctx, out, tool, "nodejs", "npm"); err != nil {
+		if err := Ensure(ctx, out, tool, "nodejs", "npm"); err != nil {
 			return place{}, err
 		}
 	}

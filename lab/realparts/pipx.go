@@ -31,7 +31,7 @@ func NeedPipx(t testing.TB) (bin, wheels string) {
 }
 
 func installPipx(ctx context.Context, dir string, out io.Writer) (place, error) {
-	if err := ensure(ctx, out, "python3", "python3", "python3-venv"); err != nil {
+	if err := Ensure(ctx, out, "python3", "python3", "python3-venv"); err != nil {
 		return place{}, err
 	}
 	python, err := exec.LookPath("python3")

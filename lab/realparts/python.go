@@ -24,7 +24,7 @@ func pythonUnitOf(name, pin string) unit {
 }
 
 func installPython(ctx context.Context, dir, pin string, out io.Writer) (place, error) {
-	if err := ensure(ctx, out, "python3", "python3", "python3-venv"); err != nil {
+	if err := Ensure(ctx, out, "python3", "python3", "python3-venv"); err != nil {
 		return place{}, err
 	}
 	python, err := exec.LookPath("python3")

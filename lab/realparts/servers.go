@@ -159,7 +159,7 @@ func (s pypiServer) unit() unit {
 }
 
 func installPyPI(ctx context.Context, dir string, pins []string, out io.Writer) (place, error) {
-	if err := ensure(ctx, out, "python3", "python3", "python3-venv"); err != nil {
+	if err := Ensure(ctx, out, "python3", "python3", "python3-venv"); err != nil {
 		return place{}, err
 	}
 	python, err := exec.LookPath("python3")

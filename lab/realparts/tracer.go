@@ -24,7 +24,7 @@ func NeedTracer(t testing.TB) string {
 
 // tracer finds or installs strace and tries it, because a container may forbid tracing.
 func tracer(ctx context.Context, out io.Writer) (string, error) {
-	if err := ensure(ctx, out, "strace", "strace"); err != nil {
+	if err := Ensure(ctx, out, "strace", "strace"); err != nil {
 		return "", err
 	}
 	path, err := exec.LookPath("strace")

@@ -26,7 +26,7 @@ func InstallWindows(ctx context.Context, out io.Writer) (Windows, error) {
 
 // installWindows arranges Node.js like its installer does, with npm next to node.exe.
 func installWindows(ctx context.Context, dir string, out io.Writer) (place, error) {
-	if err := ensure(ctx, out, "npm", "nodejs", "npm"); err != nil {
+	if err := Ensure(ctx, out, "npm", "nodejs", "npm"); err != nil {
 		return place{}, err
 	}
 	if err := writePins(dir, pinsWindowsPackage, pinsWindowsLock); err != nil {

@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
+
+	"github.com/gauze-mcp/gauze/lab/realparts"
 )
 
 // suite is the Debian release whose wine is used. Its predecessor has wine 8, which cannot start
@@ -96,13 +98,8 @@ func install(ctx context.Context, out io.Writer, root string) error {
 		return err
 	}
 	fmt.Fprintf(out, "installing wine into %s: a few minutes, about 1.1 GB\n", root)
-	if _, err := exec.LookPath("mmdebstrap"); err != nil {
-		if err := run(ctx, "apt-get", "update", "-q"); err != nil {
-			return err
-		}
-		if err := run(ctx, "apt-get", "install", "-q", "-y", "--no-install-recommends", "mmdebstrap", "debian-archive-keyring"); err != nil {
-			return err
-		}
+	if err := realparts.Ensure(ctx, out, "mmdebstrap", "mmdebstrap", "debian-archive-keyring"); err != nil {
+		return err
 	}
 	partial := root + ".partial"
 	if err := errors.Join(os.RemoveAll(partial), os.MkdirAll(partial, 0o755)); err != nil {

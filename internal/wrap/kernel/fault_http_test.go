@@ -428,7 +428,7 @@ func TestFaultW14SessionGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := unprobed()
 			if name == "expired" {
-				o.ConfirmAfter = -1
+				o = confirmed(o)
 			}
 			s := beginWeb(t, stateful, o)
 			s.initialize()
@@ -457,9 +457,8 @@ func TestFaultW14SessionGone(t *testing.T) {
 // Sessions that do not last are no crashes, as long as each is of use.
 func TestFaultW14SessionsAreShortLived(t *testing.T) {
 	t.Parallel()
-	o := unprobed()
+	o := confirmed(unprobed())
 	o.Restart = upstream.Restart{} // the limits as they are
-	o.ConfirmAfter = -1
 	s := beginWeb(t, stateful, o)
 	s.initialize()
 	for i := range 20 {
@@ -943,7 +942,11 @@ func TestACallOutlivesARefusedConnection(t *testing.T) {
 	l := listen("127.0.0.1:0")
 	server := &http.Server{Handler: handler}
 	t.Cleanup(func() { server.Close() })
-	go server.Serve(l)
+	closed := make(chan struct{})
+	go func() {
+		server.Serve(l)
+		close(closed)
+	}()
 	o := unprobed()
 	o.Spec.URL = "http://" + l.Addr().String() + "/mcp"
 	s := beginWeb(t, stateful, o)
@@ -951,6 +954,7 @@ func TestACallOutlivesARefusedConnection(t *testing.T) {
 	slow := s.start("slow", "")
 	<-reached
 	l.Close()
+	<-closed // before, the system still accepts connections
 	other := s.start("other", "")
 	s.await(event.Died, 1)
 	close(release)

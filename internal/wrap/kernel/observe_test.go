@@ -100,14 +100,16 @@ func TestAReplayedCallIsSavedIfItSucceeds(t *testing.T) {
 		t.Errorf("%v and %v", again, e)
 	}
 	seen := s.session.Observe(true)
-	if seen.Healed != 2 || seen.Replayed != 2 || seen.Restarts != 2 || seen.Closures[upstream.ReasonExit] != 2 || seen.LastReason != upstream.ReasonExit ||
-		seen.Recovery.Count() != 2 || seen.LastDeath.IsZero() {
+	// On a busy machine, more time than gauze waits may pass between the end of a process's stdin and its own.
+	exited := func(reason string) bool { return reason == upstream.ReasonExit || reason == upstream.ReasonHung }
+	if seen.Healed != 2 || seen.Replayed != 2 || seen.Restarts != 2 || seen.Closures[upstream.ReasonExit]+seen.Closures[upstream.ReasonHung] != 2 ||
+		!exited(seen.LastReason) || seen.Recovery.Count() != 2 || seen.LastDeath.IsZero() {
 		t.Errorf("%+v", seen)
 	}
 	if r := seen.Recent; len(r) != 2 || r[0].Outcome != "error" || r[0].Saved != "" || r[1].Outcome != "ok" || r[1].Saved != "replayed" || r[1].ID != e.Call {
 		t.Errorf("%+v", r)
 	}
-	if died := s.await(event.Died, 1); died.Reason != upstream.ReasonExit || died.Client != "test" {
+	if died := s.await(event.Died, 1); !exited(died.Reason) || died.Client != "test" {
 		t.Errorf("%+v", died)
 	}
 }

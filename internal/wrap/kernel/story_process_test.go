@@ -12,6 +12,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/testonly/patience"
 )
 
 // Verbs about processes: launchers, gates, what a server has seen, who is
@@ -22,6 +23,12 @@ import (
 func unprobed() Options {
 	o := quick()
 	o.Timing.ProbeInterval = time.Hour
+	return o
+}
+
+// confirmed has a server asked before each call that may write, until it answers.
+func confirmed(o Options) Options {
+	o.ConfirmAfter, o.ConfirmTimeout = -1, patience.Limit()
 	return o
 }
 

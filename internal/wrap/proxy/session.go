@@ -80,6 +80,8 @@ type Options struct {
 	StartTimeout time.Duration // idle time before a response of a starting server is overdue; default 60s
 	ConfirmAfter time.Duration // how long a session over HTTP counts as known after a request; default 5s; negative: never
 
+	ConfirmTimeout time.Duration // how long the server has to answer the question for it; default 2s
+
 	LastID  uint64         // see kernel.Options
 	Writes  *atomic.Uint64 // see kernel.Options
 	Restart upstream.Restart
@@ -161,8 +163,8 @@ func New(o Options) *Session {
 		Name: o.Name, Label: label, Stages: s.stages.inOrder(), Others: Policy{}.kernel(o.Repair), Timing: o.Timing, Limits: o.Limits, Events: o.Events, Words: w,
 		LastID: o.LastID, Writes: o.Writes, ReadTool: gate.ReadTool, Listed: gate.Prepare, Disown: disown, Idle: o.Idle, ReaderGone: o.ReaderGone, Tell: o.Tell,
 		Server: upstream.Options{
-			Spec: o.Spec, Lazy: o.Lazy, Remote: o.Remote, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout, ConfirmAfter: o.ConfirmAfter, MaxMessage: cmp.Or(o.Limits.MaxMessage, DefaultMaxMessage),
-			Stderr: o.Stderr, Events: o.Events, Health: o.Health, Doctor: w.consult(o.Doctor),
+			Spec: o.Spec, Lazy: o.Lazy, Remote: o.Remote, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout, ConfirmAfter: o.ConfirmAfter, ConfirmTimeout: o.ConfirmTimeout,
+			MaxMessage: cmp.Or(o.Limits.MaxMessage, DefaultMaxMessage), Stderr: o.Stderr, Events: o.Events, Health: o.Health, Doctor: w.consult(o.Doctor),
 		},
 	}
 	if len(o.Tools) > 0 {

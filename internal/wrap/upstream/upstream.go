@@ -72,12 +72,14 @@ type Options struct {
 	// ConfirmAfter is how long after a successful request a session over HTTP counts as known without
 	// being asked for. Default 5s; negative: it never does.
 	ConfirmAfter time.Duration
-	MaxMessage   int       // bytes of the longest message that is read; default wire.MaxLine
-	Stderr       io.Writer // receives the server's stderr; nil discards it
-	Events       *event.Stream
-	Client       func() string // names the client in events; may be nil
-	Health       health.Config
-	Doctor       Doctor // asked when the server cannot be kept running; may be nil
+	// ConfirmTimeout is how long the server has to answer when it is asked. Default 2s.
+	ConfirmTimeout time.Duration
+	MaxMessage     int       // bytes of the longest message that is read; default wire.MaxLine
+	Stderr         io.Writer // receives the server's stderr; nil discards it
+	Events         *event.Stream
+	Client         func() string // names the client in events; may be nil
+	Health         health.Config
+	Doctor         Doctor // asked when the server cannot be kept running; may be nil
 }
 
 // Upstream keeps one server reachable. The goroutine that runs Serve owns its process and its
@@ -112,6 +114,7 @@ type Upstream struct {
 func New(o Options, user User) *Upstream {
 	o.StartTimeout = cmp.Or(o.StartTimeout, defaultStartTimeout)
 	o.ConfirmAfter = cmp.Or(o.ConfirmAfter, web.DefaultConfirmAfter)
+	o.ConfirmTimeout = cmp.Or(o.ConfirmTimeout, web.DefaultConfirmTimeout)
 	o.MaxMessage = cmp.Or(o.MaxMessage, wire.MaxLine)
 	if o.Name == "" {
 		o.Name = o.Spec.Shown()
@@ -338,7 +341,7 @@ func (u *Upstream) connect(ctx context.Context, generation int, logs io.Writer, 
 			return nil, &unreachedError{err}
 		}
 	}
-	return dial(u.Remote, generation, u.user, logs, &u.output, u.ConfirmAfter, u.MaxMessage), nil
+	return dial(u.Remote, generation, u.user, logs, &u.output, u.ConfirmAfter, u.ConfirmTimeout, u.MaxMessage), nil
 }
 
 // prepare runs the user's Prepare. Each response it waits for may take as long as a start.

@@ -25,9 +25,9 @@ import (
 const (
 	// DefaultConfirmAfter is how long a proof holds.
 	DefaultConfirmAfter = 5 * time.Second
-	// questionTimeout limits the wait for an answer. A server that is busy with a call may answer nothing
-	// else; then nothing is learned.
-	questionTimeout = 2 * time.Second
+	// DefaultConfirmTimeout limits the wait for an answer. A server that is busy with a call may answer
+	// nothing else; then nothing is learned.
+	DefaultConfirmTimeout = 2 * time.Second
 	// renewalTimeout limits the wait if the login has to be renewed for the question.
 	renewalTimeout = 30 * time.Second
 	// habit is after how many responses in a row that end their connection the end of one says nothing.
@@ -43,6 +43,7 @@ const (
 type confirmer struct {
 	s        *Session
 	after    time.Duration // how long a proof holds, see isProven
+	timeout  time.Duration // limits the wait for the answer to a question
 	checking sync.Mutex    // held while the session is checked
 	looked   time.Time     // when a check last ended that let messages pass; guarded by checking
 
@@ -227,7 +228,7 @@ func (c *confirmer) inquireAt(ctx context.Context, to *url.URL, method string, x
 	defer cancel()
 	alarm := time.AfterFunc(renewalTimeout, cancel) // it is set once the login, which may have to be renewed, is known
 	defer alarm.Stop()
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { alarm.Reset(questionTimeout) }})
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { alarm.Reset(c.timeout) }})
 	send := func(req *http.Request) (*http.Response, error) {
 		defer alarm.Stop()
 		return c.s.remote.send(req)
@@ -247,7 +248,7 @@ func (c *confirmer) inquireAt(ctx context.Context, to *url.URL, method string, x
 		return answer{err: err}
 	}
 	defer res.Body.Close()
-	alarm.Reset(questionTimeout)
+	alarm.Reset(c.timeout)
 	body := readAnswer(res)
 	refused, named := refusesSession(res.StatusCode, body)
 	switch a.said = c.s.remote.statusLine(res, body); {
@@ -294,7 +295,7 @@ func (x *exchange) blameLogin(ctx context.Context, res *http.Response) {
 
 // acceptsToken reports whether the server answers a harmless question that has the same token as sent.
 func (c *confirmer) acceptsToken(ctx context.Context, x *exchange, sent *http.Request) bool {
-	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	text, header := x.question(c.questions(x)[0])
 	res, err := c.s.remote.send(c.ask(ctx, c.s.postTo(), text, header))

@@ -66,12 +66,12 @@ type failure struct {
 var errEnded = os.ErrClosed
 
 // Dial prepares a connection. It sends nothing. Serve must follow.
-func Dial(remote *Remote, record *life.Record, confirmAfter time.Duration, maxMessage int) *Session {
+func Dial(remote *Remote, record *life.Record, confirmAfter, confirmTimeout time.Duration, maxMessage int) *Session {
 	s := &Session{
 		rec: record, remote: remote, maxMessage: maxMessage, live: map[int64]*exchange{}, deliveries: map[int64]fault.Delivery{},
 		detection: detection{done: make(chan struct{})}, failed: make(chan struct{}), over: make(chan struct{}), accepted: make(chan struct{}),
 	}
-	s.check = confirmer{s: s, after: confirmAfter}
+	s.check = confirmer{s: s, after: confirmAfter, timeout: confirmTimeout}
 	close(s.accepted)
 	s.moved.L = &s.mu
 	s.ctx, s.cancel = context.WithCancel(context.Background())
