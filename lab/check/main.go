@@ -58,7 +58,7 @@ func check(ctx context.Context, args []string, out io.Writer) int {
 		return 2
 	}
 	if *everything {
-		atOnce[tested] = 4 // Windows, a model and Temporal wait more than they compute
+		atOnce[tested] = 4 // some of its steps wait more than they compute: Windows, a model, Temporal, all real servers
 	}
 	prepare(*everything, *seed, out)
 	return report(ctx, chosen, out, *everything)

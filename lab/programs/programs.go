@@ -46,11 +46,11 @@ var RaceFlags = []string{"-race", "-gcflags=" + unwatched + "=-race=false"}
 
 const unwatched = "modernc.org/sqlite/lib"
 
-// BuildFlags are for go build and go test: compilers and linkers use memory instead of a fifth of their time. What they build,
-// and under which key Go's cache keeps it, is the same.
+// BuildFlags are for go build and go test: compilers and linkers collect garbage less often, which saves 15 to 20 % of their
+// CPU time. What they build, and under which key Go's cache keeps it, is the same.
 var BuildFlags = sync.OnceValue(func() []string {
 	env, err := exec.LookPath("env")
-	if err != nil || strings.ContainsAny(env, " '\"") { // as on Windows
+	if err != nil || runtime.GOOS == "windows" || strings.ContainsAny(env, " '\"") {
 		return nil
 	}
 	return []string{"-toolexec=" + env + " GOGC=400"}

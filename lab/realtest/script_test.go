@@ -34,7 +34,7 @@ func newScript(prefix string) *script {
 
 // codexAgain is how often Codex is started again if it did not offer its model any tools. In some sessions Codex 0.166.0 sends
 // its only request without them: 4 of 40 with a server that it starts itself, without gauze.
-const codexAgain = 4
+const codexAgain = 2
 
 // converseScripted runs a client with a scripted model until talk returns.
 func (h *house) converseScripted(s *script, wire func(*script, http.ResponseWriter, *http.Request), talk func(use func(call) (string, error)),
@@ -65,6 +65,7 @@ func (h *house) converseScripted(s *script, wire func(*script, http.ResponseWrit
 			case err := <-ended:
 				if err == nil && s.names() == nil && again > 0 {
 					again--
+					h.t.Logf("Codex did not offer its model any tools: it is started again. It said: %s", said)
 					go start()
 					continue
 				}

@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 )
 
 const (
@@ -49,11 +48,9 @@ func seedOf(chosen string, files []string) (uint64, error) {
 	hash := sha256.New()
 	hash.Write(binary.BigEndian.AppendUint64(nil, self))
 	for _, name := range files {
-		sum, err := hashOf(name)
-		if err != nil {
+		if err := add(hash, name); err != nil {
 			return 0, err
 		}
-		hash.Write(sum)
 	}
 	return binary.BigEndian.Uint64(hash.Sum(nil)), nil
 }
@@ -64,46 +61,19 @@ var ownHash = sync.OnceValues(func() (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	sum, err := hashOf(self)
-	if err != nil {
-		return 0, err
-	}
-	return binary.BigEndian.Uint64(sum), nil
+	hash := sha256.New()
+	err = add(hash, self)
+	return binary.BigEndian.Uint64(hash.Sum(nil)), err
 })
 
-// version is a file as it was when it was hashed.
-type version struct {
-	name    string
-	size    int64
-	changed time.Time
-}
-
-// hashes are those of the versions that were hashed before: a program is large, and some tests ask for a seed for every page
-// that they open.
-var hashes sync.Map
-
-// hashOf returns the hash of a file.
-func hashOf(name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	read := version{name, info.Size(), info.ModTime()}
-	if sum, ok := hashes.Load(read); ok {
-		return sum.([]byte), nil
-	}
+func add(hash io.Writer, name string) error {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer file.Close()
-	hash := sha256.New()
-	if _, err := io.Copy(hash, file); err != nil {
-		return nil, err
-	}
-	sum := hash.Sum(nil)
-	hashes.Store(read, sum)
-	return sum, nil
+	_, err = io.Copy(hash, file)
+	return err
 }
 
 // Size returns how many of all inputs to try: a tenth, or all of them if EnvAll says so.

@@ -901,6 +901,19 @@ func TestARedirectIsFollowedByEverything(t *testing.T) {
 
 // A server that takes nothing new, as in a rolling restart, still answers what
 // it has: nobody hangs up on it.
+// refused waits until nothing accepts connections at an address. A server that another test starts has a copy of each listener
+// until it runs its program.
+func refused(t *testing.T, address string) {
+	t.Helper()
+	for t.Context().Err() == nil {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			return
+		}
+		conn.Close()
+	}
+}
+
 func TestACallOutlivesARefusedConnection(t *testing.T) {
 	t.Parallel()
 	reached, release := make(chan struct{}), make(chan struct{})
@@ -942,11 +955,7 @@ func TestACallOutlivesARefusedConnection(t *testing.T) {
 	l := listen("127.0.0.1:0")
 	server := &http.Server{Handler: handler}
 	t.Cleanup(func() { server.Close() })
-	closed := make(chan struct{})
-	go func() {
-		server.Serve(l)
-		close(closed)
-	}()
+	go server.Serve(l)
 	o := unprobed()
 	o.Spec.URL = "http://" + l.Addr().String() + "/mcp"
 	s := beginWeb(t, stateful, o)
@@ -954,7 +963,7 @@ func TestACallOutlivesARefusedConnection(t *testing.T) {
 	slow := s.start("slow", "")
 	<-reached
 	l.Close()
-	<-closed // before, the system still accepts connections
+	refused(t, l.Addr().String())
 	other := s.start("other", "")
 	s.await(event.Died, 1)
 	close(release)

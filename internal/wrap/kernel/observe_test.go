@@ -100,17 +100,19 @@ func TestAReplayedCallIsSavedIfItSucceeds(t *testing.T) {
 		t.Errorf("%v and %v", again, e)
 	}
 	seen := s.session.Observe(true)
-	// On a busy machine, more time than gauze waits may pass between the end of a process's stdin and its own.
-	exited := func(reason string) bool { return reason == upstream.ReasonExit || reason == upstream.ReasonHung }
+	for n := range 2 {
+		// On a busy machine, a process may need longer for its exit than gauze waits once its pipes are closed.
+		died := s.await(event.Died, n+1)
+		if slow := died.Reason == upstream.ReasonHung && strings.Contains(died.Detail, "it closed its std"); died.Reason != upstream.ReasonExit && !slow || died.Client != "test" {
+			t.Errorf("%+v", died)
+		}
+	}
 	if seen.Healed != 2 || seen.Replayed != 2 || seen.Restarts != 2 || seen.Closures[upstream.ReasonExit]+seen.Closures[upstream.ReasonHung] != 2 ||
-		!exited(seen.LastReason) || seen.Recovery.Count() != 2 || seen.LastDeath.IsZero() {
+		seen.LastReason != s.await(event.Died, 2).Reason || seen.Recovery.Count() != 2 || seen.LastDeath.IsZero() {
 		t.Errorf("%+v", seen)
 	}
 	if r := seen.Recent; len(r) != 2 || r[0].Outcome != "error" || r[0].Saved != "" || r[1].Outcome != "ok" || r[1].Saved != "replayed" || r[1].ID != e.Call {
 		t.Errorf("%+v", r)
-	}
-	if died := s.await(event.Died, 1); !exited(died.Reason) || died.Client != "test" {
-		t.Errorf("%+v", died)
 	}
 }
 
