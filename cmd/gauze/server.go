@@ -53,7 +53,7 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.wrap.Timing.ProbeInterval, "probe-interval", 15*time.Second, "idle `time` before a liveness probe while a call is pending")
 	flags.DurationVar(&f.wrap.Timing.ProbeTimeout, "probe-timeout", 5*time.Second, "`time` to wait for the response to a liveness probe")
 	flags.DurationVar(&f.wrap.Timing.HangGrace, "hang-grace", 10*time.Second, "`time` without using the CPU, or suspended, after which a server that does not respond to probes is considered hung")
-	flags.DurationVar(&f.wrap.ConfirmAfter, "confirm-after", 5*time.Second, "idle `time` after which gauze checks that a remote server still accepts the session and the login before it sends a call that may write (negative: before every such call)")
+	flags.DurationVar(&f.wrap.Confirm.After, "confirm-after", 5*time.Second, "idle `time` after which gauze checks that a remote server still accepts the session and the login before it sends a call that may write (negative: before every such call)")
 	flags.DurationVar(&f.wrap.Timing.ResumedRead, "resumed-read", 30*time.Second, "`time` to wait for data on a resumed stream before an interrupted read-only call is sent again (negative: never)")
 	flags.DurationVar(&f.wrap.Timing.ResumedWrite, "resumed-write", 5*time.Minute, "`time` to wait for data on a resumed stream before the outcome of any other interrupted call is reported as unknown (negative: never)")
 	flags.StringArrayVar(&f.tools, "tool", nil, "`policy` for one tool: NAME:replay=never|safe|idempotent, timeout=5m, max-in-flight=2, repair=off|silent|report|strict, correct.enabled=false, separated by commas; use * as NAME to set correct.KEY for all tools (repeatable)")

@@ -503,7 +503,7 @@ func TestNoStatusSendsAnUnsafeCallTwice(t *testing.T) {
 				t.Run(fmt.Sprint(name, " ", reply, " ", after), func(t *testing.T) {
 					a := startActing(t, "session")
 					set(a)
-					s := a.begin(t, func(o *Options) { o.ConfirmAfter = after })
+					s := a.begin(t, func(o *Options) { o.Confirm.After = after })
 					s.wantRefusedOnce(s.start("act", fmt.Sprintf(`{"key":"k","reply":%q}`, reply)))
 					if a.done("k") != 1 {
 						t.Errorf("executed %d times", a.done("k"))
@@ -576,7 +576,7 @@ func TestOneQuestionForAllThatWait(t *testing.T) {
 	a := startActing(t, "session")
 	a.busy = make(chan struct{})
 	defer close(a.busy)
-	s := a.begin(t, func(o *Options) { o.ConfirmAfter = -1 })
+	s := a.begin(t, func(o *Options) { o.Confirm.After = -1 })
 	var ids []string
 	for i := range 5 {
 		ids = append(ids, s.start("act", fmt.Sprintf(`{"key":"k%d"}`, i)))

@@ -340,7 +340,7 @@ func TestModernLoginWithTheGoSDK(t *testing.T) {
 	m := modernAuthServer(t)
 	o := unprobed()
 	o.Spec.URL = m.as.MCP()
-	o.ConfirmAfter = -1
+	o.Confirm.After = -1
 	o.Events = event.New()
 	session := New(o)
 	toGauze, in := io.Pipe()

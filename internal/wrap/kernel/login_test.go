@@ -106,8 +106,8 @@ func beginLogin(t *testing.T, as *logintest.Server, o Options) *loginStory {
 			return nil
 		}
 	}
-	if o.ConfirmAfter == 0 {
-		o.ConfirmAfter = -1 // as after a pause before each call
+	if o.Confirm.After == 0 {
+		o.Confirm.After = -1 // as after a pause before each call
 	}
 	t.Cleanup(func() { // after the end of the session: no token was ever shown
 		shown := s.told() + fmt.Sprintf("%+v", s.events)

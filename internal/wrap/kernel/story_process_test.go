@@ -13,6 +13,7 @@ import (
 	"github.com/gauze-mcp/gauze/event"
 	"github.com/gauze-mcp/gauze/internal/testonly/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/testonly/patience"
+	"github.com/gauze-mcp/gauze/internal/wrap/upstream"
 )
 
 // Verbs about processes: launchers, gates, what a server has seen, who is
@@ -28,7 +29,7 @@ func unprobed() Options {
 
 // confirmed has a server asked before each call that may write, until it answers.
 func confirmed(o Options) Options {
-	o.ConfirmAfter, o.ConfirmTimeout = -1, patience.Limit()
+	o.Confirm = upstream.Confirm{After: -1, Timeout: patience.Limit()}
 	return o
 }
 

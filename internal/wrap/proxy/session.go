@@ -77,10 +77,8 @@ type Options struct {
 	// Explain words explanations; see repair.Gate. May be nil.
 	Explain func(repair.Explanation) string
 
-	StartTimeout time.Duration // idle time before a response of a starting server is overdue; default 60s
-	ConfirmAfter time.Duration // how long a session over HTTP counts as known after a request; default 5s; negative: never
-
-	ConfirmTimeout time.Duration // how long the server has to answer the question for it; default 2s
+	StartTimeout time.Duration    // idle time before a response of a starting server is overdue; default 60s
+	Confirm      upstream.Confirm // when a session over HTTP is confirmed
 
 	LastID  uint64         // see kernel.Options
 	Writes  *atomic.Uint64 // see kernel.Options
@@ -163,7 +161,7 @@ func New(o Options) *Session {
 		Name: o.Name, Label: label, Stages: s.stages.inOrder(), Others: Policy{}.kernel(o.Repair), Timing: o.Timing, Limits: o.Limits, Events: o.Events, Words: w,
 		LastID: o.LastID, Writes: o.Writes, ReadTool: gate.ReadTool, Listed: gate.Prepare, Disown: disown, Idle: o.Idle, ReaderGone: o.ReaderGone, Tell: o.Tell,
 		Server: upstream.Options{
-			Spec: o.Spec, Lazy: o.Lazy, Remote: o.Remote, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout, ConfirmAfter: o.ConfirmAfter, ConfirmTimeout: o.ConfirmTimeout,
+			Spec: o.Spec, Lazy: o.Lazy, Remote: o.Remote, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout, Confirm: o.Confirm,
 			MaxMessage: cmp.Or(o.Limits.MaxMessage, DefaultMaxMessage), Stderr: o.Stderr, Events: o.Events, Health: o.Health, Doctor: w.consult(o.Doctor),
 		},
 	}

@@ -63,10 +63,10 @@ func launchConn(spec launch.Spec, generation int, reader Reader, logs io.Writer,
 }
 
 // dial prepares a connection to a URL. It sends nothing.
-func dial(remote *Remote, generation int, reader Reader, logs io.Writer, output *life.Output, confirmAfter, confirmTimeout time.Duration, maxMessage int) *Conn {
+func dial(remote *Remote, generation int, reader Reader, logs io.Writer, output *life.Output, confirm Confirm, maxMessage int) *Conn {
 	c := newConn(generation, reader, logs)
 	c.rec.Output = output
-	c.web = web.Dial(remote, c.rec, confirmAfter, confirmTimeout, maxMessage)
+	c.web = web.Dial(remote, c.rec, confirm, maxMessage)
 	c.link = c.web
 	c.begin()
 	go c.web.Serve()

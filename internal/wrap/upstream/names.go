@@ -25,6 +25,7 @@ type (
 
 	Sending      = web.Sending
 	Remote       = web.Remote
+	Confirm      = web.Confirm
 	Access       = web.Access
 	Logins       = web.Logins
 	LoginAttempt = web.LoginAttempt

@@ -31,7 +31,7 @@ func OpenSingle(spec launch.Spec, reader Reader, allow func(netip.AddrPort) erro
 		if err != nil {
 			return nil, err
 		}
-		s.recorder, s.Conn = recorder, dial(recorder.Remote, 1, reader, io.Discard, nil, web.DefaultConfirmAfter, web.DefaultConfirmTimeout, maxProbed)
+		s.recorder, s.Conn = recorder, dial(recorder.Remote, 1, reader, io.Discard, nil, Confirm{}, maxProbed)
 		return s, nil
 	}
 	conn, err := launchConn(spec, 1, reader, io.Discard, nil, &s.guard, maxProbed)

@@ -21,7 +21,6 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wrap/pause"
 	"github.com/gauze-mcp/gauze/internal/wrap/upstream/life"
 	"github.com/gauze-mcp/gauze/internal/wrap/upstream/process"
-	"github.com/gauze-mcp/gauze/internal/wrap/upstream/web"
 	"github.com/gauze-mcp/gauze/internal/wrap/wire"
 )
 
@@ -69,17 +68,13 @@ type Options struct {
 	// StartTimeout is the idle time after which a response of a starting server is overdue. Default
 	// 60s, what clients wait.
 	StartTimeout time.Duration
-	// ConfirmAfter is how long after a successful request a session over HTTP counts as known without
-	// being asked for. Default 5s; negative: it never does.
-	ConfirmAfter time.Duration
-	// ConfirmTimeout is how long the server has to answer when it is asked. Default 2s.
-	ConfirmTimeout time.Duration
-	MaxMessage     int       // bytes of the longest message that is read; default wire.MaxLine
-	Stderr         io.Writer // receives the server's stderr; nil discards it
-	Events         *event.Stream
-	Client         func() string // names the client in events; may be nil
-	Health         health.Config
-	Doctor         Doctor // asked when the server cannot be kept running; may be nil
+	Confirm      Confirm   // when a session over HTTP is confirmed
+	MaxMessage   int       // bytes of the longest message that is read; default wire.MaxLine
+	Stderr       io.Writer // receives the server's stderr; nil discards it
+	Events       *event.Stream
+	Client       func() string // names the client in events; may be nil
+	Health       health.Config
+	Doctor       Doctor // asked when the server cannot be kept running; may be nil
 }
 
 // Upstream keeps one server reachable. The goroutine that runs Serve owns its process and its
@@ -113,8 +108,6 @@ type Upstream struct {
 // New returns an Upstream. Serve runs it.
 func New(o Options, user User) *Upstream {
 	o.StartTimeout = cmp.Or(o.StartTimeout, defaultStartTimeout)
-	o.ConfirmAfter = cmp.Or(o.ConfirmAfter, web.DefaultConfirmAfter)
-	o.ConfirmTimeout = cmp.Or(o.ConfirmTimeout, web.DefaultConfirmTimeout)
 	o.MaxMessage = cmp.Or(o.MaxMessage, wire.MaxLine)
 	if o.Name == "" {
 		o.Name = o.Spec.Shown()
@@ -341,7 +334,7 @@ func (u *Upstream) connect(ctx context.Context, generation int, logs io.Writer, 
 			return nil, &unreachedError{err}
 		}
 	}
-	return dial(u.Remote, generation, u.user, logs, &u.output, u.ConfirmAfter, u.ConfirmTimeout, u.MaxMessage), nil
+	return dial(u.Remote, generation, u.user, logs, &u.output, u.Confirm, u.MaxMessage), nil
 }
 
 // prepare runs the user's Prepare. Each response it waits for may take as long as a start.

@@ -22,12 +22,15 @@ import (
 // and some that were idle; a harmless question finds that out. It costs a round trip, so it is asked only
 // if the last proof is old, or if a connection broke since.
 
+// Confirm says when a session over HTTP is confirmed.
+type Confirm struct {
+	After   time.Duration // how long a proof holds; default 5s; negative: not at all
+	Timeout time.Duration // how long the server has to answer; default 2s: one that is busy with a call may answer nothing else
+}
+
 const (
-	// DefaultConfirmAfter is how long a proof holds.
-	DefaultConfirmAfter = 5 * time.Second
-	// DefaultConfirmTimeout limits the wait for an answer. A server that is busy with a call may answer
-	// nothing else; then nothing is learned.
-	DefaultConfirmTimeout = 2 * time.Second
+	defaultConfirmAfter   = 5 * time.Second
+	defaultConfirmTimeout = 2 * time.Second
 	// renewalTimeout limits the wait if the login has to be renewed for the question.
 	renewalTimeout = 30 * time.Second
 	// habit is after how many responses in a row that end their connection the end of one says nothing.
@@ -41,11 +44,10 @@ const (
 
 // confirmer finds out whether the server still knows the session and accepts the token.
 type confirmer struct {
+	Confirm
 	s        *Session
-	after    time.Duration // how long a proof holds, see isProven
-	timeout  time.Duration // limits the wait for the answer to a question
-	checking sync.Mutex    // held while the session is checked
-	looked   time.Time     // when a check last ended that let messages pass; guarded by checking
+	checking sync.Mutex // held while the session is checked
+	looked   time.Time  // when a check last ended that let messages pass; guarded by checking
 
 	mu    sync.Mutex
 	known bool // see setKnown
@@ -74,7 +76,7 @@ func (c *confirmer) prove(p proof) {
 func (c *confirmer) isProven() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.s.remote.learned.Load() || c.s.remote.expires.Load() || time.Since(c.proof.sent) >= c.after {
+	if !c.s.remote.learned.Load() || c.s.remote.expires.Load() || time.Since(c.proof.sent) >= c.After {
 		return false
 	}
 	return c.proof.breaks == c.s.remote.breaks.Load() || c.s.remote.closes.Load() >= habit
@@ -228,7 +230,7 @@ func (c *confirmer) inquireAt(ctx context.Context, to *url.URL, method string, x
 	defer cancel()
 	alarm := time.AfterFunc(renewalTimeout, cancel) // it is set once the login, which may have to be renewed, is known
 	defer alarm.Stop()
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { alarm.Reset(c.timeout) }})
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { alarm.Reset(c.Timeout) }})
 	send := func(req *http.Request) (*http.Response, error) {
 		defer alarm.Stop()
 		return c.s.remote.send(req)
@@ -248,7 +250,7 @@ func (c *confirmer) inquireAt(ctx context.Context, to *url.URL, method string, x
 		return answer{err: err}
 	}
 	defer res.Body.Close()
-	alarm.Reset(c.timeout)
+	alarm.Reset(c.Timeout)
 	body := readAnswer(res)
 	refused, named := refusesSession(res.StatusCode, body)
 	switch a.said = c.s.remote.statusLine(res, body); {
@@ -295,7 +297,7 @@ func (x *exchange) blameLogin(ctx context.Context, res *http.Response) {
 
 // acceptsToken reports whether the server answers a harmless question that has the same token as sent.
 func (c *confirmer) acceptsToken(ctx context.Context, x *exchange, sent *http.Request) bool {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	text, header := x.question(c.questions(x)[0])
 	res, err := c.s.remote.send(c.ask(ctx, c.s.postTo(), text, header))

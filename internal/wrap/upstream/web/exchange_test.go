@@ -23,7 +23,7 @@ import (
 
 // dial connects to a URL.
 func dial(remote *Remote, reader life.Reader) *Session {
-	w := Dial(remote, life.NewRecord(reader, io.Discard), DefaultConfirmAfter, DefaultConfirmTimeout, wire.MaxLine)
+	w := Dial(remote, life.NewRecord(reader, io.Discard), Confirm{}, wire.MaxLine)
 	go w.Serve()
 	return w
 }

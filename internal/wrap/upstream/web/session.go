@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -66,12 +67,12 @@ type failure struct {
 var errEnded = os.ErrClosed
 
 // Dial prepares a connection. It sends nothing. Serve must follow.
-func Dial(remote *Remote, record *life.Record, confirmAfter, confirmTimeout time.Duration, maxMessage int) *Session {
+func Dial(remote *Remote, record *life.Record, confirm Confirm, maxMessage int) *Session {
 	s := &Session{
 		rec: record, remote: remote, maxMessage: maxMessage, live: map[int64]*exchange{}, deliveries: map[int64]fault.Delivery{},
 		detection: detection{done: make(chan struct{})}, failed: make(chan struct{}), over: make(chan struct{}), accepted: make(chan struct{}),
 	}
-	s.check = confirmer{s: s, after: confirmAfter, timeout: confirmTimeout}
+	s.check = confirmer{s: s, Confirm: Confirm{cmp.Or(confirm.After, defaultConfirmAfter), cmp.Or(confirm.Timeout, defaultConfirmTimeout)}}
 	close(s.accepted)
 	s.moved.L = &s.mu
 	s.ctx, s.cancel = context.WithCancel(context.Background())
