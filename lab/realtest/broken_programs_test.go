@@ -249,7 +249,7 @@ var brokenPrograms = []brokenSetup{
 			b.onPath("python3", python(b))
 			b.command("python3", b.file("project/server.py", "from mcp_server_time import main\nmain()\n"))
 		},
-		told: "the project's own environment",
+		told: "has a virtual environment, use",
 	},
 	{
 		name: "package-misspelt", cause: "package_not_found/wrong_package_name",
