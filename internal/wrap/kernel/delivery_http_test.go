@@ -467,7 +467,7 @@ func TestASessionThatIsGone(t *testing.T) {
 			if got := s.text(s.answer(s.start("act", args("next")))); got != "done next" || a.done("next") != 1 {
 				t.Errorf("%q, executed %d times", got, a.done("next"))
 			}
-			s = a.begin(t, func(o *Options) { *o = confirmed(*o) })
+			s = a.begin(t, confirmed)
 			s.text(s.answer(s.start("read", args("before")))) // over SSE the tools may arrive before the server accepts the question for them
 			a.forget()
 			if got := s.text(s.answer(s.start("act", args("idle")))); got != "done idle" || a.done("idle") != 1 {
@@ -536,7 +536,7 @@ func TestHowAServerIsAskedForTheSession(t *testing.T) {
 		t.Run(fmt.Sprintf("without %q, forgets %v", row.without, row.forgets), func(t *testing.T) {
 			a := startActing(t, "session")
 			a.without = row.without
-			s := a.begin(t, func(o *Options) { *o = confirmed(*o) })
+			s := a.begin(t, confirmed)
 			for i := range 3 {
 				if row.forgets && i == 0 {
 					a.forget()

@@ -428,7 +428,7 @@ func TestFaultW14SessionGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := unprobed()
 			if name == "expired" {
-				o = confirmed(o)
+				confirmed(&o)
 			}
 			s := beginWeb(t, stateful, o)
 			s.initialize()
@@ -457,7 +457,8 @@ func TestFaultW14SessionGone(t *testing.T) {
 // Sessions that do not last are no crashes, as long as each is of use.
 func TestFaultW14SessionsAreShortLived(t *testing.T) {
 	t.Parallel()
-	o := confirmed(unprobed())
+	o := unprobed()
+	confirmed(&o)
 	o.Restart = upstream.Restart{} // the limits as they are
 	s := beginWeb(t, stateful, o)
 	s.initialize()
@@ -899,8 +900,6 @@ func TestARedirectIsFollowedByEverything(t *testing.T) {
 	<-deleted
 }
 
-// A server that takes nothing new, as in a rolling restart, still answers what
-// it has: nobody hangs up on it.
 // refused waits until nothing accepts connections at an address. A server that another test starts has a copy of each listener
 // until it runs its program.
 func refused(t *testing.T, address string) {
@@ -914,6 +913,8 @@ func refused(t *testing.T, address string) {
 	}
 }
 
+// A server that accepts no more connections, as in a rolling restart, still answers what
+// it has: gauze does not close its connection.
 func TestACallOutlivesARefusedConnection(t *testing.T) {
 	t.Parallel()
 	reached, release := make(chan struct{}), make(chan struct{})

@@ -28,10 +28,7 @@ func unprobed() Options {
 }
 
 // confirmed has a server asked before each call that may write, until it answers.
-func confirmed(o Options) Options {
-	o.Confirm = upstream.Confirm{After: -1, Timeout: patience.Limit()}
-	return o
-}
+func confirmed(o *Options) { o.Confirm = upstream.Confirm{After: -1, Timeout: patience.Limit()} }
 
 // gate holds every start of a server until the test opens it.
 type gate struct{ *faultyserver.Gate }
